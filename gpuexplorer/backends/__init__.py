@@ -1,0 +1,1 @@
+"""What runs the work: the only place that imports cupy, pyopencl, torch or another framework."""

@@ -1,0 +1,1 @@
+"""What every part speaks of: units, devices, configurations, samples, results, statistics."""

@@ -1,0 +1,61 @@
+"""One configuration: everything that decides what is run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Block = tuple[int, int, int]
+Cache = Literal["hot", "cold"]
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A complete configuration; two equal ones are the same experiment.
+
+    ``block`` counts threads, ``grid`` blocks, along x, y, z. ``grid`` is None for a library
+    variant, which chooses its own. ``threads`` is the number of CPU threads the work may use and
+    None on a GPU. ``switches`` holds what only some runs have, such as ``include_transfers``.
+    """
+
+    workload: str
+    variant: str
+    size: dict[str, int]
+    precision: str
+    device: str
+    block: Block | None = None
+    grid: Block | None = None
+    tunables: dict[str, int] = {}
+    cache: Cache = "hot"
+    fill: str = "normal"
+    seed: int = 1
+    threads: int | None = None
+    switches: dict[str, bool | int | float | str] = {}
+
+    @property
+    def key(self) -> str:
+        """A text that is equal for equal configurations."""
+        return msgspec.json.encode(self, order="sorted").decode()
+
+    @property
+    def include_transfers(self) -> bool:
+        """Whether each sample runs the whole textbook sequence, host→device and back."""
+        return bool(self.switches.get("include_transfers", False))
+
+
+class RunRequest(msgspec.Struct, kw_only=True):
+    """What a user asked for; whatever is None takes the workload's or the device's default."""
+
+    workload: str
+    variant: str | None = None
+    size: dict[str, int] = {}
+    """Size symbols to values; the empty symbol means the workload's first size."""
+    block: tuple[int, ...] | None = None
+    precision: str | None = None
+    device: str = "auto"
+    tunables: dict[str, int] = {}
+    cache: Cache = "hot"
+    fill: str | None = None
+    seed: int = 1
+    threads: int | None = None
+    switches: dict[str, bool | int | float | str] = {}

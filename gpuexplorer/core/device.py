@@ -1,0 +1,72 @@
+"""What is known of a device: who it is, what it may launch, what it can do."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class DeviceLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a launch on this device may ask for."""
+
+    max_threads_per_block: int = 1024
+    max_block: tuple[int, int, int] = (1024, 1024, 64)
+    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    max_shared_B: int = 48 * 1024
+    """Shared memory one block may have, in bytes (static and dynamic)."""
+    memory_B: int | None = None
+    max_allocation_B: int | None = None
+
+
+class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One device that can run work here.
+
+    ``id`` is ``backend:index``; ``hardware_id`` (UUID, PCI address or CPU model) is equal for
+    every backend's view of the same silicon.
+    """
+
+    id: str
+    hardware_id: str
+    name: str
+    backend: str
+    kind: str
+    """``gpu`` or ``cpu``."""
+    driver: str
+    compute_units: int
+    peak_bandwidth_B_per_s: float | None = None
+    peak_source: str | None = None
+    """Where the peak comes from, in words; None when the peak is not known."""
+    limits: DeviceLimits = DeviceLimits()
+    precisions: tuple[str, ...] = ("fp32",)
+    features: tuple[str, ...] = ()
+    """What a variant may require: ``cuda``, ``opencl``, ``shuffle``, ``sm_90``, ..."""
+    libraries: tuple[str, ...] = ()
+    """Library calls this device offers, such as ``torch.matmul``."""
+    threads: int | None = None
+    """CPU threads a kernel may use; None on a GPU."""
+    runs_kernels: bool = False
+    """Whether the kernels' own sources can be compiled for it."""
+    compute_capability: tuple[int, int] | None = None
+
+    def has(self, requirement: str) -> bool:
+        """Whether the device offers ``requirement``; ``sm_80`` means compute capability 8.0 or newer."""
+        if requirement in self.features:
+            return True
+        if requirement.startswith("sm_") and requirement[3:].isdigit() and self.compute_capability:
+            major, minor = self.compute_capability
+            return major * 10 + minor >= int(requirement[3:])
+        return False
+
+
+class Unavailable(msgspec.Struct, frozen=True, kw_only=True):
+    """A backend that cannot run here, why, and what would change that."""
+
+    backend: str
+    reason: str
+    remedy: str
+
+
+class DeviceList(msgspec.Struct, frozen=True, kw_only=True):
+    """Every device found, and every backend that has none."""
+
+    devices: tuple[DeviceInfo, ...] = ()
+    unavailable: tuple[Unavailable, ...] = ()

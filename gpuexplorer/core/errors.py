@@ -1,0 +1,44 @@
+"""The errors a user may see: one sentence each, with the exit code the command line ends with."""
+
+from __future__ import annotations
+
+
+class ExplorerError(Exception):
+    """Something the user should be told in one sentence: what is wrong, where, what to do."""
+
+    exit_code = 1
+    kind = "failed"
+
+    def __init__(self, what: str, *, remedy: str = "", detail: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+        self.detail = detail
+        """Further lines worth showing below the sentence, such as a compiler's log."""
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
+
+
+class WorkFailed(ExplorerError):
+    """The work was tried and failed (exit code 1)."""
+
+
+class WrongResult(WorkFailed):
+    """The kernel ran and its result is wrong (exit code 1)."""
+
+    kind = "wrong-result"
+
+
+class InputError(ExplorerError):
+    """The request itself is wrong (exit code 2)."""
+
+    exit_code = 2
+    kind = "input"
+
+
+class CannotRunHere(ExplorerError):
+    """Nothing on this machine can run the request (exit code 3)."""
+
+    exit_code = 3
+    kind = "cannot-run-here"

@@ -1,0 +1,153 @@
+"""One run as a document: the JSON that every part reads and writes (SI units throughout).
+
+A value that was not measured is None, never 0 and never a guess.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+
+RUN_SCHEMA = "gpuexplorer/run/1"
+
+TrafficKind = Literal["compulsory", "requested", "dram", "l2", "pcie"]
+TrafficSource = Literal["model", "gpm", "cupti", "ncu", "nvml"]
+
+
+class DeviceSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The device of a run, as it stands in the document."""
+
+    id: str
+    hardware_id: str
+    name: str
+    backend: str
+    driver: str
+    compute_units: int
+    peak_bandwidth_B_per_s: float | None
+    peak_source: str | None
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions that a figure may depend on."""
+
+    gpuexplorer: str
+    python: str
+    numpy: str | None = None
+    cupy: str | None = None
+    pyopencl: str | None = None
+    torch: str | None = None
+    cuda: str | None = None
+    source_sha256: str | None = None
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """The series in figures, and how it was taken."""
+
+    samples: int
+    median_s: float
+    mean_s: float
+    min_s: float
+    p05_s: float
+    p95_s: float
+    stdev_s: float
+    ci95_low_s: float | None
+    ci95_high_s: float | None
+    method: str
+    resolution_s: float
+    stopped_by: str
+    converged: bool
+    marked_throttled: int = 0
+    suspect: str | None = None
+
+
+class BatchSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch of launches: when it began on the engine's clock, and its state."""
+
+    start_s: float
+    samples: int
+    median_s: float
+    sm_clock_Hz: float | None = None
+    power_W: float | None = None
+
+
+class Phases(msgspec.Struct, frozen=True, kw_only=True):
+    """The steps of the textbook program, timed apart."""
+
+    compile: float | None = None
+    allocate: float | None = None
+    host_to_device: float | None = None
+    kernel: float | None = None
+    device_to_host: float | None = None
+    free: float | None = None
+
+
+class Throughput(msgspec.Struct, frozen=True, kw_only=True):
+    """Useful work over the median."""
+
+    flop_per_s: float | None
+    bandwidth_B_per_s: float | None
+    """Compulsory bytes over the median."""
+
+
+class Traffic(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes one launch moves, and whose word that is."""
+
+    kind: TrafficKind
+    read_B: float
+    write_B: float
+    source: TrafficSource
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """The result against float64."""
+
+    ok: bool
+    max_rel_error: float
+    tolerance: float
+    method: str
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """What the compiled kernel takes of the device."""
+
+    registers_per_thread: int | None = None
+    shared_B: int | None = None
+    local_B: int | None = None
+    occupancy: float | None = None
+    occupancy_limiter: str | None = None
+
+
+class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The device's state over the run: medians of what was read."""
+
+    sm_clock_Hz: float | None = None
+    power_W: float | None = None
+    energy_per_launch_J: float | None = None
+    temperature_C: float | None = None
+    load: float | None = None
+    memory_used_B: float | None = None
+    throttle_reasons: tuple[str, ...] | None = None
+    source: str | None = None
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished run; ``run --json`` prints exactly this."""
+
+    schema: str = RUN_SCHEMA
+    id: str
+    time_utc: str
+    config: RunConfig
+    device: DeviceSummary
+    environment: Environment
+    timing: Timing
+    samples_s: list[float]
+    batches: list[BatchSummary]
+    phases_s: Phases
+    throughput: Throughput
+    traffic: list[Traffic]
+    verification: Verification
+    resources: Resources
+    telemetry: TelemetrySummary

@@ -1,0 +1,45 @@
+"""What arrives while a run is going: samples in batches, and readings of the device's state."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+
+class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive batches of launches, as they travel.
+
+    ``seconds`` are durations, little-endian float64, one a launch; ``counts`` says how many belong
+    to each batch and ``starts_ns`` when each batch began on the engine's monotonic clock.
+    """
+
+    seconds: bytes
+    counts: tuple[int, ...]
+    starts_ns: tuple[int, ...]
+    phases_s: tuple[tuple[float, float, float, float, float], ...] = ()
+    """With transfers included: allocate, host→device, kernel, device→host, free of each sample."""
+
+    @property
+    def durations_s(self) -> npt.NDArray[np.float64]:
+        """The durations as an array."""
+        return np.frombuffer(self.seconds, dtype="<f8")
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at a device's state; None is "not available".
+
+    ``load`` is the share of time the device was busy, 0 to 1; ``t_ns`` the engine's monotonic clock.
+    """
+
+    t_ns: int
+    source: str
+    sm_clock_Hz: float | None = None
+    memory_clock_Hz: float | None = None
+    power_W: float | None = None
+    temperature_C: float | None = None
+    memory_used_B: float | None = None
+    load: float | None = None
+    throttle_reasons: tuple[str, ...] | None = None
+    missing: dict[str, str] = {}
+    """Why something is not available, by field name; said once per source."""

@@ -1,0 +1,47 @@
+"""The one formatter: SI base units in, a short readable quantity out."""
+
+from __future__ import annotations
+
+import math
+
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
+
+
+def si_scale(value: float) -> tuple[float, str]:
+    """Return the factor and the SI prefix that bring ``value`` between 1 and 1000."""
+    if value == 0 or not math.isfinite(value):
+        return 1.0, ""
+    exponent = math.floor(math.log10(abs(value)) / 3 + 1e-12) * 3
+    exponent = min(max(exponent, -12), 15)
+    return 10.0**-exponent, _PREFIXES[exponent]
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """Format ``value``, given in the base ``unit``, with ``digits`` significant digits.
+
+    ``quantity(0.000412, "s")`` is ``"412 µs"``; a value that was not measured is ``"–"``.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if math.isinf(value):
+        return f"∞ {unit}".strip()
+    factor, prefix = si_scale(value)
+    scaled = value * factor
+    if float(f"{abs(scaled):.{digits}g}") >= 1000:  # 999.96 rounds up into the next prefix
+        factor, prefix = si_scale(math.copysign(1000 / factor, value))
+        scaled = value * factor
+    whole = len(str(int(abs(scaled)))) if scaled else 1
+    text = f"{scaled:.{max(0, digits - whole)}f}"
+    return f"{text} {prefix}{unit}".strip()
+
+
+def percent(fraction: float | None, digits: int = 2) -> str:
+    """Format a fraction as a percentage with ``digits`` significant digits."""
+    if fraction is None or math.isnan(fraction):
+        return "–"
+    return f"{fraction * 100:.{digits}g} %"
+
+
+def count(value: int) -> str:
+    """Format a whole number with thin spaces between thousands."""
+    return f"{value:,}".replace(",", "\u202f")

@@ -1,0 +1,231 @@
+"""The messages between client and engine, and how they are framed.
+
+A frame is a little-endian 32-bit length and that many bytes of msgpack, 16 MiB at most. The engine
+first writes ``PREAMBLE``, because a login shell may print before it; the client skips to it. Then
+the client says Hello, the engine Welcome. Every message about a run carries its generation: the
+client counts up, and whatever belongs to an older one is dropped.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.result import Phases, Resources, RunResult, Traffic, Verification
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.workloads.workload import WorkloadSource
+
+PROTOCOL = 1
+PREAMBLE = b"\n\x00GPUEXPLORER-ENGINE\x00\n"
+MAX_FRAME_B = 16 * 1024 * 1024
+_LENGTH = struct.Struct("<I")
+
+
+class ProtocolError(Exception):
+    """The other side does not speak this protocol."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A message of either direction; the tag is the class's name."""
+
+
+# ---- client to engine
+
+
+class Hello(Message, kw_only=True):
+    """The first message; the engine refuses another protocol version."""
+
+    protocol: int
+    client_version: str
+
+
+class ListDevices(Message, kw_only=True):
+    """Ask for every device and every backend that has none; answered by Devices."""
+
+
+class Run(Message, kw_only=True):
+    """Measure one configuration; replaces whatever runs.
+
+    ``seconds`` is None for a live run that goes on until cancelled. ``allow_long`` says that the
+    user agreed to a launch predicted above ``CONFIRM_ABOVE_S``.
+    """
+
+    generation: int
+    config: RunConfig
+    workload_sha256: str
+    workload: WorkloadSource | None = None
+    """Sent once per engine; later runs name it by its sha256."""
+    seconds: float | None
+    allow_long: bool = False
+
+
+class Cancel(Message, kw_only=True):
+    """Stop at the next launch boundary; answered by Finished, if there were samples, or Cancelled."""
+
+    generation: int
+
+
+class Shutdown(Message, kw_only=True):
+    """End the process."""
+
+
+# ---- engine to client
+
+
+class Welcome(Message, kw_only=True):
+    """The handshake's answer: who the engine is, and its clocks at one moment."""
+
+    protocol: int
+    version: str
+    pid: int
+    python: str
+    monotonic_ns: int
+    utc: str
+    threads: int
+
+
+class Devices(Message, kw_only=True):
+    """Every device found."""
+
+    devices: DeviceList
+
+
+class Stage(Message, kw_only=True):
+    """What the engine is about to do; after ``deadline_s`` without another message it hangs."""
+
+    generation: int
+    name: str
+    """check, inputs, build, allocate, upload, predict, verify, measure, finish"""
+    deadline_s: float | None = None
+
+
+class Prepared(Message, kw_only=True):
+    """Built, run once and verified; samples follow."""
+
+    generation: int
+    config: RunConfig
+    device: DeviceInfo
+    verification: Verification
+    resources: Resources
+    phases_s: Phases
+    traffic: list[Traffic]
+    flops: float
+    predicted_s: float
+    method: str
+    resolution_s: float
+
+
+class Samples(Message, kw_only=True):
+    """Samples since the last such message."""
+
+    generation: int
+    batch: SampleBatch
+
+
+class Telemetry(Message, kw_only=True):
+    """The device's state; ``device`` is its id."""
+
+    device: str
+    reading: Reading
+
+
+class NeedsConfirmation(Message, kw_only=True):
+    """A launch would take longer than ``CONFIRM_ABOVE_S``: nothing ran; Run again with allow_long."""
+
+    generation: int
+    predicted_s: float
+
+
+class Finished(Message, kw_only=True):
+    """The run's document. Its ``samples_s`` is empty here: the client has them already."""
+
+    generation: int
+    result: RunResult
+
+
+class Cancelled(Message, kw_only=True):
+    """The run ended before it had a sample."""
+
+    generation: int
+
+
+class Failed(Message, kw_only=True):
+    """The run, or the request with generation 0, failed; one sentence, and the exit code."""
+
+    generation: int
+    kind: str
+    what: str
+    remedy: str = ""
+    detail: str = ""
+    exit_code: int = 1
+    traceback: str = ""
+
+
+ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
+EngineMessage = (
+    Welcome | Devices | Stage | Prepared | Samples | Telemetry | NeedsConfirmation | Finished
+    | Cancelled | Failed
+)  # fmt: skip
+
+CONFIRM_ABOVE_S = 2.0
+"""A launch predicted above this runs only after the user said so."""
+
+_encoder = msgspec.msgpack.Encoder()
+client_decoder: msgspec.msgpack.Decoder[ClientMessage] = msgspec.msgpack.Decoder(ClientMessage)
+engine_decoder: msgspec.msgpack.Decoder[EngineMessage] = msgspec.msgpack.Decoder(EngineMessage)
+
+
+def frame(message: Message) -> bytes:
+    """Return a message as one frame; ProtocolError when it is above ``MAX_FRAME_B``."""
+    body = _encoder.encode(message)
+    if len(body) > MAX_FRAME_B:
+        raise ProtocolError(f"a message of {len(body)} bytes is above the limit of {MAX_FRAME_B}")
+    return _LENGTH.pack(len(body)) + body
+
+
+def read_body(stream: BinaryIO) -> bytes | None:
+    """Read one frame's body; None at the end of the stream, ProtocolError for a torn frame."""
+    head = _read_exactly(stream, _LENGTH.size)
+    if not head:
+        return None
+    if len(head) < _LENGTH.size:
+        raise ProtocolError("the stream ended inside a frame")
+    (length,) = _LENGTH.unpack(head)
+    if length > MAX_FRAME_B:
+        raise ProtocolError(f"a frame of {length} bytes is above the limit of {MAX_FRAME_B}")
+    body = _read_exactly(stream, length)
+    if len(body) < length:
+        raise ProtocolError("the stream ended inside a frame")
+    return body
+
+
+def _read_exactly(stream: BinaryIO, length: int) -> bytes:
+    parts: list[bytes] = []
+    missing = length
+    while missing:
+        part = stream.read(missing)
+        if not part:
+            break
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def skip_to_preamble(stream: BinaryIO, limit_B: int = 1 << 20) -> bytes:
+    """Read up to the engine's preamble and return what stood before it.
+
+    ProtocolError when the stream ends or ``limit_B`` bytes pass without it.
+    """
+    seen = bytearray()
+    while not seen.endswith(PREAMBLE):
+        byte = stream.read(1)
+        if not byte or len(seen) >= limit_B:
+            raise ProtocolError(
+                f"no engine answered; it said: {bytes(seen[-300:]).decode(errors='replace').strip()}"
+            )
+        seen += byte
+    return bytes(seen[: -len(PREAMBLE)])

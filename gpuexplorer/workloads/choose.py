@@ -1,0 +1,164 @@
+"""From what a user asked for to a complete configuration: defaults, devices, names checked."""
+
+from __future__ import annotations
+
+from gpuexplorer.core.config import Block, RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.plan import check_requirements
+from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.workload import Workload
+
+KERNEL_BACKENDS = ("cuda", "opencl")
+BACKENDS = ("cuda", "opencl", "numpy", "torch")
+
+
+def find_device(devices: DeviceList, wanted: str) -> DeviceInfo:
+    """Return the device for an id or for ``cuda``, ``cpu``, ``auto``.
+
+    Raises CannotRunHere with the backend's own reason and remedy when it is not available,
+    InputError when there is no such device.
+    """
+    for device in devices.devices:
+        if device.id == wanted:
+            return device
+    kernels = [d for d in devices.devices if d.runs_kernels]
+    everything = [*kernels, *(d for d in devices.devices if not d.runs_kernels)]
+    if wanted == "auto":
+        gpus = [d for d in kernels if d.kind == "gpu"]
+        candidates = [*(d for d in gpus if d.backend == "cuda"), *gpus, *everything]
+    elif wanted == "cpu":
+        candidates = [d for d in everything if d.kind == "cpu"]
+    else:
+        backend = wanted.partition(":")[0]
+        candidates = [d for d in everything if d.backend == backend and wanted == backend]
+    if candidates:
+        return candidates[0]
+    raise _no_device(devices, wanted)
+
+
+def _no_device(devices: DeviceList, wanted: str) -> ExplorerError:
+    backend = wanted.partition(":")[0]
+    offered = [d.id for d in devices.devices]
+    for missing in devices.unavailable:
+        if missing.backend == backend or (wanted == "cpu" and missing.backend == "opencl"):
+            return CannotRunHere(
+                f"device '{wanted}' is not available: {missing.reason}", remedy=missing.remedy
+            )
+    if wanted in ("auto", "cpu"):
+        return CannotRunHere("no device here can run work", remedy="see 'gpuexplorer doctor'")
+    return InputError(f"no device '{wanted}'", remedy=suggestion(wanted, [*offered, "cuda", "cpu"]))
+
+
+def device_for_variant(
+    devices: DeviceList, variant: VariantSpec, chosen: DeviceInfo
+) -> DeviceInfo:
+    """Return the view of the chosen hardware that can run a variant, or ``chosen`` itself.
+
+    A library variant belongs to a backend of its own: with the CPU chosen through OpenCL,
+    ``numpy.matmul`` runs on ``numpy:cpu``, which is the same silicon.
+    """
+    if variant.library is None:
+        if chosen.runs_kernels:
+            return chosen
+        same = [d for d in devices.devices if d.runs_kernels]
+    else:
+        if variant.library in chosen.libraries:
+            return chosen
+        same = [d for d in devices.devices if variant.library in d.libraries]
+    same = [d for d in same if d.hardware_id == chosen.hardware_id]
+    return same[0] if same else chosen
+
+
+def default_block(variant: VariantSpec) -> Block | None:
+    """Return the block the manifest starts with, or None for a library call."""
+    for step in variant.launch:
+        if step.follows_sliders:
+            x, y, z = (*(int(b) for b in step.block), 1, 1)[:3]
+            return x, y, z
+    return (1, 1, 1) if variant.launch else None
+
+
+def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> RunConfig:
+    """Fill in what a request left open and check every name in it.
+
+    Raises InputError for what cannot be, CannotRunHere for what this machine lacks.
+    """
+    manifest = workload.manifest
+    variant_name = request.variant or manifest.first_variant
+    variant = workload.variant(variant_name)
+    if request.device.partition(":")[0] not in (*BACKENDS, "cpu", "auto"):
+        raise _no_device(devices, request.device)
+    device = device_for_variant(devices, variant, find_device(devices, request.device))
+    precision = _precision(request.precision, workload, variant_name)
+    fill = request.fill or "normal"
+    if fill not in FILLS:
+        raise InputError(f"no input distribution '{fill}'", remedy=suggestion(fill, FILLS))
+    check_requirements(workload, variant_name, precision, device)
+    return RunConfig(
+        workload=workload.name,
+        variant=variant_name,
+        size=_sizes(request.size, workload),
+        precision=precision,
+        device=device.id,
+        block=_block(request.block, variant),
+        tunables=request.tunables,
+        cache=request.cache,
+        fill=fill,
+        seed=request.seed,
+        threads=device.threads if request.threads is None else request.threads,
+        switches=request.switches,
+    )
+
+
+def _precision(wanted: str | None, workload: Workload, variant: str) -> str:
+    offered = workload.precisions_of(variant)
+    if wanted is None:
+        return "fp32" if "fp32" in offered else offered[0]
+    if wanted not in workload.manifest.precisions:
+        raise InputError(
+            f"workload '{workload.name}' has no precision '{wanted}'",
+            remedy=suggestion(wanted, workload.manifest.precisions),
+        )
+    if wanted not in offered:
+        raise InputError(
+            f"variant '{variant}' has no precision '{wanted}'", remedy=suggestion(wanted, offered)
+        )
+    return wanted
+
+
+def _sizes(wanted: dict[str, int], workload: Workload) -> dict[str, int]:
+    specs = workload.manifest.sizes
+    first = next(iter(specs))
+    sizes = {symbol: spec.default for symbol, spec in specs.items()}
+    for symbol, value in wanted.items():
+        name = symbol or first
+        if name not in specs:
+            raise InputError(
+                f"workload '{workload.name}' has no size '{name}'", remedy=suggestion(name, specs)
+            )
+        if not specs[name].min <= value <= specs[name].max:
+            raise InputError(
+                f"size {name}={value} is out of range",
+                remedy=f"choose {specs[name].min} to {specs[name].max}",
+            )
+        sizes[name] = value
+    return sizes
+
+
+def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None:
+    if variant.library is not None:
+        if wanted is not None:
+            raise InputError("a library variant chooses its own blocks", remedy="leave --block out")
+        return None
+    if wanted is None:
+        return default_block(variant)
+    if not 1 <= len(wanted) <= 3:
+        raise InputError("a block has one to three dimensions", remedy="give --block XxY")
+    x, y, z = (*wanted, 1, 1)[:3]
+    if min(x, y, z) < 1:
+        raise InputError(
+            f"block {'x'.join(map(str, wanted))} has a dimension below 1", remedy="use 1 or more"
+        )
+    return x, y, z

@@ -1,0 +1,242 @@
+"""Safe formulas: arithmetic over named numbers, and array expressions over named arrays.
+
+The grammar is Python's expression grammar cut down to numbers, names, ``+ - * / // % **``,
+``@`` between arrays, comparisons, ``and or not``, ``a if c else b`` and calls of the functions
+listed here. Attributes, subscripts, strings, keywords and everything else are refused when the
+formula is read, before anything is evaluated; evaluation is simpleeval's, with our operators.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import simpleeval
+
+from gpuexplorer.core.errors import InputError
+
+MAX_LENGTH = 400
+MAX_NODES = 120
+MAX_EXPONENT = 64
+MAX_BITS = 4096
+MAX_ELEMENTS = 2**28
+"""Elements that one array of a reference may have (2 GiB of float64)."""
+MAX_MATMUL_FLOP = 4e12
+"""Operations that one product of a reference may need (a minute or so)."""
+
+Array = npt.NDArray[np.float64]
+Number = int | float
+
+_ALLOWED = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
+    ast.Name, ast.Constant, ast.Load,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
+    ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+)  # fmt: skip
+
+
+class FormulaError(InputError):
+    """A formula that cannot be read or evaluated; the message quotes it."""
+
+
+def _refuse(formula: str, why: str) -> FormulaError:
+    return FormulaError(f"formula '{formula}' {why}")
+
+
+def ceil_div(a: Number, b: Number) -> int:
+    """Return ``a / b`` rounded up to a whole number."""
+    return math.ceil(a / b) if isinstance(a, float) or isinstance(b, float) else -(-a // b)
+
+
+NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ceil_div": ceil_div,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "ceil": math.ceil,
+    "floor": math.floor,
+}
+
+ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "transpose": np.transpose,
+    "sum": np.sum,
+    "mean": np.mean,
+    "max": np.max,
+    "min": np.min,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "where": np.where,
+}
+
+
+@lru_cache(maxsize=4096)
+def _parse(formula: str) -> ast.expr:
+    """Read a formula and refuse everything outside the grammar."""
+    if len(formula) > MAX_LENGTH:
+        raise FormulaError(
+            f"a formula of {len(formula)} characters is too long", remedy=f"keep to {MAX_LENGTH}"
+        )
+    try:
+        tree = ast.parse(formula.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _refuse(formula, "is not an expression") from None
+    nodes = list(ast.walk(tree))
+    if len(nodes) > MAX_NODES:
+        raise _refuse(formula, f"has more than {MAX_NODES} parts")
+    for node in nodes:
+        if not isinstance(node, _ALLOWED):
+            what = type(node).__name__.lower()
+            raise _refuse(formula, f"uses '{what}', which formulas do not offer")
+        if isinstance(node, ast.Constant) and type(node.value) not in (int, float):
+            raise _refuse(formula, "may hold numbers only")
+        if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.keywords):
+            raise _refuse(formula, "may only call the listed functions, without keywords")
+    return tree.body
+
+
+def names_in(formula: str) -> frozenset[str]:
+    """Return the names (not functions) a formula uses."""
+    tree = _parse(formula)
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    return frozenset(
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called
+    )
+
+
+def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool = False) -> None:
+    """Refuse a formula that uses a name or calls a function that is not there."""
+    unknown = names_in(formula) - known
+    if unknown:
+        raise _refuse(
+            formula,
+            f"uses {', '.join(repr(n) for n in sorted(unknown))}; "
+            f"known here are {', '.join(sorted(known))}",
+        )
+    functions = ARRAY_FUNCTIONS if arrays else NUMBER_FUNCTIONS
+    for node in ast.walk(_parse(formula)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in functions:
+                raise _refuse(
+                    formula,
+                    f"calls '{node.func.id}'; functions are {', '.join(sorted(functions))}",
+                )
+
+
+def _bounded_power(a: Any, b: Any) -> Any:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a**b
+    if abs(b) > MAX_EXPONENT:
+        raise FormulaError(f"exponent {b} is above {MAX_EXPONENT}")
+    return _bounded(a**b)
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise FormulaError("a number grew too large")
+    return value
+
+
+def _bounded_multiply(a: Any, b: Any) -> Any:
+    return _bounded(a * b)
+
+
+def _bounded_matmul(a: Any, b: Any) -> Any:
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        raise FormulaError("'@' takes two arrays")
+    rows = a.shape[0] if a.ndim > 1 else 1
+    columns = b.shape[-1] if b.ndim > 1 else 1
+    if 2.0 * rows * columns * a.shape[-1] > MAX_MATMUL_FLOP:
+        raise FormulaError("the reference product is too large to compute in float64")
+    if rows * columns > MAX_ELEMENTS:
+        raise FormulaError("the reference result has too many elements")
+    return a @ b
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _bounded_multiply,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _bounded_power,
+    ast.MatMult: _bounded_matmul,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any]) -> Any:
+    tree = _parse(formula)
+    evaluator = simpleeval.SimpleEval(
+        operators=_OPERATORS, functions=functions, names=dict(names)
+    )
+    try:
+        return evaluator.eval(formula, previously_parsed=tree)
+    except FormulaError as error:
+        raise _refuse(formula, f"failed: {error.what}") from None
+    except ZeroDivisionError:
+        raise _refuse(formula, "divides by zero") from None
+    except simpleeval.InvalidExpression as error:
+        raise _refuse(formula, f"failed: {error}") from None
+    except (ArithmeticError, ValueError, TypeError, MemoryError) as error:
+        raise _refuse(formula, f"failed: {error}") from None
+
+
+def number(formula: str | int | float, names: Mapping[str, Number]) -> Number:
+    """Evaluate an arithmetic formula over named numbers.
+
+    Raises FormulaError when it is not a formula, uses an unknown name, or fails.
+    """
+    if isinstance(formula, int | float):
+        return formula
+    value = _evaluate(formula, names, NUMBER_FUNCTIONS)
+    if isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise _refuse(formula, "did not give a finite number")
+    return value
+
+
+def whole(formula: str | int, names: Mapping[str, Number]) -> int:
+    """Evaluate a formula that must give a whole number."""
+    value = number(formula, names)
+    if value != int(value):
+        raise _refuse(str(formula), f"gave {value}, not a whole number")
+    return int(value)
+
+
+def array(formula: str, names: Mapping[str, Array | Number]) -> Array:
+    """Evaluate an array expression in float64 (scalars come back as arrays of shape ``()``)."""
+    with np.errstate(all="ignore"):
+        value = _evaluate(formula, names, ARRAY_FUNCTIONS)
+    return np.asarray(value, dtype=np.float64)
+
+
+def product_factors(formula: str) -> tuple[str, str] | None:
+    """Return the two factors of a formula of the form ``P @ Q``, else None."""
+    tree = _parse(formula)
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
+        return ast.unparse(tree.left), ast.unparse(tree.right)
+    return None

@@ -1,0 +1,77 @@
+"""Find and read workload folders: the shipped ones and the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
+
+MAX_SOURCE_B = 1 << 20
+SOURCE_SUFFIXES = (".cu", ".cuh", ".h")
+
+
+def shipped_folder() -> Path:
+    """Return the folder of shipped workloads: inside the package, or the checkout's."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "_data" / "kernels"
+    return inside if inside.is_dir() else package.parent / "kernels"
+
+
+def read_folder(folder: Path) -> WorkloadSource:
+    """Read one workload's folder as text; InputError when a file is missing or unreadable."""
+    manifest = folder / MANIFEST_NAME
+    files = {
+        path.name: _read(path)
+        for path in sorted(folder.iterdir())
+        if path.suffix in SOURCE_SUFFIXES and path.is_file()
+    }
+    return WorkloadSource(manifest=_read(manifest), files=files, origin=str(manifest))
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_SOURCE_B:
+            raise InputError(f"{path}: larger than {MAX_SOURCE_B} bytes, not a kernel source")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def workload_folders(root: Path) -> list[Path]:
+    """Return the workload folders in ``root``, or ``root`` itself when it is one."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder", remedy="give a folder of workloads")
+    if (root / MANIFEST_NAME).is_file():
+        return [root]
+    found = [path.parent for path in sorted(root.glob(f"*/{MANIFEST_NAME}"))]
+    if not found:
+        raise InputError(
+            f"{root}: no {MANIFEST_NAME} here or one folder below",
+            remedy=f"put each workload in a folder with a {MANIFEST_NAME}",
+        )
+    return found
+
+
+def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
+    """Load the shipped workloads and those below ``extra_roots`` (which win over shipped names)."""
+    workloads: dict[str, Workload] = {}
+    for root in (shipped_folder(), *extra_roots):
+        for folder in workload_folders(root):
+            workload = Workload(read_folder(folder))
+            workloads[workload.name] = workload
+    return workloads
+
+
+def pick(workloads: dict[str, Workload], name: str) -> Workload:
+    """Return a workload by name; InputError listing the known ones."""
+    try:
+        return workloads[name]
+    except KeyError:
+        raise InputError(
+            f"no workload '{name}'", remedy=suggestion(name, sorted(workloads))
+        ) from None

@@ -1,0 +1,169 @@
+"""The schema of ``workload.toml``, format 1.
+
+Every table is strict: an unknown key is an error. Formulas are strings (see ``formulas``) or plain
+numbers. They see the size symbols and ``itemsize`` (bytes of ``real``), and, inside a variant, also
+``block_x block_y block_z``, ``grid_x grid_y grid_z`` and the variant's tunables.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Formula = str | int | float
+Role = Literal["in", "out", "inout", "scratch"]
+Fill = Literal["normal", "uniform", "integers", "zeros"]
+Check = Literal["full", "rows", "freivalds"]
+ElementType = Literal["real", "accum", "int", "float"]
+FILLS: tuple[str, ...] = ("normal", "uniform", "integers", "zeros")
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class SizeSpec(_Table, kw_only=True):
+    """One size symbol: its range (both ends included) and default."""
+
+    title: str = ""
+    min: int = 1
+    max: int
+    default: int
+
+
+class PrecisionSpec(_Table, kw_only=True):
+    """How far a result in this precision may lie from float64."""
+
+    tolerance: float
+
+
+class ArraySpec(_Table, kw_only=True):
+    """One array: row-major shape (formulas), role, element type, and how an input is filled."""
+
+    shape: list[Formula]
+    role: Role
+    type: ElementType = "real"
+    fill: Fill = "normal"
+
+
+class ScalarSpec(_Table, kw_only=True):
+    """One scalar argument with its C type."""
+
+    type: ElementType = "accum"
+    value: Formula
+
+
+class WorkSpec(_Table, kw_only=True):
+    """Useful work of one launch: operations, and the bytes the result needs at least."""
+
+    flops: Formula
+    read_bytes: Formula
+    write_bytes: Formula
+
+
+class ReferenceSpec(_Table, kw_only=True):
+    """What is right: for each checked array an expression, evaluated in float64.
+
+    ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
+    arrays in ``row_arrays`` are cut to those rows; ``freivalds`` multiplies a product ``P @ Q`` and
+    the result by random vectors. Small problems are always checked in full. An error is measured
+    against ``|reference|`` plus its root mean square, or against ``scale`` where given.
+    """
+
+    outputs: dict[str, str]
+    check: Check = "full"
+    row_arrays: list[str] = []
+    scale: str | None = None
+
+
+class TunableSpec(_Table, kw_only=True):
+    """A compile-time macro: a choice among ``values``, or tied to others by ``formula``."""
+
+    title: str = ""
+    values: list[int] = []
+    default: int | None = None
+    formula: str | None = None
+
+
+class Constraint(_Table, kw_only=True):
+    """A rule over block, grid, sizes and tunables, and the reason a user is told."""
+
+    rule: str
+    because: str
+
+
+class LaunchArgument(_Table, kw_only=True):
+    """A computed scalar argument."""
+
+    type: ElementType = "int"
+    value: Formula
+
+
+class LaunchSpec(_Table, kw_only=True):
+    """One kernel launch.
+
+    ``block`` holds numbers (the default of the sliders, which the launch then follows) or at least
+    one formula string (then it is computed and ignores the sliders). ``args`` are names of arrays,
+    scalars and sizes, or computed scalars.
+    """
+
+    source: str
+    entry: str
+    block: list[int | str]
+    grid: list[Formula]
+    shared_bytes: Formula = 0
+    args: list[str | LaunchArgument]
+
+    @property
+    def follows_sliders(self) -> bool:
+        """Whether the launch's block is the one the sliders choose."""
+        return all(isinstance(b, int) for b in self.block)
+
+
+class VariantSpec(_Table, kw_only=True):
+    """One way to compute the workload: a library call, or launches in order."""
+
+    title: str
+    teaches: str
+    library: str | None = None
+    args: list[str] = []
+    """Arrays and scalars handed to a library call, inputs first, the output last."""
+    launch: list[LaunchSpec] = []
+    requires: list[str] = []
+    precisions: list[str] = []
+    """Precisions the variant is limited to; empty means all of the workload's."""
+    tunables: dict[str, TunableSpec] = {}
+    constraints: list[Constraint] = []
+    requested_read_bytes: Formula | None = None
+    requested_write_bytes: Formula | None = None
+    reset: list[str] = []
+    """Arrays set back before each timed launch (untimed): ``out`` to zero, ``inout`` to its fill."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many block sliders the variant has (0 for a library call)."""
+        followed = [len(step.block) for step in self.launch if step.follows_sliders]
+        return max(followed, default=0)
+
+
+class Manifest(_Table, kw_only=True):
+    """One workload."""
+
+    format: Literal[1]
+    name: str
+    title: str
+    summary: str
+    sizes: dict[str, SizeSpec]
+    precisions: dict[str, PrecisionSpec]
+    arrays: dict[str, ArraySpec]
+    scalars: dict[str, ScalarSpec] = {}
+    work: WorkSpec
+    reference: ReferenceSpec
+    variants: dict[str, VariantSpec]
+    default_variant: str | None = None
+
+    @property
+    def first_variant(self) -> str:
+        """The variant a user gets without choosing."""
+        return self.default_variant or next(iter(self.variants))

@@ -1,0 +1,354 @@
+"""From a configuration to what exactly is launched, and how many bytes and operations that is."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.manifest import ElementType, Fill, LaunchArgument, LaunchSpec, Role
+from gpuexplorer.workloads.workload import Workload
+
+MEMORY_SHARE = 0.9
+"""Share of a device's memory that one run may fill."""
+
+Names = dict[str, int | float]
+
+
+class ArrayPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One array of a run: row-major shape in elements, element size in bytes."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: ElementType
+    role: Role
+    fill: Fill
+    itemsize_B: int
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.elements * self.itemsize_B
+
+
+class Argument(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel argument: an array by name, or a scalar with its element type and value."""
+
+    kind: Literal["array", "scalar"]
+    name: str = ""
+    type: ElementType = "int"
+    value: float = 0
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel launch, ready: ``block`` and ``grid`` along x, y, z."""
+
+    source: str
+    entry: str
+    block: Block
+    grid: Block
+    shared_B: int
+    """Dynamic shared memory of a block, in bytes."""
+    arguments: tuple[Argument, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks in the grid."""
+        return math.prod(self.grid)
+
+    @property
+    def threads_per_block(self) -> int:
+        """Number of threads in a block."""
+        return math.prod(self.block)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a backend needs to build, launch and check one configuration."""
+
+    config: RunConfig
+    arrays: tuple[ArrayPlan, ...]
+    steps: tuple[Step, ...] = ()
+    library: str | None = None
+    library_arguments: tuple[Argument, ...] = ()
+    defines: dict[str, int] = {}
+    """Macros of the variant's tunables."""
+    files: dict[str, str] = {}
+    """The workload's sources by file name."""
+    source_sha256: str = ""
+    reset: tuple[str, ...] = ()
+    flops: float = 0
+    compulsory_read_B: float = 0
+    compulsory_write_B: float = 0
+    requested_read_B: float | None = None
+    requested_write_B: float | None = None
+
+    @property
+    def memory_B(self) -> int:
+        """Bytes of all arrays together."""
+        return sum(a.nbytes for a in self.arrays)
+
+    def array(self, name: str) -> ArrayPlan:
+        """Return the array of that name."""
+        return next(a for a in self.arrays if a.name == name)
+
+    @property
+    def inputs(self) -> tuple[ArrayPlan, ...]:
+        """Arrays that the host fills and copies to the device."""
+        return tuple(a for a in self.arrays if a.role in ("in", "inout"))
+
+    @property
+    def outputs(self) -> tuple[ArrayPlan, ...]:
+        """Arrays that are copied back."""
+        return tuple(a for a in self.arrays if a.role in ("out", "inout"))
+
+
+def itemsize_B(type_: ElementType, precision: str) -> int:
+    """Return the bytes of one element of ``type_`` in a precision."""
+    chosen = PRECISIONS[precision]
+    return {"real": chosen.itemsize_B, "accum": chosen.accum_itemsize_B, "int": 4, "float": 4}[type_]
+
+
+def base_names(workload: Workload, config: RunConfig) -> Names:
+    """Return what every formula of a run sees: sizes and item sizes in bytes."""
+    precision = PRECISIONS[config.precision]
+    return {
+        **config.size,
+        "itemsize": precision.itemsize_B,
+        "accum_itemsize": precision.accum_itemsize_B,
+    }
+
+
+def block_names(block: Block) -> Names:
+    """Return the names of a block's dimensions in formulas."""
+    return dict(zip(("block_x", "block_y", "block_z"), block, strict=True))
+
+
+def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan:
+    """Work out one configuration on one device.
+
+    Raises InputError when block, grid, sizes or tunables are not legal, CannotRunHere when the
+    device lacks what the variant requires.
+    """
+    variant = workload.variant(config.variant)
+    check_requirements(workload, config.variant, config.precision, device)
+    base = base_names(workload, config)
+    arrays = tuple(
+        ArrayPlan(
+            name=name,
+            shape=tuple(formulas.whole(f, base) for f in spec.shape),
+            type=spec.type,
+            role=spec.role,
+            fill=spec.fill if config.fill == "normal" else config.fill,  # type: ignore[arg-type]
+            itemsize_B=itemsize_B(spec.type, config.precision),
+        )
+        for name, spec in workload.manifest.arrays.items()
+    )
+    work = workload.manifest.work
+    common = {
+        "arrays": arrays,
+        "files": workload.source.files,
+        "source_sha256": workload.sha256,
+        "reset": tuple(variant.reset),
+        "flops": float(formulas.number(work.flops, base)),
+        "compulsory_read_B": float(formulas.number(work.read_bytes, base)),
+        "compulsory_write_B": float(formulas.number(work.write_bytes, base)),
+    }
+    if variant.library is not None:
+        arguments = tuple(_argument(name, workload, base, {}) for name in variant.args)
+        plan = Plan(
+            config=msgspec.structs.replace(config, block=None, grid=None, tunables={}),
+            library=variant.library,
+            library_arguments=arguments,
+            **common,  # type: ignore[arg-type]
+        )
+    else:
+        plan = _launch_plan(workload, config, device, base, common)
+    _check_memory(plan, device)
+    return plan
+
+
+def _launch_plan(
+    workload: Workload, config: RunConfig, device: DeviceInfo, base: Names, common: dict[str, object]
+) -> Plan:
+    variant = workload.variant(config.variant)
+    if config.block is None:
+        raise InputError(f"variant '{config.variant}' needs a block", remedy="give --block XxY")
+    defines = tunable_values(workload, config)
+    sliders: Names = {**base, **defines, **block_names(config.block)}
+    for constraint in variant.constraints:
+        if not formulas.number(constraint.rule, sliders):
+            raise InputError(
+                f"variant '{config.variant}' cannot run with block "
+                f"{'x'.join(map(str, config.block))}: {constraint.because}"
+            )
+    steps = tuple(_step(step, workload, config, sliders) for step in variant.launch)
+    for step in steps:
+        check_launch(step, device)
+    seen = {**sliders, **dict(zip(("grid_x", "grid_y", "grid_z"), steps[0].grid, strict=True))}
+
+    def requested(formula: str | int | float | None) -> float | None:
+        return None if formula is None else float(formulas.number(formula, seen))
+
+    return Plan(
+        config=msgspec.structs.replace(config, grid=steps[0].grid, tunables=defines),
+        steps=steps,
+        defines=defines,
+        requested_read_B=requested(variant.requested_read_bytes),
+        requested_write_B=requested(variant.requested_write_bytes),
+        **common,  # type: ignore[arg-type]
+    )
+
+
+def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
+    """Return every macro of the variant with its value; InputError for one not allowed."""
+    variant = workload.variant(config.variant)
+    for name in config.tunables:
+        if name not in variant.tunables:
+            known = ", ".join(variant.tunables) or "none"
+            raise InputError(f"variant '{config.variant}' has no tunable '{name}': it has {known}")
+    names = {**base_names(workload, config), **block_names(config.block or (1, 1, 1))}
+    values: dict[str, int] = {}
+    for name, tunable in variant.tunables.items():
+        if tunable.formula is not None:
+            values[name] = formulas.whole(tunable.formula, names)
+            continue
+        default = tunable.values[0] if tunable.default is None else tunable.default
+        values[name] = config.tunables.get(name, default)
+        if values[name] not in tunable.values:
+            allowed = ", ".join(map(str, tunable.values))
+            raise InputError(f"tunable {name} cannot be {values[name]}", remedy=f"use {allowed}")
+    return values
+
+
+def _triple(values: list[int]) -> Block:
+    x, y, z = (*values, 1, 1)[:3]
+    return x, y, z
+
+
+def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Names) -> Step:
+    if step.follows_sliders:
+        chosen = config.block or (1, 1, 1)
+        block = _triple(list(chosen[: len(step.block)]))
+        if chosen[len(step.block) :] != (1,) * (3 - len(step.block)):
+            raise InputError(
+                f"variant '{config.variant}' has {len(step.block)}-dimensional blocks, not "
+                f"{'x'.join(map(str, chosen))}"
+            )
+    else:
+        block = _triple([formulas.whole(f, sliders) for f in step.block])
+    names = {**sliders, **block_names(block)}
+    grid = _triple([formulas.whole(f, names) for f in step.grid])
+    seen = {**names, **dict(zip(("grid_x", "grid_y", "grid_z"), grid, strict=True))}
+    return Step(
+        source=step.source,
+        entry=step.entry,
+        block=block,
+        grid=grid,
+        shared_B=formulas.whole(step.shared_bytes, names),
+        arguments=tuple(_argument(a, workload, seen, seen) for a in step.args),
+    )
+
+
+def _argument(
+    argument: str | LaunchArgument, workload: Workload, base: Names, names: Names
+) -> Argument:
+    manifest = workload.manifest
+    if isinstance(argument, LaunchArgument):
+        value = formulas.number(argument.value, names)
+        return Argument(kind="scalar", type=argument.type, value=value)
+    if argument in manifest.arrays:
+        return Argument(kind="array", name=argument)
+    if argument in manifest.scalars:
+        scalar = manifest.scalars[argument]
+        value = formulas.number(scalar.value, base)
+        return Argument(kind="scalar", name=argument, type=scalar.type, value=value)
+    return Argument(kind="scalar", name=argument, type="int", value=base[argument])
+
+
+def check_requirements(
+    workload: Workload, variant_name: str, precision: str, device: DeviceInfo
+) -> None:
+    """Raise CannotRunHere when the device lacks what a variant in a precision requires."""
+    variant = workload.variant(variant_name)
+    if precision not in device.precisions:
+        raise CannotRunHere(
+            f"{device.id} ({device.name}) does not offer {precision}",
+            remedy=f"it offers {', '.join(device.precisions)}",
+        )
+    if variant.library is not None:
+        if variant.library not in device.libraries:
+            raise CannotRunHere(
+                f"{device.id} does not offer the library call {variant.library}",
+                remedy="'gpuexplorer devices' lists what each device offers",
+            )
+        return
+    if not device.runs_kernels:
+        raise CannotRunHere(
+            f"{device.id} runs library variants only, and '{variant_name}' is a kernel",
+            remedy="choose a device of the cuda or opencl backend",
+        )
+    missing = [r for r in variant.requires if not device.has(r)]
+    if missing:
+        raise CannotRunHere(
+            f"variant '{variant_name}' requires {', '.join(missing)}, which {device.id} "
+            f"({device.name}) does not have",
+            remedy="choose another variant or device",
+        )
+
+
+def check_launch(step: Step, device: DeviceInfo) -> None:
+    """Raise InputError when the device cannot launch a step's block, grid or shared memory."""
+    limits = device.limits
+    shape = "x".join(map(str, step.block))
+    if min(step.block) < 1:
+        raise InputError(f"block {shape} has a dimension below 1", remedy="use 1 or more")
+    if step.threads_per_block > limits.max_threads_per_block:
+        raise InputError(
+            f"block {shape} has {step.threads_per_block} threads, and {device.id} allows "
+            f"{limits.max_threads_per_block}",
+            remedy="make the block smaller",
+        )
+    for axis, size, most in zip("xyz", step.block, limits.max_block, strict=True):
+        if size > most:
+            raise InputError(f"block {shape} is longer in {axis} than the {most} of {device.id}")
+    for axis, size, most in zip("xyz", step.grid, limits.max_grid, strict=True):
+        if not 1 <= size <= most:
+            raise InputError(
+                f"'{step.entry}' would need {size} blocks in {axis}, and {device.id} allows {most}",
+                remedy="make the block larger or the size smaller",
+            )
+    if step.shared_B > limits.max_shared_B:
+        raise InputError(
+            f"'{step.entry}' asks for {quantity(step.shared_B, 'B')} of shared memory, and "
+            f"{device.id} gives a block {quantity(limits.max_shared_B, 'B')}",
+            remedy="make the tile or the block smaller",
+        )
+
+
+def _check_memory(plan: Plan, device: DeviceInfo) -> None:
+    limits = device.limits
+    if limits.memory_B is not None and plan.memory_B > limits.memory_B * MEMORY_SHARE:
+        raise InputError(
+            f"this size needs {quantity(plan.memory_B, 'B')} of memory, and {device.id} has "
+            f"{quantity(limits.memory_B, 'B')}",
+            remedy="choose a smaller size",
+        )
+    largest = max((a.nbytes for a in plan.arrays), default=0)
+    if limits.max_allocation_B is not None and largest > limits.max_allocation_B:
+        raise InputError(
+            f"one array needs {quantity(largest, 'B')}, and {device.id} allocates at most "
+            f"{quantity(limits.max_allocation_B, 'B')} at once",
+            remedy="choose a smaller size",
+        )

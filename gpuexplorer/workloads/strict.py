@@ -1,0 +1,80 @@
+"""Turn parsed TOML into typed tables, naming the exact key when something is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from gpuexplorer.core.errors import InputError
+
+T = TypeVar("T")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return what could have been meant, and everything that is allowed, as one clause."""
+    names = [str(k) for k in known]
+    close = difflib.get_close_matches(word, names, n=1)
+    listed = ", ".join(names) if names else "nothing"
+    return f"did you mean '{close[0]}'? allowed: {listed}" if close else f"allowed: {listed}"
+
+
+def _type_name(kind: Any) -> str:
+    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_type_name(k) for k in typing.get_args(kind) if k is not type(None))
+    if origin is typing.Literal:
+        return "one of " + ", ".join(repr(a) for a in typing.get_args(kind))
+    if origin is list:
+        return "a list"
+    if origin is dict or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return "a table"
+    return names.get(kind, str(kind))
+
+
+def convert(raw: Any, kind: type[T], where: str, key: str = "") -> T:
+    """Convert ``raw`` to the Struct ``kind``; ``where`` names the file for the error message."""
+    if not isinstance(raw, dict):
+        raise InputError(f"{where}: '{key}' must be a table")
+    fields = msgspec.structs.fields(kind)
+    known = {f.encode_name: f for f in fields}
+    prefix = f"{key}." if key else ""
+    for name in raw:
+        if name not in known:
+            raise InputError(
+                f"{where}: unknown key '{prefix}{name}'", remedy=suggestion(name, known)
+            )
+    values: dict[str, Any] = {}
+    for name, field in known.items():
+        if name in raw:
+            values[field.name] = _value(raw[name], field.type, where, f"{prefix}{name}")
+        elif field.required:
+            raise InputError(
+                f"{where}: '{prefix}{name}' is missing", remedy=f"add {_type_name(field.type)}"
+            )
+    return kind(**values)
+
+
+def _value(raw: Any, kind: Any, where: str, key: str) -> Any:
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return convert(raw, kind, where, key)
+    if origin is dict and isinstance(raw, dict):
+        return {k: _value(v, args[1], where, f"{key}.{k}") for k, v in raw.items()}
+    if origin is list and isinstance(raw, list):
+        return [_value(v, args[0], where, f"{key}[{i}]") for i, v in enumerate(raw)]
+    if origin in (typing.Union, types.UnionType) and isinstance(raw, dict):
+        for option in args:
+            if isinstance(option, type) and issubclass(option, msgspec.Struct):
+                return convert(raw, option, where, key)
+    try:
+        return msgspec.convert(raw, kind, strict=True)
+    except msgspec.ValidationError:
+        raise InputError(
+            f"{where}: '{key}' is {raw!r}", remedy=f"it must be {_type_name(kind)}"
+        ) from None

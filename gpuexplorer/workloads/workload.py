@@ -1,0 +1,201 @@
+"""A workload as the parts hand it around: its manifest and sources, by value."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+
+import msgspec
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.manifest import Manifest, VariantSpec
+from gpuexplorer.workloads.strict import convert, suggestion
+
+MANIFEST_NAME = "workload.toml"
+BLOCK_NAMES = frozenset({"block_x", "block_y", "block_z"})
+GRID_NAMES = frozenset({"grid_x", "grid_y", "grid_z"})
+
+
+class WorkloadSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload's folder as text, so that it can travel to an engine anywhere."""
+
+    manifest: str
+    files: dict[str, str] = {}
+    """Kernel sources by file name."""
+    origin: str = MANIFEST_NAME
+    """What error messages call the manifest (usually its path)."""
+
+    @property
+    def sha256(self) -> str:
+        """The fingerprint of manifest and sources."""
+        digest = hashlib.sha256()
+        for name, text in [(MANIFEST_NAME, self.manifest), *sorted(self.files.items())]:
+            digest.update(f"{name}\0{len(text)}\0{text}".encode())
+        return digest.hexdigest()
+
+
+class Workload:
+    """A checked workload.
+
+    Raises InputError naming the file and the key when the manifest is not valid.
+    """
+
+    def __init__(self, source: WorkloadSource) -> None:
+        self.source = source
+        where = source.origin
+        try:
+            raw = tomllib.loads(source.manifest)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{where}: not valid TOML: {error}") from None
+        self.manifest = convert(raw, Manifest, where)
+        self.sha256 = source.sha256
+        try:
+            _check(self.manifest, source)
+        except InputError as error:
+            raise InputError(
+                f"{where}: {error.what}", remedy=error.remedy, detail=error.detail
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """The name it is run by."""
+        return self.manifest.name
+
+    def variant(self, name: str) -> VariantSpec:
+        """Return a variant; InputError when there is none of that name."""
+        try:
+            return self.manifest.variants[name]
+        except KeyError:
+            raise InputError(
+                f"workload '{self.name}' has no variant '{name}'",
+                remedy=suggestion(name, self.manifest.variants),
+            ) from None
+
+    def precisions_of(self, variant: str) -> list[str]:
+        """Return the precisions a variant is written for."""
+        limited = self.variant(variant).precisions
+        return [p for p in self.manifest.precisions if not limited or p in limited]
+
+
+def _check(manifest: Manifest, source: WorkloadSource) -> None:
+    """Check what types cannot say: names that must exist, formulas that must be readable."""
+    if not manifest.sizes:
+        raise InputError("'sizes' is empty", remedy="declare at least one size symbol")
+    if not manifest.variants:
+        raise InputError("'variants' is empty", remedy="declare at least one variant")
+    for symbol, size in manifest.sizes.items():
+        if not symbol.isidentifier():
+            raise InputError(f"size symbol '{symbol}' is not a name")
+        if not 1 <= size.min <= size.default <= size.max:
+            raise InputError(f"'sizes.{symbol}' needs 1 <= min <= default <= max")
+    for name, precision in manifest.precisions.items():
+        _known("precisions", name, PRECISIONS)
+        if precision.tolerance <= 0:
+            raise InputError(f"'precisions.{name}.tolerance' must be above 0")
+    if not manifest.precisions:
+        raise InputError("'precisions' is empty", remedy=f"offer some of {', '.join(PRECISIONS)}")
+    if manifest.default_variant is not None:
+        _known("default_variant", manifest.default_variant, manifest.variants)
+    base = frozenset(manifest.sizes) | {"itemsize", "accum_itemsize"}
+    for name, array in manifest.arrays.items():
+        for formula in array.shape:
+            _formula(f"arrays.{name}.shape", formula, base)
+    for name, scalar in manifest.scalars.items():
+        _formula(f"scalars.{name}.value", scalar.value, base)
+    for key in ("flops", "read_bytes", "write_bytes"):
+        _formula(f"work.{key}", getattr(manifest.work, key), base)
+    _check_reference(manifest)
+    for name, variant in manifest.variants.items():
+        _check_variant(manifest, source, f"variants.{name}", variant, base)
+
+
+def _check_reference(manifest: Manifest) -> None:
+    reference = manifest.reference
+    seen = frozenset(manifest.arrays) | frozenset(manifest.sizes) | frozenset(manifest.scalars)
+    for name, expression in reference.outputs.items():
+        _known("reference.outputs", name, manifest.arrays)
+        if manifest.arrays[name].role not in ("out", "inout"):
+            raise InputError(f"'reference.outputs.{name}' checks an array that is not an output")
+        _formula(f"reference.outputs.{name}", expression, seen, arrays=True)
+        if reference.check == "freivalds" and formulas.product_factors(expression) is None:
+            raise InputError(
+                f"'reference.outputs.{name}' is checked by freivalds and is not a product 'P @ Q'",
+                remedy="use check = 'rows' or 'full'",
+            )
+    if not reference.outputs:
+        raise InputError("'reference.outputs' is empty", remedy="say what a right result is")
+    for name in reference.row_arrays:
+        _known("reference.row_arrays", name, manifest.arrays)
+    if reference.check == "rows" and not reference.row_arrays:
+        raise InputError("'reference.row_arrays' is empty", remedy="name the arrays cut to rows")
+    if reference.scale is not None:
+        _formula("reference.scale", reference.scale, seen, arrays=True)
+
+
+def _check_variant(
+    manifest: Manifest,
+    source: WorkloadSource,
+    key: str,
+    variant: VariantSpec,
+    base: frozenset[str],
+) -> None:
+    if bool(variant.library) == bool(variant.launch):
+        raise InputError(f"'{key}' needs either 'library' or 'launch' steps")
+    for precision in variant.precisions:
+        _known(f"{key}.precisions", precision, manifest.precisions)
+    for name in [*variant.args, *variant.reset]:
+        _known(key, name, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+    names = base | frozenset(variant.tunables) | BLOCK_NAMES
+    for name, tunable in variant.tunables.items():
+        if not name.isidentifier() or name in base | BLOCK_NAMES | GRID_NAMES:
+            raise InputError(f"'{key}.tunables.{name}' is not a free name")
+        if tunable.formula is not None:
+            _formula(f"{key}.tunables.{name}.formula", tunable.formula, base | BLOCK_NAMES)
+        elif not tunable.values:
+            raise InputError(f"'{key}.tunables.{name}' needs 'values' or a 'formula'")
+        elif tunable.default is not None and tunable.default not in tunable.values:
+            raise InputError(f"'{key}.tunables.{name}.default' is not one of its values")
+    for constraint in variant.constraints:
+        _formula(f"{key}.constraints", constraint.rule, names)
+    for formula in (variant.requested_read_bytes, variant.requested_write_bytes):
+        if formula is not None:
+            _formula(f"{key}.requested bytes", formula, names | GRID_NAMES)
+    for index, step in enumerate(variant.launch):
+        at = f"{key}.launch[{index}]"
+        if step.source not in source.files:
+            raise InputError(
+                f"'{at}.source' names '{step.source}', which is not in the folder",
+                remedy=suggestion(step.source, source.files),
+            )
+        for part, values in (("block", step.block), ("grid", step.grid)):
+            if not 1 <= len(values) <= 3:
+                raise InputError(f"'{at}.{part}' needs one to three dimensions")
+            for formula in values:
+                _formula(f"{at}.{part}", formula, names)
+        _formula(f"{at}.shared_bytes", step.shared_bytes, names)
+        for argument in step.args:
+            if isinstance(argument, str):
+                _known(f"{at}.args", argument, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+            else:
+                _formula(f"{at}.args", argument.value, names | GRID_NAMES)
+
+
+def _known(key: str, name: str, known: object) -> None:
+    if name not in known:  # type: ignore[operator]
+        raise InputError(
+            f"'{key}' names '{name}'",
+            remedy=suggestion(name, known),  # type: ignore[arg-type]
+        )
+
+
+def _formula(
+    key: str, formula: str | int | float, names: frozenset[str], *, arrays: bool = False
+) -> None:
+    if not isinstance(formula, str):
+        return
+    try:
+        formulas.check_names(formula, names, arrays=arrays)
+    except InputError as error:
+        raise InputError(f"'{key}': {error.what}", remedy=error.remedy) from None

@@ -1,0 +1,13 @@
+// The textbook kernel with row and column swapped: one thread computes one element of C.
+__global__ void matrixMulUncoalesced(const real *A, const real *B, real *C, int N)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int col = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < N && col < N) {
+        accum sum = 0;
+        for (int k = 0; k < N; k++) {
+            sum += (accum)A[row * N + k] * (accum)B[k * N + col];
+        }
+        C[row * N + col] = (real)sum;
+    }
+}
