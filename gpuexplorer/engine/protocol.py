@@ -15,7 +15,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.result import Phases, Resources, RunResult, Traffic, Verification
+from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.workloads.workload import WorkloadSource
 
@@ -60,6 +60,8 @@ class Run(Message, kw_only=True):
     workload: WorkloadSource | None = None
     """Sent once per engine; later runs name it by its sha256."""
     seconds: float | None
+    stop_on_noise: bool = False
+    """End before ``seconds`` as soon as the median is known well enough."""
     allow_long: bool = False
 
 
@@ -113,8 +115,9 @@ class Prepared(Message, kw_only=True):
     resources: Resources
     phases_s: Phases
     traffic: list[Traffic]
+    environment: Environment
     flops: float
-    predicted_s: float
+    predicted_s: float | None
     method: str
     resolution_s: float
 
@@ -141,10 +144,12 @@ class NeedsConfirmation(Message, kw_only=True):
 
 
 class Finished(Message, kw_only=True):
-    """The run's document. Its ``samples_s`` is empty here: the client has them already."""
+    """The run ended and had samples; the client makes its document (see ``record.RunRecord``)."""
 
     generation: int
-    result: RunResult
+    stopped_by: str
+    """``time``, ``noise``, ``samples`` or ``user``."""
+    phases_s: Phases
 
 
 class Cancelled(Message, kw_only=True):

@@ -1,0 +1,173 @@
+"""What a client gathers of one run, and the document it makes of it.
+
+The document is made from what was received, so an engine that dies takes nothing with it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from statistics import median
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.result import (
+    BatchSummary,
+    DeviceSummary,
+    Phases,
+    RunResult,
+    TelemetrySummary,
+    Throughput,
+    Timing,
+)
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine.protocol import Prepared
+
+MAX_SAMPLES = 4_000_000
+"""Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
+MAX_READINGS = 36_000
+"""Readings kept: an hour at ten a second."""
+CONVERGED_BELOW = 0.005
+"""A median known better than this fraction counts as converged."""
+
+
+class RunRecord:
+    """Samples and readings of one run, in order of arrival."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.id = uuid.uuid4().hex
+        self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.stopped_by = "running"
+        self.dropped = 0
+        self.phases_s: Phases = prepared.phases_s
+        self._batches: list[SampleBatch] = []
+        self._samples = 0
+        self._readings: list[Reading] = []
+
+    @property
+    def samples(self) -> int:
+        """Number of samples kept."""
+        return self._samples
+
+    def add(self, batch: SampleBatch) -> None:
+        """Take in samples; the oldest go when there are more than ``MAX_SAMPLES``."""
+        self._batches.append(batch)
+        self._samples += sum(batch.counts)
+        while self._samples > MAX_SAMPLES and len(self._batches) > 1:
+            gone = sum(self._batches.pop(0).counts)
+            self._samples -= gone
+            self.dropped += gone
+
+    def add_reading(self, reading: Reading) -> None:
+        """Take in one look at the device's state."""
+        self._readings.append(reading)
+        if len(self._readings) > MAX_READINGS:
+            del self._readings[: MAX_READINGS // 10]
+
+    def end(self, stopped_by: str, phases_s: Phases | None = None) -> None:
+        """Note what ended the run."""
+        self.stopped_by = stopped_by
+        if phases_s is not None:
+            self.phases_s = phases_s
+
+    def samples_s(self) -> npt.NDArray[np.float64]:
+        """Return the durations in seconds, in order."""
+        if not self._batches:
+            return np.empty(0)
+        return np.concatenate([b.durations_s for b in self._batches])
+
+    def _batch_summaries(self) -> list[BatchSummary]:
+        times = np.array([r.t_ns for r in self._readings], dtype=np.int64)
+        summaries: list[BatchSummary] = []
+        for received in self._batches:
+            durations = received.durations_s
+            at = 0
+            for count, start_ns in zip(received.counts, received.starts_ns, strict=True):
+                nearest = (
+                    self._readings[int(np.abs(times - start_ns).argmin())] if len(times) else None
+                )
+                summaries.append(
+                    BatchSummary(
+                        start_s=start_ns * 1e-9,
+                        samples=count,
+                        median_s=float(np.median(durations[at : at + count])),
+                        sm_clock_Hz=nearest.sm_clock_Hz if nearest else None,
+                        power_W=nearest.power_W if nearest else None,
+                    )
+                )
+                at += count
+        return summaries
+
+    def _telemetry(self) -> TelemetrySummary:
+        readings = self._readings
+
+        def middle(values: Iterable[float | None]) -> float | None:
+            known = [v for v in values if v is not None]
+            return median(known) if known else None
+
+        reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
+        return TelemetrySummary(
+            sm_clock_Hz=middle(r.sm_clock_Hz for r in readings),
+            power_W=middle(r.power_W for r in readings),
+            temperature_C=middle(r.temperature_C for r in readings),
+            load=middle(r.load for r in readings),
+            memory_used_B=middle(r.memory_used_B for r in readings),
+            throttle_reasons=tuple(sorted({x for group in reasons for x in group}))
+            if reasons
+            else None,
+            source=readings[-1].source if readings else None,
+        )
+
+    def result(self) -> RunResult:
+        """Return the run's document; ValueError when it has no samples."""
+        prepared = self.prepared
+        series = self.samples_s()
+        summary = summarize(series)
+        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        error = summary.relative_error
+        return RunResult(
+            id=self.id,
+            time_utc=self.time_utc,
+            config=prepared.config,
+            device=DeviceSummary(
+                id=prepared.device.id,
+                hardware_id=prepared.device.hardware_id,
+                name=prepared.device.name,
+                backend=prepared.device.backend,
+                driver=prepared.device.driver,
+                compute_units=prepared.device.compute_units,
+                peak_bandwidth_B_per_s=prepared.device.peak_bandwidth_B_per_s,
+                peak_source=prepared.device.peak_source,
+            ),
+            environment=prepared.environment,
+            timing=Timing(
+                samples=summary.samples,
+                median_s=summary.median_s,
+                mean_s=summary.mean_s,
+                min_s=summary.min_s,
+                p05_s=summary.p05_s,
+                p95_s=summary.p95_s,
+                stdev_s=summary.stdev_s,
+                ci95_low_s=summary.ci95_low_s,
+                ci95_high_s=summary.ci95_high_s,
+                method=prepared.method,
+                resolution_s=prepared.resolution_s,
+                stopped_by=self.stopped_by,
+                converged=error is not None and error <= CONVERGED_BELOW,
+            ),
+            samples_s=series.tolist(),
+            batches=self._batch_summaries(),
+            phases_s=self.phases_s,
+            throughput=Throughput(
+                flop_per_s=prepared.flops / summary.median_s if prepared.flops else None,
+                bandwidth_B_per_s=compulsory / summary.median_s if compulsory else None,
+            ),
+            traffic=prepared.traffic,
+            verification=prepared.verification,
+            resources=prepared.resources,
+            telemetry=self._telemetry(),
+        )
