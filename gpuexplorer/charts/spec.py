@@ -1,0 +1,150 @@
+"""What a chart says: panels, axes in base units, series with a role, and how it was measured.
+
+A ``ChartSpec`` is plain data. The window draws it live, ``charts.render`` draws it to a file, and
+it travels between processes as msgpack. Values are in SI base units; whoever draws adds prefixes.
+
+Two things decide how a series looks, and nothing else does: its *role* says whose word it is
+(measured, compulsory, requested, ...) and sets dash, width and hatch; its *colour* is a slot of
+the palette and tells series of one role apart. So the three kinds of memory traffic never share a
+style, whatever their colours. ``charts.style`` holds both tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+CHART_SCHEMA = "gpuexplorer/chart/1"
+
+Kind = Literal["line", "points", "step", "histogram", "bars", "hline", "vline", "band"]
+Role = Literal[
+    "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling"
+]  # fmt: skip
+Scale = Literal["linear", "log"]
+Floats = npt.NDArray[np.float64]
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True):
+    """One axis: what it shows, its base unit, and its range (None: from the data).
+
+    With ``categories``, positions 0, 1, 2, ... carry these words and there is no unit.
+    """
+
+    label: str
+    unit: str = ""
+    scale: Scale = "linear"
+    low: float | None = None
+    high: float | None = None
+    categories: tuple[str, ...] = ()
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """One series; build it with ``series``.
+
+    ``line points step``: x and y of equal length. ``histogram``: x holds n + 1 edges, y n values.
+    ``bars``: x positions, y lengths. ``hline vline``: one value in y, or in x. ``band``: x, and y
+    as all lower values followed by all upper ones. With ``sideways``, a histogram's edges and a
+    bar's positions lie on the y axis and their lengths along x.
+    """
+
+    name: str
+    kind: Kind
+    role: Role
+    colour: int = 0
+    """Slot in the palette."""
+    x_f8: bytes = b""
+    y_f8: bytes = b""
+    sideways: bool = False
+    labels: tuple[str, ...] = ()
+    """Words written at the ends of bars."""
+
+    @property
+    def x(self) -> Floats:
+        """The x values as an array."""
+        return np.frombuffer(self.x_f8, dtype="<f8")
+
+    @property
+    def y(self) -> Floats:
+        """The y values as an array."""
+        return np.frombuffer(self.y_f8, dtype="<f8")
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+    """A short text at a point of a panel, in the axes' units."""
+
+    text: str
+    x: float
+    y: float
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair of axes. ``width`` and ``height`` are shares, compared within a row and between rows."""
+
+    title: str = ""
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    width: float = 1.0
+    height: float = 1.0
+    share_y: bool = False
+    """Use the y range of the panel to the left, and repeat no tick labels."""
+
+
+class ChartSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole chart: rows of panels under one title, with notes on how the figures were taken."""
+
+    schema: str = CHART_SCHEMA
+    title: str
+    subtitle: str = ""
+    """The configuration in words."""
+    rows: tuple[tuple[Panel, ...], ...]
+    notes: tuple[str, ...] = ()
+    """Method, noise, verification, and any thinning of what is drawn."""
+
+
+def _f8(values: Iterable[float] | Floats) -> bytes:
+    array = values if isinstance(values, np.ndarray) else np.fromiter(values, dtype=np.float64)
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()
+
+
+def series(
+    name: str,
+    kind: Kind,
+    role: Role,
+    *,
+    x: Iterable[float] | Floats = (),
+    y: Iterable[float] | Floats = (),
+    colour: int = 0,
+    sideways: bool = False,
+    labels: tuple[str, ...] = (),
+) -> Series:
+    """Return a series; ValueError when the lengths of x and y do not fit its kind."""
+    made = Series(
+        name=name, kind=kind, role=role, colour=colour,
+        x_f8=_f8(x), y_f8=_f8(y), sideways=sideways, labels=labels,
+    )  # fmt: skip
+    lengths = len(made.x), len(made.y)
+    expected = {
+        "histogram": (lengths[1] + 1, lengths[1]),
+        "hline": (0, 1),
+        "vline": (1, 0),
+        "band": (lengths[0], 2 * lengths[0]),
+    }.get(kind, (lengths[0], lengths[0]))
+    if lengths != expected:
+        raise ValueError(f"a {kind} of {lengths[0]} x and {lengths[1]} y values")
+    return made
+
+
+def encode(spec: ChartSpec) -> bytes:
+    """Return a chart as msgpack."""
+    return msgspec.msgpack.encode(spec)
+
+
+def decode(data: bytes) -> ChartSpec:
+    """Read a chart from msgpack; msgspec.DecodeError when it is not one."""
+    return msgspec.msgpack.decode(data, type=ChartSpec)

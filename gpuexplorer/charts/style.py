@@ -1,0 +1,73 @@
+"""How a role and a colour slot look, in any drawer: dashes, widths, hatches, palettes.
+
+Colours are Okabe and Ito's set (2008), which stays distinct for colour-blind readers; the dark set
+is the same hues, lightened. A role is told apart by its stroke, so a chart also reads in grey.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuexplorer.charts.spec import Role
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How one role is drawn. ``dash`` counts line widths on and off; empty is a solid line."""
+
+    dash: tuple[float, ...] = ()
+    width_pt: float = 1.4
+    opacity: float = 1.0
+    hatch: str = ""
+    """The fill of a bar, in the usual one-character notation."""
+    filled: bool = True
+
+
+STROKES: dict[Role, Stroke] = {
+    "measured": Stroke(width_pt=1.0),
+    "compulsory": Stroke(width_pt=1.6),
+    "requested": Stroke(dash=(5, 2.5), width_pt=1.6, hatch="////", filled=False),
+    "hardware": Stroke(dash=(1, 1.6), width_pt=2.2, hatch="....", filled=False),
+    "transfer": Stroke(dash=(7, 2, 1.5, 2), width_pt=1.4, hatch="----", filled=False),
+    "pinned": Stroke(width_pt=1.0, opacity=0.45),
+    "ceiling": Stroke(dash=(9, 4), width_pt=1.1, opacity=0.9),
+}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of one chart, as ``#rrggbb``."""
+
+    background: str
+    panel: str
+    text: str
+    muted: str
+    grid: str
+    ceiling: str
+    palette: tuple[str, ...]
+
+    def colour(self, slot: int, role: Role = "measured") -> str:
+        """Return the colour of a palette slot; a ceiling has its own."""
+        return self.ceiling if role == "ceiling" else self.palette[slot % len(self.palette)]
+
+
+THEMES: dict[str, Theme] = {
+    "light": Theme(
+        background="#ffffff",
+        panel="#ffffff",
+        text="#1b1f24",
+        muted="#5b6570",
+        grid="#e3e7eb",
+        ceiling="#a3323b",
+        palette=("#0072b2", "#d55e00", "#009e73", "#a9518a", "#b07a00", "#3d8fc4"),
+    ),
+    "dark": Theme(
+        background="#15181c",
+        panel="#1a1e23",
+        text="#e8ebee",
+        muted="#98a2ad",
+        grid="#2c3239",
+        ceiling="#ff8087",
+        palette=("#4db1f0", "#ff9350", "#2fcf9f", "#e58fc3", "#f0c04a", "#9ad0f5"),
+    ),
+}
