@@ -30,6 +30,12 @@ class WrongResult(WorkFailed):
     kind = "wrong-result"
 
 
+class DeviceLost(WorkFailed):
+    """An error that poisons the device's context: the engine must start afresh."""
+
+    kind = "device-lost"
+
+
 class InputError(ExplorerError):
     """The request itself is wrong (exit code 2)."""
 

@@ -36,18 +36,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 # ---- client to engine
 
 
-class Hello(Message, kw_only=True):
+class Hello(Message, frozen=True, kw_only=True):
     """The first message; the engine refuses another protocol version."""
 
     protocol: int
     client_version: str
 
 
-class ListDevices(Message, kw_only=True):
+class ListDevices(Message, frozen=True, kw_only=True):
     """Ask for every device and every backend that has none; answered by Devices."""
 
 
-class Run(Message, kw_only=True):
+class Run(Message, frozen=True, kw_only=True):
     """Measure one configuration; replaces whatever runs.
 
     ``seconds`` is None for a live run that goes on until cancelled. ``allow_long`` says that the
@@ -65,20 +65,20 @@ class Run(Message, kw_only=True):
     allow_long: bool = False
 
 
-class Cancel(Message, kw_only=True):
+class Cancel(Message, frozen=True, kw_only=True):
     """Stop at the next launch boundary; answered by Finished, if there were samples, or Cancelled."""
 
     generation: int
 
 
-class Shutdown(Message, kw_only=True):
+class Shutdown(Message, frozen=True, kw_only=True):
     """End the process."""
 
 
 # ---- engine to client
 
 
-class Welcome(Message, kw_only=True):
+class Welcome(Message, frozen=True, kw_only=True):
     """The handshake's answer: who the engine is, and its clocks at one moment."""
 
     protocol: int
@@ -90,13 +90,13 @@ class Welcome(Message, kw_only=True):
     threads: int
 
 
-class Devices(Message, kw_only=True):
+class Devices(Message, frozen=True, kw_only=True):
     """Every device found."""
 
     devices: DeviceList
 
 
-class Stage(Message, kw_only=True):
+class Stage(Message, frozen=True, kw_only=True):
     """What the engine is about to do; after ``deadline_s`` without another message it hangs."""
 
     generation: int
@@ -105,7 +105,7 @@ class Stage(Message, kw_only=True):
     deadline_s: float | None = None
 
 
-class Prepared(Message, kw_only=True):
+class Prepared(Message, frozen=True, kw_only=True):
     """Built, run once and verified; samples follow."""
 
     generation: int
@@ -122,28 +122,30 @@ class Prepared(Message, kw_only=True):
     resolution_s: float
 
 
-class Samples(Message, kw_only=True):
+class Samples(Message, frozen=True, kw_only=True):
     """Samples since the last such message."""
 
     generation: int
     batch: SampleBatch
+    dropped: int = 0
+    """Samples lost before these because the client did not read in time."""
 
 
-class Telemetry(Message, kw_only=True):
+class Telemetry(Message, frozen=True, kw_only=True):
     """The device's state; ``device`` is its id."""
 
     device: str
     reading: Reading
 
 
-class NeedsConfirmation(Message, kw_only=True):
+class NeedsConfirmation(Message, frozen=True, kw_only=True):
     """A launch would take longer than ``CONFIRM_ABOVE_S``: nothing ran; Run again with allow_long."""
 
     generation: int
     predicted_s: float
 
 
-class Finished(Message, kw_only=True):
+class Finished(Message, frozen=True, kw_only=True):
     """The run ended and had samples; the client makes its document (see ``record.RunRecord``)."""
 
     generation: int
@@ -152,13 +154,13 @@ class Finished(Message, kw_only=True):
     phases_s: Phases
 
 
-class Cancelled(Message, kw_only=True):
+class Cancelled(Message, frozen=True, kw_only=True):
     """The run ended before it had a sample."""
 
     generation: int
 
 
-class Failed(Message, kw_only=True):
+class Failed(Message, frozen=True, kw_only=True):
     """The run, or the request with generation 0, failed; one sentence, and the exit code."""
 
     generation: int

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from statistics import median
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -122,6 +123,21 @@ class RunRecord:
             source=readings[-1].source if readings else None,
         )
 
+    def _phases(self, median_s: float) -> Phases:
+        """Return the phases; with transfers included, the medians over the samples."""
+        rows = [row for batch in self._batches for row in batch.phases_s]
+        if not rows:
+            return msgspec.structs.replace(self.phases_s, kernel=median_s)
+        allocate, upload, kernel, download, free = (float(v) for v in np.median(rows, axis=0))
+        return msgspec.structs.replace(
+            self.phases_s,
+            allocate=allocate,
+            host_to_device=upload,
+            kernel=kernel,
+            device_to_host=download,
+            free=free,
+        )
+
     def result(self) -> RunResult:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
@@ -161,7 +177,7 @@ class RunRecord:
             ),
             samples_s=series.tolist(),
             batches=self._batch_summaries(),
-            phases_s=self.phases_s,
+            phases_s=self._phases(summary.median_s),
             throughput=Throughput(
                 flop_per_s=prepared.flops / summary.median_s if prepared.flops else None,
                 bandwidth_B_per_s=compulsory / summary.median_s if compulsory else None,

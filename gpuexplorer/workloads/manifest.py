@@ -16,14 +16,16 @@ Role = Literal["in", "out", "inout", "scratch"]
 Fill = Literal["normal", "uniform", "integers", "zeros"]
 Check = Literal["full", "rows", "freivalds"]
 ElementType = Literal["real", "accum", "int", "float"]
-FILLS: tuple[str, ...] = ("normal", "uniform", "integers", "zeros")
+InputFill = Literal["normal", "uniform", "integers", "zeros", "large"]
+FILLS: tuple[str, ...] = ("normal", "uniform", "integers", "zeros", "large")
+"""What a run may fill its inputs with; ``large`` (±256) is there to find sums that overflow."""
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class SizeSpec(_Table, kw_only=True):
+class SizeSpec(_Table, frozen=True, kw_only=True):
     """One size symbol: its range (both ends included) and default."""
 
     title: str = ""
@@ -32,13 +34,13 @@ class SizeSpec(_Table, kw_only=True):
     default: int
 
 
-class PrecisionSpec(_Table, kw_only=True):
+class PrecisionSpec(_Table, frozen=True, kw_only=True):
     """How far a result in this precision may lie from float64."""
 
     tolerance: float
 
 
-class ArraySpec(_Table, kw_only=True):
+class ArraySpec(_Table, frozen=True, kw_only=True):
     """One array: row-major shape (formulas), role, element type, and how an input is filled."""
 
     shape: list[Formula]
@@ -47,14 +49,14 @@ class ArraySpec(_Table, kw_only=True):
     fill: Fill = "normal"
 
 
-class ScalarSpec(_Table, kw_only=True):
+class ScalarSpec(_Table, frozen=True, kw_only=True):
     """One scalar argument with its C type."""
 
     type: ElementType = "accum"
     value: Formula
 
 
-class WorkSpec(_Table, kw_only=True):
+class WorkSpec(_Table, frozen=True, kw_only=True):
     """Useful work of one launch: operations, and the bytes the result needs at least."""
 
     flops: Formula
@@ -62,22 +64,24 @@ class WorkSpec(_Table, kw_only=True):
     write_bytes: Formula
 
 
-class ReferenceSpec(_Table, kw_only=True):
-    """What is right: for each checked array an expression, evaluated in float64.
+class ReferenceSpec(_Table, frozen=True, kw_only=True):
+    """What is right: for each checked array an expression over the inputs, evaluated in float64.
 
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
-    arrays in ``row_arrays`` are cut to those rows; ``freivalds`` multiplies a product ``P @ Q`` and
-    the result by random vectors. Small problems are always checked in full. An error is measured
-    against ``|reference|`` plus its root mean square, or against ``scale`` where given.
+    arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
+    ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors. Small problems are
+    always checked in full. An error is measured against ``|reference|`` plus its root mean square,
+    or against ``scale`` (an expression that sees what ``outputs`` see) where given.
     """
 
     outputs: dict[str, str]
     check: Check = "full"
     row_arrays: list[str] = []
+    column_arrays: list[str] = []
     scale: str | None = None
 
 
-class TunableSpec(_Table, kw_only=True):
+class TunableSpec(_Table, frozen=True, kw_only=True):
     """A compile-time macro: a choice among ``values``, or tied to others by ``formula``."""
 
     title: str = ""
@@ -86,21 +90,21 @@ class TunableSpec(_Table, kw_only=True):
     formula: str | None = None
 
 
-class Constraint(_Table, kw_only=True):
+class Constraint(_Table, frozen=True, kw_only=True):
     """A rule over block, grid, sizes and tunables, and the reason a user is told."""
 
     rule: str
     because: str
 
 
-class LaunchArgument(_Table, kw_only=True):
+class LaunchArgument(_Table, frozen=True, kw_only=True):
     """A computed scalar argument."""
 
     type: ElementType = "int"
     value: Formula
 
 
-class LaunchSpec(_Table, kw_only=True):
+class LaunchSpec(_Table, frozen=True, kw_only=True):
     """One kernel launch.
 
     ``block`` holds numbers (the default of the sliders, which the launch then follows) or at least
@@ -121,11 +125,17 @@ class LaunchSpec(_Table, kw_only=True):
         return all(isinstance(b, int) for b in self.block)
 
 
-class VariantSpec(_Table, kw_only=True):
-    """One way to compute the workload: a library call, or launches in order."""
+class VariantSpec(_Table, frozen=True, kw_only=True):
+    """One way to compute the workload: a library call, or launches in order.
+
+    ``work`` and ``reference`` replace the workload's own where a variant computes something else,
+    as the four kernels of STREAM do.
+    """
 
     title: str
     teaches: str
+    work: WorkSpec | None = None
+    reference: ReferenceSpec | None = None
     library: str | None = None
     args: list[str] = []
     """Arrays and scalars handed to a library call, inputs first, the output last."""
@@ -147,7 +157,7 @@ class VariantSpec(_Table, kw_only=True):
         return max(followed, default=0)
 
 
-class Manifest(_Table, kw_only=True):
+class Manifest(_Table, frozen=True, kw_only=True):
     """One workload."""
 
     format: Literal[1]

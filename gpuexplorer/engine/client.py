@@ -1,0 +1,404 @@
+"""The parent's handle on its engine: start, ask, watch, cancel, restart, end.
+
+Everything here runs in the thread that calls ``poll``; only ``wake`` may be called from another.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+import gpuexplorer
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.process import EngineProcess, engine_command
+from gpuexplorer.workloads.workload import Workload
+
+HANDSHAKE_S = 30.0
+"""How long an engine may take to answer: a cold disk and a slow machine included."""
+CANCEL_GRACE_S = 0.25
+"""How long a launch has to end by itself after a cancel, before the process is ended."""
+CANCEL_GRACE_OTHER_S = 2.0
+"""The same for steps that end by themselves: reading inputs, building, copying."""
+LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
+MAX_FAILED_STARTS = 3
+
+LossKind = Literal["crash", "hang", "cancelled", "start"]
+_LAST_MESSAGES = (
+    protocol.Finished,
+    protocol.Cancelled,
+    protocol.Failed,
+    protocol.NeedsConfirmation,
+)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Which engine to start: an interpreter (None: this one) and its CPU threads (None: cores-1)."""
+
+    python: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class EngineReady:
+    """An engine has shaken hands, ``handshake_s`` seconds after it was started."""
+
+    welcome: protocol.Welcome
+    handshake_s: float
+    restarted: bool
+
+
+@dataclass(frozen=True)
+class EngineLost:
+    """An engine has ended; what it delivered stays valid.
+
+    ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,
+    ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
+    ``restarting`` is False when starting it failed too often to try again.
+    """
+
+    generation: int
+    kind: LossKind
+    reason: str
+    exit_code: int | None
+    restarting: bool
+
+
+Event = protocol.EngineMessage | EngineReady | EngineLost
+
+
+class Engine:
+    """An engine that is kept alive: whatever ends its process, a fresh one follows."""
+
+    def __init__(
+        self,
+        options: EngineOptions,
+        on_event: Callable[[Event], None],
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self.options = options
+        self._on_event = on_event
+        self._log = log or (lambda line: None)
+        self._inbox: queue.SimpleQueue[
+            tuple[EngineProcess, protocol.EngineMessage | None] | None
+        ] = queue.SimpleQueue()
+        self._process: EngineProcess | None = None
+        self._ready = False
+        self._started_at = 0.0
+        self._starts = 0
+        self._failed_starts = 0
+        self._wants_devices = False
+        self._generation = 0
+        self._run: protocol.Run | None = None
+        """The latest run, until its last message."""
+        self._workload: Workload | None = None
+        self._sent = False
+        """Whether the latest run was sent to the present process."""
+        self._began = False
+        """Whether the engine has begun the latest run, rather than being busy with the last one."""
+        self._resent = 0
+        self._stage = ""
+        """The step the engine is at, of whatever run."""
+        self._deadline_s: float | None = None
+        self._overdue_at: float | None = None
+        self._stopping_since: float | None = None
+        """Since when the engine should leave what it is doing: cancelled or replaced."""
+
+    # ---- asking
+
+    @property
+    def generation(self) -> int:
+        """The number of the latest run asked for."""
+        return self._generation
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        return self._process.pid if self._process else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the engine has shaken hands."""
+        return self._ready
+
+    def start(self) -> None:
+        """Start the process; EngineReady or EngineLost follows through ``poll``."""
+        if self._process is None:
+            self._failed_starts = 0
+            self._spawn()
+
+    def list_devices(self) -> None:
+        """Ask for the devices; a ``protocol.Devices`` event follows."""
+        self._wants_devices = True
+        self._send_waiting()
+
+    def run(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        stop_on_noise: bool = False,
+        allow_long: bool = False,
+    ) -> int:
+        """Measure a configuration instead of whatever runs; return the run's generation."""
+        if self._run is not None and self._sent and self._stopping_since is None:
+            self._stopping_since = time.monotonic()
+        self._generation += 1
+        self._workload = workload
+        self._run = protocol.Run(
+            generation=self._generation,
+            config=config,
+            workload_sha256=workload.sha256,
+            seconds=seconds,
+            stop_on_noise=stop_on_noise,
+            allow_long=allow_long,
+        )
+        self._sent = self._began = False
+        self._resent = 0
+        self._send_waiting()
+        return self._generation
+
+    def cancel(self) -> None:
+        """Stop the run: at the next launch boundary, or by ending the process."""
+        if self._run is None:
+            return
+        if not self._sent or self._process is None:
+            self._run = None
+            self._on_event(protocol.Cancelled(generation=self._generation))
+            return
+        if self._stopping_since is None:
+            self._stopping_since = time.monotonic()
+        self._process.send(protocol.Cancel(generation=self._generation))
+
+    def wake(self) -> None:
+        """Make ``poll`` return; may be called from any thread."""
+        self._inbox.put(None)
+
+    # ---- watching
+
+    def poll(self, timeout_s: float) -> None:
+        """Handle what arrived and what is overdue; wait up to ``timeout_s`` for something."""
+        limit = time.monotonic() + timeout_s
+        waited = False
+        while True:
+            now = time.monotonic()
+            due = min(limit, self._next_due())
+            try:
+                item = (
+                    self._inbox.get_nowait()
+                    if waited
+                    else self._inbox.get(timeout=max(0.0, due - now))
+                )
+            except queue.Empty:
+                self._check_overdue()
+                if waited or time.monotonic() >= limit:
+                    return
+                continue
+            waited = True
+            if item is not None:
+                self._handle(*item)
+
+    def close(self) -> None:
+        """End the process, in bounded time."""
+        process, self._process = self._process, None
+        self._ready = False
+        self._run = None
+        if process is not None:
+            process.send(protocol.Shutdown())
+            process.end(CANCEL_GRACE_S)
+
+    # ---- the process
+
+    def _spawn(self) -> None:
+        self._ready = False
+        self._started_at = time.monotonic()
+        self._starts += 1
+        command = engine_command(self.options.python, self.options.threads)
+        try:
+            self._process = EngineProcess(
+                command, lambda process, message: self._inbox.put((process, message)), self._log
+            )
+        except OSError as error:
+            self._failed_starts = MAX_FAILED_STARTS
+            reason = f"the engine cannot be started: {command[0]}: {error.strerror}"
+            self._after_loss("start", reason, None)
+            return
+        self._process.send(
+            protocol.Hello(protocol=protocol.PROTOCOL, client_version=gpuexplorer.__version__)
+        )
+
+    def _send_waiting(self) -> None:
+        """Send what was asked for before the engine was ready."""
+        if not self._ready or self._process is None:
+            return
+        if self._wants_devices:
+            self._wants_devices = False
+            self._process.send(protocol.ListDevices())
+        if self._run is not None and not self._sent and self._workload is not None:
+            self._sent = True
+            source = None
+            if self._workload.sha256 not in self._process.sent_workloads:
+                self._process.sent_workloads.add(self._workload.sha256)
+                source = self._workload.source
+            self._process.send(msgspec.structs.replace(self._run, workload=source))
+
+    def _handle(self, process: EngineProcess, message: protocol.EngineMessage | None) -> None:
+        if process is not self._process:
+            return  # a process that was given up
+        if message is None:
+            self._process_ended()
+        elif isinstance(message, protocol.Welcome):
+            self._welcome(message)
+        elif isinstance(message, protocol.Devices | protocol.Telemetry):
+            self._on_event(message)
+        else:
+            self._run_message(message)
+
+    def _welcome(self, welcome: protocol.Welcome) -> None:
+        if welcome.protocol != protocol.PROTOCOL:
+            self._failed_starts = MAX_FAILED_STARTS
+            self._give_up(
+                "start",
+                f"the engine speaks protocol {welcome.protocol} (GPU Explorer {welcome.version}) "
+                f"and this program {protocol.PROTOCOL}; install the same version for both",
+            )
+            return
+        self._ready = True
+        self._failed_starts = 0
+        self._on_event(
+            EngineReady(
+                welcome=welcome,
+                handshake_s=time.monotonic() - self._started_at,
+                restarted=self._starts > 1,
+            )
+        )
+        self._send_waiting()
+
+    def _run_message(
+        self,
+        message: protocol.Stage
+        | protocol.Prepared
+        | protocol.Samples
+        | protocol.NeedsConfirmation
+        | protocol.Finished
+        | protocol.Cancelled
+        | protocol.Failed,
+    ) -> None:
+        if message.generation == 0:
+            self._on_event(message)
+            return
+        if message.generation != self._generation:
+            return  # of a run that was replaced
+        if not self._began:
+            self._began = True
+            self._stopping_since = None  # the run before it has made way
+        if isinstance(message, protocol.Stage):
+            self._stage = message.name
+            self._deadline_s = message.deadline_s
+        self._overdue_at = None
+        if isinstance(message, _LAST_MESSAGES):
+            self._run = None
+            self._stopping_since = None
+        elif self._deadline_s is not None:
+            self._overdue_at = time.monotonic() + self._deadline_s
+        self._on_event(message)
+
+    # ---- what is overdue
+
+    def _grace_s(self) -> float:
+        return CANCEL_GRACE_S if self._stage in LAUNCH_STAGES else CANCEL_GRACE_OTHER_S
+
+    def _next_due(self) -> float:
+        due = [float("inf")]
+        if self._process is not None and not self._ready:
+            due.append(self._started_at + HANDSHAKE_S)
+        if self._stopping_since is not None:
+            due.append(self._stopping_since + self._grace_s())
+        if self._overdue_at is not None:
+            due.append(self._overdue_at)
+        return min(due)
+
+    def _check_overdue(self) -> None:
+        now = time.monotonic()
+        if self._process is None:
+            return
+        if not self._ready:
+            if now >= self._started_at + HANDSHAKE_S:
+                self._failed_starts += 1
+                self._give_up("start", f"the engine did not answer within {HANDSHAKE_S:.0f} s")
+        elif self._stopping_since is not None:
+            if now >= self._stopping_since + self._grace_s():
+                self._give_up(
+                    "cancelled", "the launch did not end in time, so its engine was ended"
+                )
+        elif self._overdue_at is not None and now >= self._overdue_at:
+            self._give_up(
+                "hang",
+                f"nothing came back within {self._deadline_s:.0f} s while the engine was at "
+                f"'{self._stage}', so it was ended; the kernel may never finish",
+            )
+
+    def _process_ended(self) -> None:
+        """The stream ended by itself: the process crashed, was killed, or gave up."""
+        process = self._process
+        assert process is not None
+        status = process.end(1.0)
+        if not self._ready:
+            self._failed_starts += 1
+            said = process.said[-1] if process.said else "it said nothing"
+            self._after_loss("start", f"the engine ended before it answered: {said}", status)
+        else:
+            self._after_loss("crash", _death(status), status)
+
+    def _give_up(self, kind: LossKind, reason: str) -> None:
+        """End a process that does not do what it should."""
+        process = self._process
+        assert process is not None
+        status = process.end(0)
+        self._after_loss(kind, reason, status)
+
+    def _after_loss(self, kind: LossKind, reason: str, status: int | None) -> None:
+        """Tell what happened, and start afresh; a run that had not begun is asked for again."""
+        self._process = None
+        self._ready = False
+        self._overdue_at = self._deadline_s = self._stopping_since = None
+        restarting = self._failed_starts < MAX_FAILED_STARTS
+        ask_again = restarting and not self._began and self._resent < MAX_FAILED_STARTS
+        lost_generation = 0
+        if self._run is not None:
+            if ask_again:
+                self._resent += self._sent
+                self._sent = False
+            else:
+                lost_generation = self._generation
+                self._run = None
+        self._on_event(EngineLost(lost_generation, kind, reason, status, restarting))
+        if restarting and self._process is None:
+            self._spawn()
+
+
+def _death(status: int | None) -> str:
+    """Say in a sentence how a process ended."""
+    if status is None:
+        return "the engine ended its stream and had to be ended"
+    if status < 0 and sys.platform != "win32":
+        name = signal.Signals(-status).name
+        causes = {
+            "SIGSEGV": "a kernel or driver touched memory that is not its own",
+            "SIGBUS": "a kernel or driver touched memory that is not its own",
+            "SIGABRT": "a library found its memory damaged or gave up",
+            "SIGKILL": "it was killed, by hand or because memory ran out",
+            "SIGILL": "it met an instruction this processor does not have",
+            "SIGFPE": "a kernel divided by zero",
+        }
+        return f"the engine died ({name}): {causes.get(name, 'it was ended from outside')}"
+    return f"the engine ended with status {status}"

@@ -1,0 +1,61 @@
+"""Start the engine's process: streams and thread limits first, everything heavy afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def default_threads() -> int:
+    """Return the CPU threads work may use by default: all usable cores but one, at least one."""
+    if hasattr(os, "sched_getaffinity"):
+        usable = len(os.sched_getaffinity(0))
+    else:
+        usable = os.cpu_count() or 1
+    return max(1, usable - 1)
+
+
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep private copies of descriptors 0 and 1 and point the public ones elsewhere.
+
+    No library's print can then corrupt the stream of frames: 0 reads the null device and 1 writes
+    to standard error.
+    """
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(incoming.fileno(), os.O_BINARY)
+        msvcrt.setmode(outgoing.fileno(), os.O_BINARY)
+    return incoming, outgoing
+
+
+def main(argv: list[str]) -> int:
+    """Run the engine until its input ends."""
+    parser = argparse.ArgumentParser(prog="gpuexplorer engine")
+    parser.add_argument("--threads", type=int, default=default_threads())
+    threads = max(1, parser.parse_args(argv).threads)
+    for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
+        os.environ[name] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    incoming, outgoing = take_streams()
+
+    from gpuexplorer.engine.server import Server
+
+    return Server(incoming, outgoing, threads).serve()

@@ -1,0 +1,265 @@
+"""The engine's process: one thread reads, one writes, one samples telemetry, this one measures."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+import traceback
+from datetime import UTC, datetime
+from typing import BinaryIO
+
+import msgspec
+
+import gpuexplorer
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.outbox import Outbox
+from gpuexplorer.measure.laboratory import Laboratory, traffic_of
+from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
+from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
+from gpuexplorer.telemetry.sampler import Sampler
+from gpuexplorer.workloads.workload import Workload
+
+EXIT_DEVICE_LOST = 70
+"""The exit status after an error that poisons the device's context; the client starts afresh."""
+
+
+class Server:
+    """Serves one client until its input ends."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, threads: int) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._threads = threads
+        self._laboratory = Laboratory(threads)
+        self._workloads: dict[str, Workload] = {}
+        self._changed = threading.Condition()
+        self._wanted: protocol.Run | None = None
+        self._list_devices = False
+        self._shutdown = False
+        self._latest = 0
+        """The newest generation asked for."""
+        self._cancelled = 0
+        """Every generation up to this one is cancelled."""
+
+    def serve(self) -> int:
+        """Shake hands, then do what is asked until the input ends; return the exit status."""
+        self._outgoing.write(protocol.PREAMBLE)
+        if not self._shake_hands():
+            return 1
+        self._outbox = Outbox(self._outgoing)
+        self._sampler = Sampler(self._send_reading)
+        threading.Thread(target=self._read_all, name="reader", daemon=True).start()
+        try:
+            return self._work()
+        finally:
+            self._sampler.stop()
+            self._outbox.close()
+
+    def _shake_hands(self) -> bool:
+        body = protocol.read_body(self._incoming)
+        if body is None:
+            return False
+        try:
+            hello = protocol.client_decoder.decode(body)
+        except msgspec.DecodeError:
+            hello = None
+        welcome = protocol.Welcome(
+            protocol=protocol.PROTOCOL,
+            version=gpuexplorer.__version__,
+            pid=os.getpid(),
+            python=platform.python_version(),
+            monotonic_ns=time.perf_counter_ns(),
+            utc=datetime.now(UTC).isoformat(),
+            threads=self._threads,
+        )
+        # The answer goes out even to another version, so that it can say what it found.
+        self._outgoing.write(protocol.frame(welcome))
+        return isinstance(hello, protocol.Hello) and hello.protocol == protocol.PROTOCOL
+
+    # ---- the reading thread
+
+    def _read_all(self) -> None:
+        """Take in messages; the end of the input ends the process, whatever it is doing."""
+        try:
+            while (body := protocol.read_body(self._incoming)) is not None:
+                self._take(protocol.client_decoder.decode(body))
+        except (protocol.ProtocolError, msgspec.DecodeError, OSError) as error:
+            print(f"engine: unreadable message: {error}", flush=True)
+        os._exit(0)
+
+    def _take(self, message: protocol.ClientMessage) -> None:
+        with self._changed:
+            if isinstance(message, protocol.Run):
+                self._wanted = message
+                self._latest = message.generation
+            elif isinstance(message, protocol.Cancel):
+                self._cancelled = max(self._cancelled, message.generation)
+            elif isinstance(message, protocol.ListDevices):
+                self._list_devices = True
+            elif isinstance(message, protocol.Shutdown):
+                self._shutdown = True
+            self._changed.notify()
+
+    # ---- the measuring thread
+
+    def _work(self) -> int:
+        while True:
+            with self._changed:
+                while not (self._wanted or self._list_devices or self._shutdown):
+                    self._changed.wait()
+                if self._shutdown:
+                    break
+                list_devices, self._list_devices = self._list_devices, False
+                run, self._wanted = self._wanted, None
+            if list_devices:
+                self._answer_devices()
+            if run is not None and not self._answer_run(run):
+                return EXIT_DEVICE_LOST
+        self._laboratory.close()
+        return 0
+
+    def _answer_devices(self) -> None:
+        try:
+            self._outbox.put(protocol.Devices(devices=self._laboratory.devices()))
+        except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
+            self._outbox.put(_failed(0, error))
+
+    def _answer_run(self, run: protocol.Run) -> bool:
+        """Do one run and say how it ended; False when the process cannot go on."""
+        generation = run.generation
+
+        def cancelled() -> bool:
+            return self._shutdown or self._latest > generation or self._cancelled >= generation
+
+        try:
+            if cancelled():
+                raise Stopped
+            workload = self._workload(run)
+            sink = _RunSink(run, workload, self)
+            stopped_by, phases = self._laboratory.run(
+                workload,
+                run.config,
+                sink,
+                cancelled,
+                seconds=run.seconds,
+                stop_on_noise=run.stop_on_noise,
+                allow_s=float("inf") if run.allow_long else protocol.CONFIRM_ABOVE_S,
+            )
+            if self._latest == generation:  # nobody waits to take the arrays over
+                started = time.perf_counter()
+                self._laboratory.release()
+                free_s = time.perf_counter() - started
+                phases = msgspec.structs.replace(phases, free=free_s)
+            self._outbox.put(
+                protocol.Finished(generation=generation, stopped_by=stopped_by, phases_s=phases)
+            )
+        except Stopped:
+            self._outbox.put(protocol.Cancelled(generation=generation))
+        except TooLong as long:
+            self._outbox.put(
+                protocol.NeedsConfirmation(generation=generation, predicted_s=long.predicted_s)
+            )
+        except DeviceLost as error:
+            self._outbox.put(_failed(generation, error))
+            return False
+        except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
+            self._outbox.put(_failed(generation, error))
+        return True
+
+    def _workload(self, run: protocol.Run) -> Workload:
+        if run.workload is not None:
+            workload = Workload(run.workload)
+            self._workloads[workload.sha256] = workload
+        try:
+            return self._workloads[run.workload_sha256]
+        except KeyError:
+            raise InputError("the engine was not given this workload's sources") from None
+
+    def _send_reading(self, device_id: str, reading: Reading) -> None:
+        self._outbox.put(protocol.Telemetry(device=device_id, reading=reading))
+
+    # ---- what a run reports
+
+    def watch(self, device: DeviceInfo) -> None:
+        """Follow this device's telemetry from now on."""
+        self._sampler.watch(device)
+
+    @property
+    def outbox(self) -> Outbox:
+        """The queue of messages to the client."""
+        return self._outbox
+
+    @property
+    def laboratory(self) -> Laboratory:
+        """Where the runs happen."""
+        return self._laboratory
+
+
+class _RunSink:
+    """Turns what a run reports into messages of its generation."""
+
+    def __init__(self, run: protocol.Run, workload: Workload, server: Server) -> None:
+        self._generation = run.generation
+        self._workload = workload
+        self._server = server
+
+    def stage(self, name: str, deadline_s: float | None) -> None:
+        self._server.outbox.put(
+            protocol.Stage(generation=self._generation, name=name, deadline_s=deadline_s)
+        )
+
+    def prepared(self, ready: Ready) -> None:
+        plan = ready.runner.plan
+        self._server.watch(ready.device)
+        transfers = plan.config.include_transfers
+        self._server.outbox.put(
+            protocol.Prepared(
+                generation=self._generation,
+                config=plan.config,
+                device=ready.device,
+                environment=self._server.laboratory.environment(plan, ready.device),
+                verification=ready.verification,
+                resources=ready.runner.resources(),
+                phases_s=ready.phases_s,
+                traffic=traffic_of(plan),
+                flops=plan.flops,
+                predicted_s=ready.predicted_s,
+                method=SEQUENCE_METHOD if transfers else ready.runner.method,
+                resolution_s=1e-7 if transfers else ready.runner.resolution_s,
+            )
+        )
+
+    def samples(self, batch: SampleBatch) -> None:
+        self._server.outbox.put_samples(self._generation, batch)
+
+
+def _failed(generation: int, error: Exception) -> protocol.Failed:
+    """Turn an exception into the message that says it in one sentence."""
+    lines = traceback.format_exc()
+    if isinstance(error, ExplorerError):
+        failed = error
+    elif isinstance(error, MemoryError):
+        failed = WorkFailed("the memory is not enough for this size", remedy="choose a smaller one")
+    elif isinstance(error, ImportError):
+        failed = CannotRunHere(
+            f"a library is missing: {error}", remedy="see 'gpuexplorer doctor' for what to install"
+        )
+    else:
+        failed = WorkFailed(
+            f"the engine failed: {type(error).__name__}: {error}",
+            remedy="please report it with the output of 'gpuexplorer -v'",
+        )
+    return protocol.Failed(
+        generation=generation,
+        kind=failed.kind,
+        what=failed.what,
+        remedy=failed.remedy,
+        detail=failed.detail,
+        exit_code=failed.exit_code,
+        traceback=lines,
+    )

@@ -1,0 +1,197 @@
+"""A blocking session with an engine, for the command line and for notebooks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    WorkFailed,
+    WrongResult,
+)
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.workloads.workload import Workload
+
+POLL_S = 0.25
+
+
+class LongRun(InputError):
+    """One launch would take long, and nobody agreed to that yet."""
+
+    kind = "long-run"
+
+    def __init__(self, predicted_s: float) -> None:
+        super().__init__(
+            f"one launch would take about {quantity(predicted_s, 's', 2)}",
+            remedy="agree to it with --yes, or choose another block or a smaller size",
+        )
+        self.predicted_s = predicted_s
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: the step, and what was sampled so far."""
+
+    stage: str
+    samples: int
+    elapsed_s: float
+    seconds: float | None
+
+
+class Session:
+    """An engine for one thing after another; use it in a ``with`` statement.
+
+    Every call raises the ExplorerError that says what went wrong.
+    """
+
+    def __init__(
+        self,
+        *,
+        python: str | None = None,
+        threads: int | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
+        self._devices: DeviceList | None = None
+        self._record: RunRecord | None = None
+        self._stage = "start"
+        self._error: Exception | None = None
+        self._ended = False
+        self._engine.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.close()
+
+    def devices(self) -> DeviceList:
+        """Return every device and every backend that has none."""
+        if self._devices is None:
+            self._error = None
+            self._engine.list_devices()
+            while self._devices is None:
+                self._engine.poll(POLL_S)
+                self._raise_error()
+        return self._devices
+
+    def measure(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        stop_on_noise: bool = False,
+        allow_long: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> RunResult:
+        """Measure one configuration and return its document.
+
+        Raises LongRun when a launch would take long and ``allow_long`` is False. On
+        KeyboardInterrupt the run is cancelled; what was sampled by then is ``partial()``.
+        """
+        self._record, self._error, self._ended, self._stage = None, None, False, "start"
+        started = time.monotonic()
+        self._engine.run(
+            config, workload, seconds=seconds, stop_on_noise=stop_on_noise, allow_long=allow_long
+        )
+        try:
+            while not self._ended:
+                self._engine.poll(POLL_S)
+                self._raise_error()
+                if on_progress is not None:
+                    on_progress(self._progress(started, seconds))
+        except KeyboardInterrupt:
+            self._engine.cancel()
+            while not self._ended and self._error is None:
+                self._engine.poll(POLL_S)
+            raise
+        result = self.partial()
+        if result is None:
+            raise WorkFailed("the run was cancelled before it had a sample")
+        return result
+
+    def partial(self) -> RunResult | None:
+        """Return the document of what the latest run has sampled so far, None for nothing."""
+        return self._record.result() if self._record and self._record.samples else None
+
+    def _progress(self, started: float, seconds: float | None) -> Progress:
+        return Progress(
+            stage=self._stage,
+            samples=self._record.samples if self._record else 0,
+            elapsed_s=time.monotonic() - started,
+            seconds=seconds,
+        )
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case protocol.Devices():
+                self._devices = event.devices
+            case protocol.Stage():
+                self._stage = event.name
+            case protocol.Prepared():
+                self._record = RunRecord(event)
+            case protocol.Samples() if self._record is not None:
+                self._record.add(event.batch)
+            case protocol.Telemetry() if self._record is not None:
+                self._record.add_reading(event.reading)
+            case protocol.Finished():
+                if self._record is not None:
+                    self._record.end(event.stopped_by, event.phases_s)
+                self._ended = True
+            case protocol.Cancelled():
+                self._ended = True
+            case protocol.NeedsConfirmation():
+                self._error = LongRun(event.predicted_s)
+            case protocol.Failed():
+                self._error = error_of(event)
+            case EngineLost():
+                if self._record is not None:
+                    self._record.end(event.kind)
+                if event.generation or not event.restarting:
+                    kind = WorkFailed if event.generation else CannotRunHere
+                    self._error = kind(event.reason, remedy=_REMEDIES.get(event.kind, ""))
+
+
+_REMEDIES = {
+    "start": "see 'gpuexplorer doctor', or choose another interpreter with --python",
+    "hang": "look for a loop without an end, or choose a smaller size",
+    "crash": "check the kernel's array bounds; nothing else was affected",
+}
+
+
+def error_of(failed: protocol.Failed) -> ExplorerError:
+    """Return the error a Failed message stands for."""
+    if failed.kind == WrongResult.kind:
+        kind: type[ExplorerError] = WrongResult
+    else:
+        kind = {2: InputError, 3: CannotRunHere}.get(failed.exit_code, WorkFailed)
+    error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)
+    error.add_note(failed.traceback)
+    return error

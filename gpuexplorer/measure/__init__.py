@@ -1,0 +1,1 @@
+"""The measurement recipe: check, prepare, verify, warm up, sample, stop."""

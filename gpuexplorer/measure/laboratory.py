@@ -1,0 +1,181 @@
+"""What outlives a single run: backends, devices, problems, the last runner and its arrays."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+
+import numpy as np
+
+import gpuexplorer
+from gpuexplorer.backends import registry
+from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
+from gpuexplorer.core.errors import DeviceLost, InputError
+from gpuexplorer.core.result import Environment, Phases, Traffic
+from gpuexplorer.measure.problems import Problem, ProblemCache
+from gpuexplorer.measure.recipe import Job, Sink, run_job
+from gpuexplorer.measure.stop import NoiseReached, StopRule, TimeUp
+from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.workload import Workload
+
+MAX_PREDICTIONS = 10_000
+
+
+class Laboratory:
+    """Everything needed to run one configuration after another in this process."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._backends: dict[str, Backend] = {}
+        self._found: dict[str, tuple[DeviceInfo, ...] | Unavailable] = {}
+        self._problems = ProblemCache()
+        self._runner: Runner | None = None
+        self._problem: Problem | None = None
+        self._phases_s = Phases()
+        self._predictions: dict[str, float] = {}
+
+    # ---- devices
+
+    def _backend(self, name: str) -> Backend:
+        if name not in self._backends:
+            self._backends[name] = registry.create(name, self.threads)
+        return self._backends[name]
+
+    def _discover(self, name: str) -> tuple[DeviceInfo, ...] | Unavailable:
+        if name not in self._found:
+            self._found[name] = self._backend(name).discover()
+        return self._found[name]
+
+    def devices(self) -> DeviceList:
+        """Return every device of every backend, and why some have none."""
+        found = [self._discover(name) for name in registry.BACKENDS]
+        return DeviceList(
+            devices=tuple(d for part in found if not isinstance(part, Unavailable) for d in part),
+            unavailable=tuple(part for part in found if isinstance(part, Unavailable)),
+        )
+
+    def device(self, device_id: str) -> DeviceInfo:
+        """Return a device by its full id."""
+        backend = device_id.partition(":")[0]
+        found = self._discover(backend) if backend in registry.BACKENDS else ()
+        if not isinstance(found, Unavailable):
+            for device in found:
+                if device.id == device_id:
+                    return device
+        raise InputError(f"this engine has no device '{device_id}'")
+
+    def environment(self, plan: Plan, device: DeviceInfo) -> Environment:
+        """Return the versions a figure of this plan depends on."""
+        versions = self._backend(device.backend).versions()
+        return Environment(
+            gpuexplorer=gpuexplorer.__version__,
+            python=platform.python_version(),
+            numpy=np.__version__,
+            cupy=versions.get("cupy"),
+            pyopencl=versions.get("pyopencl"),
+            torch=versions.get("torch"),
+            cuda=versions.get("cuda"),
+            source_sha256=plan.source_sha256,
+        )
+
+    # ---- runs
+
+    def run(
+        self,
+        workload: Workload,
+        config: RunConfig,
+        sink: Sink,
+        cancelled: Callable[[], bool],
+        *,
+        seconds: float | None,
+        stop_on_noise: bool,
+        allow_s: float,
+    ) -> tuple[str, Phases]:
+        """Run one configuration; return what ended it and its phases."""
+        sink.stage("check", None)
+        device = self.device(config.device)
+        if device.threads is not None and config.threads != self.threads:
+            raise InputError(
+                f"this engine runs with {self.threads} CPU threads, not {config.threads}"
+            )
+        plan = make_plan(workload, config, device)
+        sink.stage("inputs", None)
+        problem = self._problems.get(workload, plan)
+        runner = self._backend(device.backend).runner(plan, device)
+        key = plan.config.key
+        job = Job(
+            runner=runner,
+            problem=problem,
+            stop_rules=_stop_rules(seconds, stop_on_noise),
+            cancelled=cancelled,
+            allow_s=allow_s,
+            include_transfers=config.include_transfers,
+            known_prediction_s=self._predictions.get(key),
+            previous=self._reusable(problem),
+            phases_s=self._phases_s,
+        )
+        self._runner, self._problem = runner, problem
+        try:
+            stopped_by = run_job(job, sink)
+        except DeviceLost:
+            self._runner = None  # the context is gone, and freeing in it would fail again
+            raise
+        finally:
+            self._phases_s = job.phases_s
+        if len(self._predictions) < MAX_PREDICTIONS and job.predicted_s is not None:
+            self._predictions[key] = job.predicted_s
+        return stopped_by, job.phases_s
+
+    def _reusable(self, problem: Problem) -> Runner | None:
+        """Return the last runner when its arrays hold the same problem; free it otherwise."""
+        if self._runner is None:
+            return None
+        if self._problem is not None and self._problem.key == problem.key:
+            return self._runner
+        self.release()
+        return None
+
+    def release(self) -> None:
+        """Free the arrays of the last run."""
+        if self._runner is not None:
+            self._runner.free()
+        self._runner = self._problem = None
+
+    def close(self) -> None:
+        """Free everything and close the backends."""
+        self.release()
+        for backend in self._backends.values():
+            backend.close()
+
+
+def _stop_rules(seconds: float | None, stop_on_noise: bool) -> list[StopRule]:
+    rules: list[StopRule] = []
+    if stop_on_noise:
+        rules.append(NoiseReached())
+    if seconds is not None:
+        rules.append(TimeUp(seconds))
+    return rules
+
+
+def traffic_of(plan: Plan) -> list[Traffic]:
+    """Return the bytes a launch moves as the model has it: compulsory, and requested if known."""
+    traffic = [
+        Traffic(
+            kind="compulsory",
+            read_B=plan.compulsory_read_B,
+            write_B=plan.compulsory_write_B,
+            source="model",
+        )
+    ]
+    if plan.requested_read_B is not None and plan.requested_write_B is not None:
+        traffic.append(
+            Traffic(
+                kind="requested",
+                read_B=plan.requested_read_B,
+                write_B=plan.requested_write_B,
+                source="model",
+            )
+        )
+    return traffic

@@ -1,0 +1,278 @@
+"""The recipe of one run, in the order it is followed.
+
+check → inputs → build → allocate → upload → predict → verify → warm up → sample → stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Runner
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.result import Phases, Verification
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure.problems import Problem
+from gpuexplorer.measure.series import Series
+from gpuexplorer.measure.stop import StopRule
+from gpuexplorer.measure.transfers import SequencePhases, run_sequence
+
+BATCH_S = 0.010
+"""Device time of one batch: 100 a second reach the window, and a knob waits no longer."""
+WARM_UP_S = 0.005
+BUILD_DEADLINE_S = 120.0
+COPY_DEADLINE_S = 60.0
+PREDICT_DEADLINE_S = 10.0
+LAUNCH_DEADLINE_S = 10.0
+"""Least time a launch is given before it counts as hung."""
+DEADLINE_FACTOR = 10.0
+"""A launch may take this many times its prediction before it counts as hung."""
+
+
+class Stopped(Exception):
+    """The run was cancelled before its first sample."""
+
+
+class TooLong(Exception):
+    """A launch would take longer than the user agreed to."""
+
+    def __init__(self, predicted_s: float) -> None:
+        super().__init__(f"one launch would take {predicted_s:.1f} s")
+        self.predicted_s = predicted_s
+
+
+class Sink(Protocol):
+    """Where a run reports to; no call may block."""
+
+    def stage(self, name: str, deadline_s: float | None) -> None:
+        """Say what comes next, and how long it may take before it counts as hung."""
+
+    def prepared(self, ready: Ready) -> None:
+        """Say that the run is built, verified and about to be sampled."""
+
+    def samples(self, batch: SampleBatch) -> None:
+        """Hand over samples."""
+
+
+@dataclass
+class Job:
+    """One run: the runner of its configuration, the problem, and when it ends."""
+
+    runner: Runner
+    problem: Problem
+    stop_rules: list[StopRule]
+    cancelled: Callable[[], bool]
+    allow_s: float
+    """Longest predicted launch that may run."""
+    include_transfers: bool = False
+    known_prediction_s: float | None = None
+    previous: Runner | None = None
+    """A runner of the same problem, whose arrays may be taken over."""
+    phases_s: Phases = field(default_factory=Phases)
+    """The phases as far as known; of the previous run until this one has measured its own."""
+    predicted_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What is known of a run before its first sample."""
+
+    device: DeviceInfo
+    runner: Runner
+    verification: Verification
+    phases_s: Phases
+    predicted_s: float | None
+
+
+def run_job(job: Job, sink: Sink) -> str:
+    """Follow the recipe and return what ended the run.
+
+    Raises Stopped, TooLong, or the ExplorerError that says what is wrong.
+    """
+    phases = _prepare(job, sink)
+    job.predicted_s = predicted_s = _predict(job, sink)
+    _check_cancelled(job)
+    verification, first_s, download_s = _verify(job, sink, predicted_s)
+    phases.device_to_host_s = download_s
+    job.phases_s = phases.document()
+    sink.prepared(
+        Ready(
+            device=job.runner.device,
+            runner=job.runner,
+            verification=verification,
+            phases_s=job.phases_s,
+            predicted_s=predicted_s,
+        )
+    )
+    if job.include_transfers:
+        return _sample_sequences(job, sink, first_s)
+    return _sample(job, sink, first_s)
+
+
+def _check_cancelled(job: Job) -> None:
+    if job.cancelled():
+        raise Stopped
+
+
+@dataclass
+class _Timed:
+    """The phases as they are measured, in seconds."""
+
+    compile_s: float | None = None
+    allocate_s: float | None = None
+    host_to_device_s: float | None = None
+    device_to_host_s: float | None = None
+
+    def document(self) -> Phases:
+        return Phases(
+            compile=self.compile_s,
+            allocate=self.allocate_s,
+            host_to_device=self.host_to_device_s,
+            device_to_host=self.device_to_host_s,
+        )
+
+
+def _prepare(job: Job, sink: Sink) -> _Timed:
+    """Build, and have the arrays on the device: taken over where the problem is the same."""
+    timed = _Timed()
+    sink.stage("build", BUILD_DEADLINE_S)
+    started = time.perf_counter()
+    job.runner.build()
+    timed.compile_s = time.perf_counter() - started
+    _check_cancelled(job)
+    previous = job.previous
+    if previous is not None and job.runner.adopt(previous):
+        timed.allocate_s = job.phases_s.allocate
+        timed.host_to_device_s = job.phases_s.host_to_device
+        return timed
+    if previous is not None:
+        previous.free()
+    sink.stage("allocate", COPY_DEADLINE_S)
+    started = time.perf_counter()
+    job.runner.allocate()
+    timed.allocate_s = time.perf_counter() - started
+    sink.stage("upload", COPY_DEADLINE_S)
+    started = time.perf_counter()
+    job.runner.upload(job.problem.inputs)
+    timed.host_to_device_s = time.perf_counter() - started
+    _check_cancelled(job)
+    return timed
+
+
+def _predict(job: Job, sink: Sink) -> float | None:
+    """Estimate a launch's time and refuse one that is longer than agreed to."""
+    predicted_s = job.known_prediction_s
+    if predicted_s is None:
+        sink.stage("predict", PREDICT_DEADLINE_S)
+        predicted_s = job.runner.predict_s()
+    if predicted_s is not None and predicted_s > job.allow_s:
+        raise TooLong(predicted_s)
+    return predicted_s
+
+
+def _launch_deadline_s(expected_s: float | None) -> float:
+    if expected_s is None:
+        return COPY_DEADLINE_S
+    return max(LAUNCH_DEADLINE_S, DEADLINE_FACTOR * expected_s)
+
+
+def _verify(job: Job, sink: Sink, predicted_s: float | None) -> tuple[Verification, float, float]:
+    """Run once on poisoned outputs and compare with float64.
+
+    Returns the verification, the launch's seconds, and the seconds to copy the outputs back.
+    """
+    runner = job.runner
+    sink.stage("verify", _launch_deadline_s(predicted_s))
+    refill = {a.name: job.problem.inputs[a.name] for a in runner.plan.arrays if a.role == "inout"}
+    if refill:
+        runner.upload(refill)
+    runner.poison()
+    first_s = float(runner.launch(1).seconds[0])
+    runner.check_guards()
+    started = time.perf_counter()
+    outputs = runner.download(tuple(a.name for a in runner.plan.outputs))
+    download_s = time.perf_counter() - started
+    sink.stage("compare", COPY_DEADLINE_S * 5)
+    verification = job.problem.reference.verify(outputs)
+    if not verification.ok:
+        config = runner.plan.config
+        raise WrongResult(
+            f"the result of {config.workload}/{config.variant} in {config.precision} is wrong: "
+            f"relative error {verification.max_rel_error:.2g}, allowed {verification.tolerance:.2g}"
+            f" ({verification.method})",
+            remedy="nothing was timed; correct the kernel or its manifest",
+        )
+    return verification, first_s, download_s
+
+
+def batch_size(launch_s: float) -> int:
+    """Return how many launches make a batch of about ``BATCH_S``."""
+    return int(min(max(BATCH_S / max(launch_s, 1e-9), 1), MAX_QUEUED_LAUNCHES))
+
+
+def _sample(job: Job, sink: Sink, first_s: float) -> str:
+    """Sample in batches until a rule is met or the run is cancelled."""
+    runner = job.runner
+    if first_s < WARM_UP_S:
+        _check_cancelled(job)
+        first_s = float(np.median(runner.launch(batch_size(first_s * 2)).seconds))
+    series = Series()
+    launch_s = first_s
+    announced_s = 0.0
+    started = time.perf_counter()
+    while not job.cancelled():
+        count = batch_size(launch_s)
+        if count * launch_s > announced_s:  # said again only when it grew, not for every batch
+            announced_s = 2 * count * launch_s
+            sink.stage("measure", _launch_deadline_s(announced_s))
+        batch = runner.launch(count)
+        series.extend(batch.seconds)
+        sink.samples(
+            SampleBatch(
+                seconds=batch.seconds.astype("<f8", copy=False).tobytes(),
+                counts=(len(batch.seconds),),
+                starts_ns=(batch.start_ns,),
+            )
+        )
+        elapsed = time.perf_counter() - started
+        for rule in job.stop_rules:
+            if rule.met(series.view(), elapsed):
+                return rule.reason
+        launch_s = series.recent_median_s()
+    if not len(series.view()):
+        raise Stopped
+    return "user"
+
+
+def _sample_sequences(job: Job, sink: Sink, first_s: float) -> str:
+    """Sample the whole textbook program: allocate, copy, launch, copy back, free."""
+    runner = job.runner
+    outputs = tuple(a.name for a in runner.plan.outputs)
+    runner.free()
+    series = Series()
+    started = time.perf_counter()
+    while not job.cancelled():
+        sink.stage("measure", COPY_DEADLINE_S + _launch_deadline_s(first_s))
+        start_ns = runner.now_ns()
+        phases: SequencePhases = run_sequence(runner, job.problem.inputs, outputs)
+        series.extend(np.array([phases.total_s]))
+        sink.samples(
+            SampleBatch(
+                seconds=np.array([phases.total_s], dtype="<f8").tobytes(),
+                counts=(1,),
+                starts_ns=(start_ns,),
+                phases_s=(phases.row(),),
+            )
+        )
+        elapsed = time.perf_counter() - started
+        for rule in job.stop_rules:
+            if rule.met(series.view(), elapsed):
+                return rule.reason
+    if not len(series.view()):
+        raise Stopped
+    return "user"
