@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 CHART_SCHEMA = "gpuexplorer/chart/1"
 
-Kind = Literal["line", "points", "step", "histogram", "bars", "hline", "vline", "band"]
+Kind = Literal["line", "points", "step", "histogram", "stems", "hline", "vline", "band"]
 Role = Literal[
     "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling"
 ]  # fmt: skip
@@ -46,9 +46,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One series; build it with ``series``.
 
     ``line points step``: x and y of equal length. ``histogram``: x holds n + 1 edges, y n values.
-    ``bars``: x positions, y lengths. ``hline vline``: one value in y, or in x. ``band``: x, and y
-    as all lower values followed by all upper ones. With ``sideways``, a histogram's edges and a
-    bar's positions lie on the y axis and their lengths along x.
+    ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one value
+    in y, or in x. ``band``: x, and y as all lower values followed by all upper ones. With
+    ``sideways``, a histogram's edges and a stem's positions lie on the y axis, their lengths along x.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     y_f8: bytes = b""
     sideways: bool = False
     labels: tuple[str, ...] = ()
-    """Words written at the ends of bars."""
+    """Words written beside the ends of stems."""
 
     @property
     def x(self) -> Floats:

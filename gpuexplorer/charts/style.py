@@ -18,17 +18,18 @@ class Stroke:
     dash: tuple[float, ...] = ()
     width_pt: float = 1.4
     opacity: float = 1.0
-    hatch: str = ""
-    """The fill of a bar, in the usual one-character notation."""
+    marker: str = "o"
+    """In the usual one-letter notation: o circle, s square, D diamond, ^ triangle."""
     filled: bool = True
+    """Whether the marker is filled."""
 
 
 STROKES: dict[Role, Stroke] = {
     "measured": Stroke(width_pt=1.0),
-    "compulsory": Stroke(width_pt=1.6),
-    "requested": Stroke(dash=(5, 2.5), width_pt=1.6, hatch="////", filled=False),
-    "hardware": Stroke(dash=(1, 1.6), width_pt=2.2, hatch="....", filled=False),
-    "transfer": Stroke(dash=(7, 2, 1.5, 2), width_pt=1.4, hatch="----", filled=False),
+    "compulsory": Stroke(width_pt=1.8),
+    "requested": Stroke(dash=(5, 2.5), width_pt=1.6, marker="s", filled=False),
+    "hardware": Stroke(dash=(1, 1.6), width_pt=2.2, marker="D"),
+    "transfer": Stroke(dash=(7, 2, 1.5, 2), width_pt=1.4, marker="^", filled=False),
     "pinned": Stroke(width_pt=1.0, opacity=0.45),
     "ceiling": Stroke(dash=(9, 4), width_pt=1.1, opacity=0.9),
 }

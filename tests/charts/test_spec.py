@@ -27,7 +27,7 @@ def test_a_chart_comes_back_equal_from_msgpack() -> None:
         ("hline", 0, 2),
         ("vline", 2, 0),
         ("band", 3, 3),
-        ("bars", 1, 2),
+        ("stems", 1, 2),
     ],
 )
 def test_lengths_that_do_not_fit_are_refused(kind: spec.Kind, x: int, y: int) -> None:
@@ -36,11 +36,11 @@ def test_lengths_that_do_not_fit_are_refused(kind: spec.Kind, x: int, y: int) ->
 
 
 def test_no_two_roles_share_a_stroke() -> None:
-    looks = [(s.dash, s.width_pt, s.opacity, s.hatch) for s in style.STROKES.values()]
+    looks = [(s.dash, s.width_pt, s.opacity, s.marker) for s in style.STROKES.values()]
     assert len(set(looks)) == len(looks)
 
 
-def test_traffic_kinds_differ_in_dash_and_in_bar_fill() -> None:
+def test_traffic_kinds_differ_in_dash_and_in_marker() -> None:
     kinds = [style.STROKES[r] for r in ("compulsory", "requested", "hardware")]
     assert len({k.dash for k in kinds}) == 3
-    assert len({k.hatch for k in kinds}) == 3
+    assert len({k.marker for k in kinds}) == 3

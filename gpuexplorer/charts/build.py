@@ -1,0 +1,348 @@
+"""From runs to charts: times per launch with their distribution, and memory traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpuexplorer.charts import words
+from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Panel, Role, Series, series
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count, percent, quantity
+
+MAX_POINTS = 4000
+"""Points of one trace; longer ones are thinned, keeping the extremes, and the chart says so."""
+BINS = 60
+LOG_ABOVE = 8.0
+"""Medians this many times apart go on a logarithmic axis."""
+TRAFFIC_LOG_ABOVE = 30.0
+OUTLIER_QUANTILE = 0.995
+
+TRAFFIC_ROLES: dict[str, Role] = {
+    "compulsory": "compulsory",
+    "requested": "requested",
+    "dram": "hardware",
+    "l2": "hardware",
+    "pcie": "transfer",
+}
+
+
+def sample_times(result: RunResult) -> Floats:
+    """Return when each launch began, in seconds from the first batch.
+
+    A batch's start is measured; inside a batch the launches are taken to follow each other.
+    """
+    durations = np.asarray(result.samples_s, dtype=np.float64)
+    before = np.concatenate([[0.0], np.cumsum(durations)[:-1]]) if len(durations) else durations
+    counts = np.array([b.samples for b in result.batches], dtype=np.int64)
+    if counts.sum() != len(durations) or not len(durations):
+        return before
+    starts = np.array([b.start_s for b in result.batches])
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    held = counts > 0
+    offsets = np.zeros(len(counts))
+    offsets[held] = starts[held] - starts[0] - before[first[held]]
+    return before + np.repeat(offsets, counts)
+
+
+def thin(x: Floats, y: Floats, most: int = MAX_POINTS) -> tuple[Floats, Floats, int]:
+    """Keep the least and the greatest of every stretch of samples; return also the stretch's length.
+
+    Up to ``most`` points come back, in order; the stretch is 1 when nothing was left out.
+    """
+    if len(x) <= most:
+        return x, y, 1
+    stretch = -(-2 * len(x) // most)
+    groups = len(x) // stretch
+    cut = y[: groups * stretch].reshape(groups, stretch)
+    base = np.arange(groups) * stretch
+    keep = np.sort(np.concatenate([base + cut.argmin(axis=1), base + cut.argmax(axis=1)]))
+    rest = np.arange(groups * stretch, len(x))
+    if len(rest):
+        keep = np.concatenate([keep, rest[[y[rest].argmin(), y[rest].argmax()]]])
+    keep = np.unique(keep)
+    return x[keep], y[keep], stretch
+
+
+def timing_row(
+    result: RunResult, pinned: Sequence[RunResult] = ()
+) -> tuple[tuple[Panel, Panel], list[str]]:
+    """Return the trace of launch times with its distribution beside it, and notes on both."""
+    runs = [result, *pinned]
+    samples = [np.asarray(r.samples_s, dtype=np.float64) for r in runs]
+    notes: list[str] = []
+    medians = [float(np.median(s)) for s in samples]
+    log = min(medians) > 0 and max(medians) / min(medians) > LOG_ABOVE
+    low, high = _time_range(samples, log)
+    outside = sum(int(((s < low) | (s > high)).sum()) for s in samples)
+    if outside:
+        notes.append(
+            f"{count(outside)} of {count(sum(map(len, samples)))} launches lie outside the range "
+            f"shown; the longest took {quantity(max(float(s.max()) for s in samples), 's')}."
+        )
+    trace: list[Series] = []
+    stretches: set[int] = set()
+    for slot, (run, values) in enumerate(zip(runs, samples, strict=True)):
+        role: Role = "pinned" if slot else "measured"
+        named = f"pinned: {words.difference_words(run.config, result.config)}, " if slot else ""
+        x, y, stretch = thin(sample_times(run), values)
+        stretches.add(stretch)
+        name = f"{named}median {words.median_words(run)}"
+        kind = "line" if len(x) > 1 else "points"
+        trace.append(series(name, kind, role, x=x, y=y, colour=slot))  # type: ignore[arg-type]
+        trace.append(series("", "hline", role, y=[medians[slot]], colour=slot))
+    if max(stretches) > 1:
+        notes.append(
+            f"The trace is thinned: of every {max(stretches)} launches the shortest and the "
+            "longest are drawn; all of them count in the figures and the distribution."
+        )
+    scale = "log" if log else "linear"
+    time_axis = Axis(label="time per launch", unit="s", scale=scale, low=low, high=high)  # type: ignore[arg-type]
+    edges = np.geomspace(low, high, BINS + 1) if log else np.linspace(low, high, BINS + 1)
+    shares = [
+        series(
+            "", "histogram", "pinned" if slot else "measured", colour=slot, sideways=True,
+            x=edges, y=np.histogram(samples[slot], edges)[0] * (100.0 / len(samples[slot])),
+        )
+        for slot in range(len(runs))
+    ]  # fmt: skip
+    panels = (
+        Panel(
+            title="Time per launch",
+            x=Axis(label="time since the run began", unit="s", low=0.0),
+            y=time_axis,
+            series=tuple(trace),
+            width=3.4,
+        ),
+        Panel(
+            title="Distribution",
+            x=Axis(label="share of launches", unit="%", low=0.0),
+            y=time_axis,
+            series=tuple(shares),
+            share_y=True,
+        ),
+    )
+    return panels, notes
+
+
+def _time_range(samples: list[Floats], log: bool) -> tuple[float, float]:
+    """Return a range that holds nearly every launch: single outliers may lie outside."""
+    low = min(float(s.min()) for s in samples)
+    high = max(
+        min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE)) * 1.3) for s in samples
+    )
+    if log and low > 0:
+        return low / 1.15, high * 1.15
+    margin = max(high - low, high * 0.01, 1e-12) * 0.08
+    return max(0.0, low - margin), high + margin
+
+
+def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
+    """Return (what, role, bytes moved, bytes per second) for each kind and direction of traffic."""
+    rows: list[tuple[str, Role, float, float]] = []
+    median, phases = result.timing.median_s, result.phases_s
+    names = {"dram": "DRAM", "l2": "L2"}
+    for entry in result.traffic:
+        role = TRAFFIC_ROLES[entry.kind]
+        if entry.kind == "pcie":
+            pairs = (
+                ("host → device", entry.read_B, phases.host_to_device),
+                ("device → host", entry.write_B, phases.device_to_host),
+            )
+        else:
+            name = names.get(entry.kind, entry.kind)
+            pairs = (
+                (f"{name} read", entry.read_B, median),
+                (f"{name} write", entry.write_B, median),
+            )
+        rows += [(what, role, B, B / s) for what, B, s in pairs if B > 0 and s]
+    return rows
+
+
+def traffic_panel(
+    result: RunResult, pinned: Sequence[RunResult] = ()
+) -> tuple[Panel | None, list[str]]:
+    """Return memory traffic as rates, one stem for each kind and direction; None without any."""
+    runs = [result, *pinned]
+    rates = [_rates(r) for r in runs]
+    categories = list(dict.fromkeys(what for rows in rates for what, *_ in rows))
+    if not categories:
+        return None, []
+    step = 0.7 / len(runs)
+    drawn: list[Series] = []
+    named: set[Role] = set()
+    for slot, rows in enumerate(rates):
+        for role in dict.fromkeys(role for _, role, _, _ in rows):
+            mine = [row for row in rows if row[1] == role]
+            offset = (slot - (len(runs) - 1) / 2) * step
+            drawn.append(
+                series(
+                    "" if role in named else _role_words(role),
+                    "stems",
+                    role,
+                    x=[categories.index(what) + offset for what, *_ in mine],
+                    y=[rate for *_, rate in mine],
+                    colour=slot,
+                    sideways=True,
+                    labels=tuple(
+                        f"{quantity(rate, 'B/s')}  ({quantity(B, 'B')})" for _, _, B, rate in mine
+                    ),
+                )
+            )
+            named.add(role)
+    values = [rate for rows in rates for *_, rate in rows]
+    meaning = (
+        "Compulsory: each operand once, the least the result needs. Requested: what the threads "
+        "ask for with this block; caches serve part of it. Both are computed, over the median."
+    )
+    peak = result.device.peak_bandwidth_B_per_s
+    if peak:
+        drawn.append(series(f"peak {quantity(peak, 'B/s')}", "vline", "ceiling", x=[peak]))
+        values.append(peak)
+        meaning += f" Peak: {result.device.peak_source or 'source not known'}."
+    notes = [meaning]
+    if any(role == "transfer" for rows in rates for _, role, *_ in rows):
+        notes.append(
+            "Host transfers: bytes over the time of their own phase"
+            + (", the median of every sample." if result.config.include_transfers else ", one copy.")
+        )
+    log = max(values) / min(values) > TRAFFIC_LOG_ABOVE
+    return (
+        Panel(
+            title="Memory traffic of one launch",
+            x=Axis(
+                label="bytes over time",
+                unit="B/s",
+                scale="log" if log else "linear",
+                low=min(values) / 2.5 if log else 0.0,
+                high=max(values) * (12.0 if log else 1.45),  # room for the words at the stems' ends
+            ),
+            y=Axis(
+                label="",
+                low=-0.6,
+                high=len(categories) - 0.4,
+                categories=tuple(categories),
+            ),
+            series=tuple(drawn),
+            height=0.3 + 0.052 * len(categories) * (1 + len(runs)),
+        ),
+        notes,
+    )
+
+
+def _role_words(role: Role) -> str:
+    return {
+        "compulsory": "compulsory",
+        "requested": "requested",
+        "hardware": "measured by the hardware",
+        "transfer": "host transfers",
+    }[role]
+
+
+def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]:
+    """Return the effective bandwidth of every batch as lines over time; None without traffic.
+
+    Reads and writes of one kind stand together; host transfers are levels, not lines, since each
+    was timed once.
+    """
+    starts = np.array([b.start_s for b in result.batches])
+    medians = np.array([b.median_s for b in result.batches])
+    drawn: list[Series] = []
+    notes: list[str] = []
+    if len(starts):
+        for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
+            total = entry.read_B + entry.write_B
+            x, y, stretch = thin(starts - starts[0], total / medians)
+            name = f"{entry.kind}, read and write"
+            drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))
+            if stretch > 1 and not notes:
+                notes.append(
+                    f"Traffic is thinned: of every {stretch} batches the extremes are drawn."
+                )
+    for colour, (what, role, _, rate) in enumerate(_rates(result)):
+        if role == "transfer":
+            name = f"{what} {quantity(rate, 'B/s')}"
+            drawn.append(series(name, "hline", role, y=[rate], colour=colour))
+    if not drawn:
+        return None, []
+    levels = [float(np.median(s.y)) for s in drawn]
+    peak = result.device.peak_bandwidth_B_per_s
+    if peak:
+        drawn.append(series(f"peak {quantity(peak, 'B/s')}", "hline", "ceiling", y=[peak]))
+        levels.append(peak)
+    log = max(levels) / min(levels) > TRAFFIC_LOG_ABOVE
+    return (
+        Panel(
+            title="Memory traffic",
+            x=Axis(label="time since the run began", unit="s", low=0.0),
+            y=Axis(
+                label="bytes over time",
+                unit="B/s",
+                scale="log" if log else "linear",
+                low=None if log else 0.0,
+            ),
+            series=tuple(drawn),
+            height=0.8,
+        ),
+        notes,
+    )
+
+
+def run_chart(
+    result: RunResult,
+    pinned: Sequence[RunResult] = (),
+    *,
+    title: str = "",
+    over_time: bool = False,
+    timing: bool = True,
+    traffic: bool = True,
+) -> ChartSpec:
+    """Return the chart of one run: launch times, their distribution, and memory traffic.
+
+    ``pinned`` runs are drawn as ghosts. With ``over_time`` the traffic is drawn as lines over the
+    run instead of one figure each. ValueError when a run has no samples or nothing is to be shown.
+    """
+    if any(not r.samples_s for r in (result, *pinned)):
+        raise ValueError("a run without samples cannot be drawn")
+    rows: list[tuple[Panel, ...]] = []
+    notes = [
+        words.noise_words(result),
+        words.method_words(result),
+        words.verification_words(result),
+    ]
+    if timing:
+        row, more = timing_row(result, pinned)
+        rows.append(row)
+        notes += more
+    if traffic:
+        panel, more = (
+            traffic_over_time_panel(result) if over_time else traffic_panel(result, pinned)
+        )
+        if panel:
+            rows.append((panel,))
+            notes += more
+    if not rows:
+        raise ValueError("nothing to draw")
+    return ChartSpec(
+        title=title or result.config.workload,
+        subtitle=f"{words.config_words(result.config)}\n{_device_words(result)}",
+        rows=tuple(rows),
+        notes=tuple(notes),
+    )
+
+
+def _device_words(result: RunResult) -> str:
+    device, state = result.device, result.telemetry
+    parts = [f"{device.name}, {device.driver}"]
+    if state.sm_clock_Hz:
+        parts.append(quantity(state.sm_clock_Hz, "Hz"))
+    if state.load is not None:
+        parts.append(f"load {percent(state.load)}")
+    if state.power_W:
+        parts.append(quantity(state.power_W, "W"))
+    if state.temperature_C:
+        parts.append(f"{state.temperature_C:.0f} °C")
+    if result.throughput.flop_per_s:
+        parts.append(quantity(result.throughput.flop_per_s, "FLOP/s"))
+    return " · ".join(parts)

@@ -1,0 +1,98 @@
+"""A configuration and its figures in words, as titles, legends and notes say them."""
+
+from __future__ import annotations
+
+from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count, percent, quantity
+
+STOPPED = {
+    "time": "the time was up",
+    "noise": "the median was known well enough",
+    "samples": "there were enough samples",
+    "user": "stopped by the user",
+    "running": "still running",
+}
+
+
+def block_words(block: Block | tuple[int, ...]) -> str:
+    """Return ``16×16`` for (16, 16, 1): trailing ones are left out, two dimensions always named."""
+    x, y, z = (*block, 1, 1)[:3]
+    return f"{x}×{y}" if z == 1 else f"{x}×{y}×{z}"
+
+
+def config_parts(config: RunConfig) -> dict[str, str]:
+    """Return each part of a configuration in words, by field, in reading order."""
+    parts = {
+        "workload": config.workload,
+        "variant": config.variant,
+        "size": ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
+        "block": f"block {block_words(config.block)}" if config.block else "",
+        "precision": config.precision,
+        "tunables": ", ".join(f"{name} = {value}" for name, value in config.tunables.items()),
+        "device": config.device,
+        "cache": "cold cache" if config.cache == "cold" else "",
+        "fill": f"{config.fill} inputs" if config.fill != "normal" else "",
+        "threads": f"{config.threads} CPU threads" if config.threads else "",
+        "switches": ", ".join(
+            name.replace("_", " ") if value is True else f"{name} = {value}"
+            for name, value in config.switches.items()
+            if value is not False
+        ),
+    }
+    return parts
+
+
+def config_words(config: RunConfig) -> str:
+    """Return a whole configuration in words."""
+    return " · ".join(part for part in config_parts(config).values() if part)
+
+
+def difference_words(config: RunConfig, other: RunConfig) -> str:
+    """Return in words what ``config`` has other than ``other``; the whole when nothing differs."""
+    mine, theirs = config_parts(config), config_parts(other)
+    different = [part or f"no {field}" for field, part in mine.items() if part != theirs[field]]
+    return " · ".join(different) or config_words(config)
+
+
+def median_words(result: RunResult) -> str:
+    """Return the median with half its 95 % interval, such as ``412 µs ± 0.3 %``."""
+    timing = result.timing
+    text = quantity(timing.median_s, "s")
+    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.median_s <= 0:
+        return text
+    half = (timing.ci95_high_s - timing.ci95_low_s) / 2 / timing.median_s
+    return f"{text} ± {percent(half)}"
+
+
+def method_words(result: RunResult) -> str:
+    """Return how the times were taken, and what ended the run."""
+    timing = result.timing
+    why = STOPPED.get(timing.stopped_by, timing.stopped_by)
+    return (
+        f"Timed by {timing.method}, resolution {quantity(timing.resolution_s, 's', 2)}; "
+        f"{count(timing.samples)} samples; {why}."
+    )
+
+
+def noise_words(result: RunResult) -> str:
+    """Return the median, its interval and the spread of single launches."""
+    timing = result.timing
+    spread = f"90 % of launches took {quantity(timing.p05_s, 's')} to {quantity(timing.p95_s, 's')}"
+    interval = (
+        f"Median {median_words(result)} (95 % interval)"
+        if timing.ci95_low_s is not None
+        else f"Median {median_words(result)} (too few samples for an interval)"
+    )
+    suspect = f" SUSPECT: {timing.suspect}." if timing.suspect else ""
+    return f"{interval}; {spread}.{suspect}"
+
+
+def verification_words(result: RunResult) -> str:
+    """Return what was found when the result was compared with float64."""
+    check = result.verification
+    relation = "within" if check.ok else "ABOVE"
+    return (
+        f"{'Verified' if check.ok else 'WRONG RESULT'} against float64 ({check.method}): largest "
+        f"relative error {check.max_rel_error:.1e}, {relation} the tolerance {check.tolerance:.0e}."
+    )
