@@ -1,0 +1,43 @@
+"""Quantities read as an engineer would write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.core.units import count, percent, quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.000412, "s", "412 µs"),
+        (5.2e12, "FLOP/s", "5.20 TFLOP/s"),
+        (0.99996e-3, "s", "1.00 ms"),
+        (999.96, "B", "1.00 kB"),
+        (0.0, "s", "0.00 s"),
+        (1.0, "s", "1.00 s"),
+        (-2.5e-6, "s", "-2.50 µs"),
+        (None, "s", "–"),
+        (float("nan"), "s", "–"),
+    ],
+)
+def test_quantity(value: float | None, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+@given(st.floats(1e-11, 1e15))
+def test_a_quantity_is_never_off_by_more_than_its_digits(value: float) -> None:
+    text = quantity(value, "s")
+    number, unit = text.split()
+    factor = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9,
+              "T": 1e12, "P": 1e15}[unit[:-1]]  # fmt: skip
+    assert float(number) * factor == pytest.approx(value, rel=6e-3)
+    assert 1 <= float(number) < 1000
+
+
+def test_percent_and_count() -> None:
+    assert percent(0.003) == "0.3 %"
+    assert percent(None) == "–"
+    assert count(1234567) == "1\u202f234\u202f567"

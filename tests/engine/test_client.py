@@ -1,0 +1,358 @@
+"""The client keeps an engine alive, whatever ends its process, and nothing outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
+
+
+class Watched:
+    """An engine and every event it had."""
+
+    def __init__(self, options: EngineOptions | None = None) -> None:
+        self.events: list[Event] = []
+        self.times: list[float] = []
+        self.log: list[str] = []
+        self.engine = Engine(options or EngineOptions(), self._take, self.log.append)
+        self.engine.start()
+
+    def _take(self, event: Event) -> None:
+        self.events.append(event)
+        self.times.append(time.monotonic())
+
+    def until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+        limit = time.monotonic() + timeout_s
+        while not condition():
+            self.engine.poll(0.1)
+            assert time.monotonic() < limit, self.events[-5:]
+
+    def of(self, kind: type) -> list[Event]:
+        return [e for e in self.events if isinstance(e, kind)]
+
+    def wait(self, kind: type, more_than: int = 0, timeout_s: float = 30.0) -> Event:
+        self.until(lambda: len(self.of(kind)) > more_than, timeout_s)
+        return self.of(kind)[-1]
+
+    def devices(self) -> DeviceList:
+        self.engine.list_devices()
+        event = self.wait(protocol.Devices)
+        assert isinstance(event, protocol.Devices)
+        return event.devices
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    one = Watched()
+    yield one
+    one.engine.close()
+
+
+MATMUL = load()["matmul"]
+
+
+def config(devices: DeviceList, workload: Workload = MATMUL, **changes: object) -> RunConfig:
+    request = RunRequest(workload=workload.name, device="cpu")
+    for name, value in changes.items():
+        setattr(request, name, value)
+    return complete(request, workload, devices)
+
+
+def folder(source: str, block: str = "[16, 16]", work: str = "0") -> Workload:
+    """Return a workload of one kernel that writes an N-element array C of ones."""
+    manifest = f"""
+        format = 1
+        name = "probe"
+        title = "Probe"
+        summary = "A kernel of the tests."
+        sizes.N = {{ min = 1, max = 1048576, default = 1024 }}
+        precisions.fp32 = {{ tolerance = 1e-6 }}
+        arrays.A = {{ shape = ["N"], role = "in" }}
+        arrays.C = {{ shape = ["N"], role = "out" }}
+        work = {{ flops = {work}, read_bytes = "N * itemsize", write_bytes = "N * itemsize" }}
+        reference.outputs = {{ C = "A * 0 + 1" }}
+        [variants.only]
+        title = "Only"
+        teaches = "Nothing."
+        [[variants.only.launch]]
+        source = "probe.cu"
+        entry = "probe"
+        block = {block}
+        grid = ["ceil_div(N, block_x * block_y)"]
+        args = ["A", "C", "N"]
+    """
+    return Workload(WorkloadSource(manifest=manifest, files={"probe.cu": source}))
+
+
+ENDLESS = """
+__global__ void probe(const float *A, volatile float *C, int N)
+{
+    int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (i < N) {
+        C[i] = 0.0f;
+        while (C[i] != 2.0f) {
+            C[i] = 1.0f;
+        }
+    }
+}
+"""
+
+OUT_OF_BOUNDS = """
+__global__ void probe(const float *A, float *C, int N)
+{
+    int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (i < N) {
+        C[i] = 1.0f;
+        C[i + 400000000] = 3.0f;
+    }
+}
+"""
+
+
+def test_handshake_and_devices(watched: Watched) -> None:
+    ready = watched.wait(EngineReady)
+    assert isinstance(ready, EngineReady)
+    assert ready.welcome.protocol == protocol.PROTOCOL
+    assert not ready.restarted
+    devices = watched.devices()
+    assert any(d.runs_kernels for d in devices.devices)
+    for missing in devices.unavailable:
+        assert missing.reason
+        assert missing.remedy
+
+
+def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 128})
+    generation = watched.engine.run(chosen, MATMUL, seconds=0.3)
+    finished = watched.wait(protocol.Finished)
+    assert isinstance(finished, protocol.Finished)
+    assert finished.generation == generation
+    assert finished.stopped_by == "time"
+    (prepared,) = watched.of(protocol.Prepared)
+    assert isinstance(prepared, protocol.Prepared)
+    assert prepared.verification.ok
+    assert prepared.config.grid == (8, 8, 1)
+    assert prepared.flops == 2 * 128**3
+    samples = watched.of(protocol.Samples)
+    assert sum(len(s.batch.durations_s) for s in samples if isinstance(s, protocol.Samples)) >= 10
+    order = [type(e) for e in watched.events]
+    assert order.index(protocol.Prepared) < order.index(protocol.Samples)
+
+
+def test_the_latest_run_wins(watched: Watched) -> None:
+    devices = watched.devices()
+    for block in ((1, 1), (16, 1), (8, 8), (32, 4), (64, 2)):
+        latest = watched.engine.run(
+            config(devices, size={"N": 128}, block=block), MATMUL, seconds=None
+        )
+    watched.wait(protocol.Samples)
+    generations = {e.generation for e in watched.events if isinstance(e, protocol.Prepared)}
+    assert generations == {latest}
+    watched.engine.cancel()
+    finished = watched.wait(protocol.Finished)
+    assert isinstance(finished, protocol.Finished)
+    assert finished.stopped_by == "user"
+
+
+def test_a_long_launch_runs_only_after_it_was_agreed_to(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
+    watched.engine.run(chosen, MATMUL, seconds=None)
+    asked = watched.wait(protocol.NeedsConfirmation)
+    assert isinstance(asked, protocol.NeedsConfirmation)
+    assert asked.predicted_s > protocol.CONFIRM_ABOVE_S
+    assert not watched.of(protocol.Samples)
+    watched.engine.run(chosen, MATMUL, seconds=None, allow_long=True)
+    watched.until(
+        lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
+    )
+    started = time.monotonic()
+    watched.engine.cancel()
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert lost.kind == "cancelled"
+    assert lost.generation == watched.engine.generation
+    watched.wait(EngineReady, more_than=1)
+    assert time.monotonic() - started < 3.0
+
+
+def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None:
+    devices = watched.devices()
+    watched.engine.run(
+        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, seconds=None, allow_long=True
+    )
+    watched.until(
+        lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
+    )
+    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=0.1)
+    finished = watched.wait(protocol.Finished)
+    assert isinstance(finished, protocol.Finished)
+    assert finished.generation == generation
+    (lost,) = watched.of(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert lost.generation == 0
+
+
+def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 128})
+    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.wait(protocol.Samples)
+    assert watched.engine.pid is not None
+    os.kill(watched.engine.pid, signal.SIGKILL)
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert lost.kind == "crash"
+    assert "SIGKILL" in lost.reason
+    ready = watched.wait(EngineReady, more_than=1)
+    assert isinstance(ready, EngineReady)
+    assert ready.restarted
+    assert ready.handshake_s < 2.0
+    before = len(watched.of(protocol.Samples))
+    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.wait(protocol.Samples, more_than=before)
+
+
+def test_a_kernel_that_never_ends_meets_its_deadline(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = watched.devices()
+    workload = folder(ENDLESS)
+    watched.engine.run(config(devices, workload), workload, seconds=None)
+    lost = watched.wait(EngineLost, timeout_s=40.0)
+    assert isinstance(lost, EngineLost)
+    assert lost.kind == "hang"
+    assert "never finish" in lost.reason
+    watched.wait(EngineReady, more_than=1)
+
+
+def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> None:
+    devices = watched.devices()
+    workload = folder(OUT_OF_BOUNDS)
+    watched.engine.run(config(devices, workload), workload, seconds=0.1)
+    watched.until(lambda: bool(watched.of(EngineLost) or watched.of(protocol.Failed)))
+    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=0.1)
+    finished = watched.wait(protocol.Finished)
+    assert isinstance(finished, protocol.Finished)
+    assert finished.generation == generation
+
+
+def test_closing_in_the_middle_of_a_launch_leaves_no_process(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
+    watched.engine.run(chosen, MATMUL, seconds=None, allow_long=True)
+    watched.until(
+        lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
+    )
+    pid = watched.engine.pid
+    assert pid is not None
+    started = time.monotonic()
+    watched.engine.close()
+    assert time.monotonic() - started < 3.0
+    assert not psutil.pid_exists(pid)
+
+
+def test_no_orphan_when_the_parent_is_killed() -> None:
+    script = (
+        "import sys, time\n"
+        "from gpuexplorer.engine.client import Engine, EngineOptions, EngineReady\n"
+        "events = []\n"
+        "engine = Engine(EngineOptions(), events.append)\n"
+        "engine.start()\n"
+        "while not any(isinstance(e, EngineReady) for e in events):\n"
+        "    engine.poll(0.1)\n"
+        "print(engine.pid, flush=True)\n"
+        "while True:\n"
+        "    engine.poll(1.0)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    engine = psutil.Process(pid)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    engine.wait(timeout=5.0)
+
+
+def test_an_interpreter_that_cannot_start_is_said_once() -> None:
+    watched = Watched(EngineOptions(python="/no/such/python"))
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert not lost.restarting
+    assert "/no/such/python" in lost.reason
+    watched.engine.close()
+
+
+def test_an_interpreter_that_only_prints_is_given_up_after_three_tries(tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho 'this is not an engine'\n")
+    script.chmod(0o755)
+    watched = Watched(EngineOptions(python=str(script)))
+    watched.until(lambda: any(isinstance(e, EngineLost) and not e.restarting for e in watched.events))
+    assert len(watched.of(EngineLost)) == 3
+    assert any("this is not an engine" in line for line in watched.log)
+    watched.engine.close()
+
+
+def test_what_a_shell_prints_first_does_not_matter(tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\necho 'Welcome to this host'\nexec {sys.executable} \"$@\"\n")
+    script.chmod(0o755)
+    watched = Watched(EngineOptions(python=str(script)))
+    watched.wait(EngineReady)
+    assert "Welcome to this host" in watched.log
+    watched.engine.close()
+
+
+def test_a_library_that_prints_cannot_corrupt_the_stream() -> None:
+    code = "import os; os.write(1, b'noise'); print('more noise', flush=True)"
+    environment = {**os.environ, "PYTHONSTARTUP": ""}
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from gpuexplorer.engine.launcher import take_streams\n"
+            "incoming, outgoing = take_streams()\n"
+            f"{code}\n"
+            "outgoing.write(b'frame')\n",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    out, err = process.communicate()
+    assert out == b"frame"
+    assert b"noise" in err
+
+
+def test_another_protocol_version_is_refused_by_name(watched: Watched) -> None:
+    welcome = protocol.Welcome(
+        protocol=protocol.PROTOCOL + 1,
+        version="99.0",
+        pid=1,
+        python="3.11",
+        monotonic_ns=0,
+        utc="",
+        threads=1,
+    )
+    watched.wait(EngineReady)
+    watched.engine._welcome(msgspec.structs.replace(welcome))
+    lost = watched.of(EngineLost)[-1]
+    assert isinstance(lost, EngineLost)
+    assert "99.0" in lost.reason
+    assert not lost.restarting

@@ -1,0 +1,74 @@
+"""The outbox keeps order, coalesces samples, and never makes the measuring thread wait."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+
+import numpy as np
+
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine import outbox, protocol
+
+
+def batch(first: int, count: int) -> SampleBatch:
+    values = np.arange(first, first + count, dtype="<f8")
+    return SampleBatch(seconds=values.tobytes(), counts=(count,), starts_ns=(first,))
+
+
+def received(stream: io.BytesIO) -> list[protocol.EngineMessage]:
+    stream.seek(0)
+    messages = []
+    while (body := protocol.read_body(stream)) is not None:
+        messages.append(protocol.engine_decoder.decode(body))
+    return messages
+
+
+def test_samples_are_coalesced_in_order_and_before_what_follows() -> None:
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    for i in range(1000):
+        box.put_samples(3, batch(i * 4, 4))
+    box.put(protocol.Cancelled(generation=3))
+    box.close()
+    messages = received(stream)
+    assert isinstance(messages[-1], protocol.Cancelled)
+    samples = [m for m in messages if isinstance(m, protocol.Samples)]
+    assert len(samples) < 100
+    series = np.concatenate([m.batch.durations_s for m in samples])
+    assert np.array_equal(series, np.arange(4000.0))
+    assert sum(len(m.batch.counts) for m in samples) == 1000
+
+
+def test_samples_of_two_runs_never_share_a_message() -> None:
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    for generation in (1, 2, 1):
+        box.put_samples(generation, batch(generation, 1))
+    box.close()
+    samples = [m for m in received(stream) if isinstance(m, protocol.Samples)]
+    assert [m.generation for m in samples] == [1, 2, 1]
+
+
+def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb") as reader:
+        box = outbox.Outbox(writer)
+        started = time.perf_counter()
+        for i in range(300):
+            box.put_samples(1, batch(i * 10_000, 10_000))
+        assert time.perf_counter() - started < 5.0
+        assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
+        box.put(protocol.Cancelled(generation=1))
+        seen, dropped = 0, 0
+        while (body := protocol.read_body(reader)) is not None:
+            message = protocol.engine_decoder.decode(body)
+            if isinstance(message, protocol.Cancelled):
+                break
+            assert isinstance(message, protocol.Samples)
+            seen += sum(message.batch.counts)
+            dropped += message.dropped
+        assert dropped > 0
+        assert seen + dropped == 3_000_000
+        box.close()

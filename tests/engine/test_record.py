@@ -1,0 +1,115 @@
+"""The document of a run says what was received, whatever ended the run."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.result import (
+    RUN_SCHEMA,
+    Environment,
+    Phases,
+    Resources,
+    RunResult,
+    Traffic,
+    Verification,
+)
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.engine import record
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import RunRecord
+
+
+def prepared() -> Prepared:
+    return Prepared(
+        generation=1,
+        config=RunConfig(
+            workload="matmul", variant="naive", size={"N": 10}, precision="fp32",
+            device="opencl:0", block=(16, 16, 1), grid=(1, 1, 1), threads=1,
+        ),
+        device=DeviceInfo(
+            id="opencl:0", hardware_id="cpu:x", name="X", backend="opencl", kind="cpu",
+            driver="1", compute_units=1,
+        ),
+        environment=Environment(gpuexplorer="0", python="3.11"),
+        verification=Verification(ok=True, max_rel_error=1e-7, tolerance=1e-5, method="full"),
+        resources=Resources(),
+        phases_s=Phases(compile=0.1, allocate=0.01, host_to_device=0.02, device_to_host=0.03),
+        traffic=[Traffic(kind="compulsory", read_B=800, write_B=400, source="model")],
+        flops=2000.0,
+        predicted_s=1e-3,
+        method="profiling events",
+        resolution_s=1e-9,
+    )  # fmt: skip
+
+
+def batch(values: list[float], start_ns: int = 0) -> SampleBatch:
+    return SampleBatch(
+        seconds=np.array(values, dtype="<f8").tobytes(),
+        counts=(len(values),),
+        starts_ns=(start_ns,),
+    )
+
+
+def test_the_document_holds_every_sample_and_the_figures_follow() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([1e-3, 3e-3], start_ns=5_000_000_000))
+    one.add(batch([2e-3], start_ns=6_000_000_000))
+    one.add_reading(Reading(t_ns=5_900_000_000, source="nvml", sm_clock_Hz=1e9, power_W=50.0))
+    one.end("user", Phases(compile=0.1, free=0.5))
+    result = one.result()
+    assert result.schema == RUN_SCHEMA
+    assert result.samples_s == [1e-3, 3e-3, 2e-3]
+    assert result.timing.median_s == 2e-3
+    assert result.timing.stopped_by == "user"
+    assert not result.timing.converged
+    assert result.throughput.flop_per_s == 2000 / 2e-3
+    assert result.throughput.bandwidth_B_per_s == 1200 / 2e-3
+    assert result.phases_s.kernel == 2e-3
+    assert result.phases_s.free == 0.5
+    assert result.batches[1].sm_clock_Hz == 1e9
+    assert result.batches[0].start_s == 5.0
+    assert result.telemetry.power_W == 50.0
+    assert result.telemetry.temperature_C is None
+
+
+def test_the_document_survives_json_bit_for_bit() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([1 / 3 * 1e-3, 2 / 7 * 1e-3]))
+    result = one.result()
+    again = msgspec.json.decode(msgspec.json.encode(result), type=RunResult)
+    assert again == result
+
+
+def test_the_schema_comes_first() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([1e-3]))
+    assert msgspec.json.encode(one.result()).startswith(b'{"schema":"gpuexplorer/run/1","id":')
+
+
+def test_no_samples_make_no_document() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        RunRecord(prepared()).result()
+
+
+def test_the_oldest_samples_go_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "MAX_SAMPLES", 10)
+    one = RunRecord(prepared())
+    for i in range(6):
+        one.add(batch([float(i)] * 4))
+    assert one.samples == 8
+    assert one.dropped == 16
+    assert set(one.samples_s()) == {4.0, 5.0}
+
+
+def test_with_transfers_the_phases_are_medians_of_the_samples() -> None:
+    one = RunRecord(prepared())
+    for factor in (1.0, 2.0, 3.0):
+        row = (factor, factor * 2, factor * 3, factor * 4, factor * 5)
+        one.add(msgspec.structs.replace(batch([sum(row)]), phases_s=(row,)))
+    phases = one.result().phases_s
+    assert (phases.allocate, phases.kernel, phases.free) == (2.0, 6.0, 10.0)
+    assert phases.compile == 0.1

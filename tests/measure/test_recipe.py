@@ -1,0 +1,197 @@
+"""The recipe is followed in order: nothing is timed that was not predicted, agreed to and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure.problems import ProblemCache
+from gpuexplorer.measure.recipe import Job, Ready, Stopped, TooLong, batch_size, run_job
+from gpuexplorer.measure.stop import TimeUp
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.plan import Plan, make_plan
+
+WORKLOAD = load()["matmul"]
+DEVICE = DeviceInfo(
+    id="test:0", hardware_id="test", name="Test", backend="test", kind="cpu", driver="1",
+    compute_units=1, precisions=("fp32",), runs_kernels=True,
+)  # fmt: skip
+
+
+class Arithmetic(Runner):
+    """A runner that computes with NumPy and keeps a diary of what it was asked."""
+
+    def __init__(self, plan: Plan, launch_s: float = 1e-4, wrong: bool = False) -> None:
+        super().__init__(plan, DEVICE)
+        self.launch_s = launch_s
+        self.wrong = wrong
+        self.diary: list[str] = []
+        self.arrays: dict[str, HostArray] = {}
+
+    def build(self) -> None:
+        self.diary.append("build")
+
+    def allocate(self) -> None:
+        self.diary.append("allocate")
+        self.arrays = {a.name: np.empty(a.shape, np.float32) for a in self.plan.arrays}
+
+    def upload(self, inputs: Mapping[str, HostArray]) -> None:
+        self.diary.append("upload")
+        for name, values in inputs.items():
+            self.arrays[name][...] = values
+
+    def poison(self) -> None:
+        self.diary.append("poison")
+        self.arrays["C"].fill(np.nan)
+
+    def predict_s(self) -> float | None:
+        self.diary.append("predict")
+        return self.launch_s
+
+    def launch(self, count: int) -> Batch:
+        self.diary.append(f"launch {count}")
+        start_ns = self.now_ns()
+        self.arrays["C"][...] = self.arrays["A"] @ self.arrays["B"]
+        if self.wrong:
+            self.arrays["C"][0, 0] += 1
+        return Batch(start_ns=start_ns, seconds=np.full(count, self.launch_s))
+
+    def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
+        self.diary.append("download")
+        return {name: self.arrays[name].copy() for name in names}
+
+    def check_guards(self) -> None:
+        self.diary.append("guards")
+
+    def free(self) -> None:
+        self.diary.append("free")
+        self.arrays = {}
+
+    def adopt(self, other: Runner) -> bool:
+        if not isinstance(other, Arithmetic) or not other.arrays:
+            return False
+        self.diary.append("adopt")
+        self.arrays, other.arrays = other.arrays, {}
+        return True
+
+
+class Diary:
+    """A sink that remembers."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.ready: Ready | None = None
+        self.batches: list[SampleBatch] = []
+
+    def stage(self, name: str, deadline_s: float | None) -> None:
+        self.stages.append(name)
+
+    def prepared(self, ready: Ready) -> None:
+        self.ready = ready
+
+    def samples(self, batch: SampleBatch) -> None:
+        assert self.ready is not None, "samples came before the run was verified"
+        self.batches.append(batch)
+
+
+def plan(**switches: bool) -> Plan:
+    config = RunConfig(
+        workload="matmul", variant="naive", size={"N": 24}, precision="fp32", device="test:0",
+        block=(8, 8, 1), switches=dict(switches),
+    )  # fmt: skip
+    return make_plan(WORKLOAD, config, DEVICE)
+
+
+def job(runner: Runner, **changes: object) -> Job:
+    one = Job(
+        runner=runner,
+        problem=ProblemCache().get(WORKLOAD, runner.plan),
+        stop_rules=[TimeUp(0.02)],
+        cancelled=lambda: False,
+        allow_s=2.0,
+    )
+    for name, value in changes.items():
+        setattr(one, name, value)
+    return one
+
+
+def test_the_textbook_order() -> None:
+    runner, sink = Arithmetic(plan()), Diary()
+    assert run_job(job(runner), sink) == "time"
+    assert runner.diary[:9] == [
+        "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
+        "launch 50",
+    ]  # fmt: skip
+    assert sink.ready is not None
+    assert sink.ready.verification.ok
+    assert sink.ready.phases_s.host_to_device is not None
+    assert sum(sum(b.counts) for b in sink.batches) >= 100
+
+
+def test_a_wrong_result_is_never_timed() -> None:
+    runner, sink = Arithmetic(plan(), wrong=True), Diary()
+    with pytest.raises(WrongResult, match="relative error"):
+        run_job(job(runner), sink)
+    assert not sink.batches
+    assert sum("launch" in entry for entry in runner.diary) == 1
+
+
+def test_a_long_launch_does_not_run_without_consent() -> None:
+    runner = Arithmetic(plan(), launch_s=45.0)
+    with pytest.raises(TooLong) as caught:
+        run_job(job(runner), Diary())
+    assert caught.value.predicted_s == 45.0
+    assert not any("launch" in entry for entry in runner.diary)
+
+
+def test_a_cancelled_run_stops_at_the_next_step() -> None:
+    runner = Arithmetic(plan())
+    with pytest.raises(Stopped):
+        run_job(job(runner, cancelled=lambda: True), Diary())
+    assert runner.diary == ["build"]
+
+
+def test_a_live_run_goes_on_until_it_is_cancelled() -> None:
+    runner, sink = Arithmetic(plan()), Diary()
+    ended = run_job(job(runner, stop_rules=[], cancelled=lambda: len(sink.batches) >= 5), sink)
+    assert ended == "user"
+    assert len(sink.batches) == 5
+
+
+def test_another_block_of_the_same_problem_takes_the_arrays_over() -> None:
+    first = Arithmetic(plan())
+    first_job = job(first)
+    run_job(first_job, Diary())
+    second, sink = Arithmetic(plan()), Diary()
+    run_job(job(second, previous=first, phases_s=first_job.phases_s), sink)
+    assert second.diary[:3] == ["build", "adopt", "predict"]
+    assert "free" not in first.diary
+    assert sink.ready is not None
+    assert sink.ready.phases_s.allocate == first_job.phases_s.allocate
+
+
+def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
+    runner, sink = Arithmetic(plan(include_transfers=True)), Diary()
+    run_job(job(runner, include_transfers=True), sink)
+    row = sink.batches[0].phases_s[0]
+    assert len(row) == 5
+    assert sink.batches[0].durations_s[0] == pytest.approx(sum(row))
+    start = runner.diary.index("free")
+    assert runner.diary[start : start + 6] == [
+        "free", "allocate", "upload", "launch 1", "download", "free",
+    ]  # fmt: skip
+    assert runner.arrays == {}
+
+
+def test_batches_are_ten_milliseconds_and_bounded() -> None:
+    assert batch_size(1e-3) == 10
+    assert batch_size(5.0) == 1
+    assert batch_size(1e-7) == 512
+    assert batch_size(0.0) == 512
