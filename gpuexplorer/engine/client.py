@@ -95,7 +95,7 @@ class Engine:
         self._started_at = 0.0
         self._starts = 0
         self._failed_starts = 0
-        self._wants_devices = False
+        self._wants_devices = self._asked_devices = False
         self._generation = 0
         self._run: protocol.Run | None = None
         """The latest run, until its last message."""
@@ -240,8 +240,8 @@ class Engine:
         """Send what was asked for before the engine was ready."""
         if not self._ready or self._process is None:
             return
-        if self._wants_devices:
-            self._wants_devices = False
+        if self._wants_devices and not self._asked_devices:
+            self._asked_devices = True
             self._process.send(protocol.ListDevices())
         if self._run is not None and not self._sent and self._workload is not None:
             self._sent = True
@@ -258,7 +258,11 @@ class Engine:
             self._process_ended()
         elif isinstance(message, protocol.Welcome):
             self._welcome(message)
-        elif isinstance(message, protocol.Devices | protocol.Telemetry):
+        elif isinstance(message, protocol.Devices):
+            self._wants_devices = self._asked_devices = False
+            self._failed_starts = 0
+            self._on_event(message)
+        elif isinstance(message, protocol.Telemetry):
             self._on_event(message)
         else:
             self._run_message(message)
@@ -273,7 +277,6 @@ class Engine:
             )
             return
         self._ready = True
-        self._failed_starts = 0
         self._on_event(
             EngineReady(
                 welcome=welcome,
@@ -300,6 +303,7 @@ class Engine:
             return  # of a run that was replaced
         if not self._began:
             self._began = True
+            self._failed_starts = 0
             self._stopping_since = None  # the run before it has made way
         if isinstance(message, protocol.Stage):
             self._stage = message.name
@@ -368,8 +372,9 @@ class Engine:
 
     def _after_loss(self, kind: LossKind, reason: str, status: int | None) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
+        self._failed_starts += self._asked_devices and self._run is None
         self._process = None
-        self._ready = False
+        self._ready = self._asked_devices = False
         self._overdue_at = self._deadline_s = self._stopping_since = None
         restarting = self._failed_starts < MAX_FAILED_STARTS
         ask_again = restarting and not self._began and self._resent < MAX_FAILED_STARTS

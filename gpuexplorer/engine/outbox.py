@@ -11,8 +11,10 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.protocol import Message, Samples, frame
 
 SAMPLE_FRAMES_PER_S = 60
-MAX_PENDING_SAMPLES = 1_000_000
+MAX_PENDING_SAMPLES = 500_000
 """Samples that wait while the client does not read; beyond, the oldest go and are counted."""
+MAX_PENDING_BATCHES = 100_000
+"""The same for batches; both together stay below one frame's limit."""
 MAX_PENDING_MESSAGES = 10_000
 
 
@@ -47,7 +49,10 @@ class Outbox:
                 self._generation = generation
             self._pending.append(batch)
             self._pending_samples += sum(batch.counts)
-            while self._pending_samples > MAX_PENDING_SAMPLES and len(self._pending) > 1:
+            while len(self._pending) > 1 and (
+                self._pending_samples > MAX_PENDING_SAMPLES
+                or len(self._pending) > MAX_PENDING_BATCHES
+            ):
                 gone = sum(self._pending.popleft().counts)
                 self._pending_samples -= gone
                 self._dropped += gone
