@@ -51,9 +51,7 @@ def _no_device(devices: DeviceList, wanted: str) -> ExplorerError:
     return InputError(f"no device '{wanted}'", remedy=suggestion(wanted, [*offered, "cuda", "cpu"]))
 
 
-def device_for_variant(
-    devices: DeviceList, variant: VariantSpec, chosen: DeviceInfo
-) -> DeviceInfo:
+def device_for_variant(devices: DeviceList, variant: VariantSpec, chosen: DeviceInfo) -> DeviceInfo:
     """Return the view of the chosen hardware that can run a variant, or ``chosen`` itself.
 
     A library variant belongs to a backend of its own: with the CPU chosen through OpenCL,

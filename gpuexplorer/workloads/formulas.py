@@ -189,9 +189,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any]) -> Any:
     tree = _parse(formula)
-    evaluator = simpleeval.SimpleEval(
-        operators=_OPERATORS, functions=functions, names=dict(names)
-    )
+    evaluator = simpleeval.SimpleEval(operators=_OPERATORS, functions=functions, names=dict(names))
     try:
         return evaluator.eval(formula, previously_parsed=tree)
     except FormulaError as error:
@@ -214,12 +212,14 @@ def number(formula: str | int | float, names: Mapping[str, Number]) -> Number:
     value = _evaluate(formula, names, NUMBER_FUNCTIONS)
     if isinstance(value, bool):
         return int(value)
-    if not isinstance(value, int | float) or (isinstance(value, float) and not math.isfinite(value)):
+    if not isinstance(value, int | float) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
         raise _refuse(formula, "did not give a finite number")
     return value
 
 
-def whole(formula: str | int, names: Mapping[str, Number]) -> int:
+def whole(formula: str | int | float, names: Mapping[str, Number]) -> int:
     """Evaluate a formula that must give a whole number."""
     value = number(formula, names)
     if value != int(value):

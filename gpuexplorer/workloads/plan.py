@@ -13,7 +13,15 @@ from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.manifest import ElementType, Fill, LaunchArgument, LaunchSpec, Role
+from gpuexplorer.workloads.manifest import (
+    ElementType,
+    InputFill,
+    LaunchArgument,
+    LaunchSpec,
+    ReferenceSpec,
+    Role,
+    VariantSpec,
+)
 from gpuexplorer.workloads.workload import Workload
 
 MEMORY_SHARE = 0.9
@@ -29,7 +37,7 @@ class ArrayPlan(msgspec.Struct, frozen=True, kw_only=True):
     shape: tuple[int, ...]
     type: ElementType
     role: Role
-    fill: Fill
+    fill: InputFill
     itemsize_B: int
 
     @property
@@ -117,7 +125,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def itemsize_B(type_: ElementType, precision: str) -> int:
     """Return the bytes of one element of ``type_`` in a precision."""
     chosen = PRECISIONS[precision]
-    return {"real": chosen.itemsize_B, "accum": chosen.accum_itemsize_B, "int": 4, "float": 4}[type_]
+    return {"real": chosen.itemsize_B, "accum": chosen.accum_itemsize_B, "int": 4, "float": 4}[
+        type_
+    ]
 
 
 def base_names(workload: Workload, config: RunConfig) -> Names:
@@ -144,6 +154,7 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
     variant = workload.variant(config.variant)
     check_requirements(workload, config.variant, config.precision, device)
     base = base_names(workload, config)
+    used = names_used(variant, workload.reference_of(config.variant))
     arrays = tuple(
         ArrayPlan(
             name=name,
@@ -154,8 +165,9 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
             itemsize_B=itemsize_B(spec.type, config.precision),
         )
         for name, spec in workload.manifest.arrays.items()
+        if name in used
     )
-    work = workload.manifest.work
+    work = workload.work_of(config.variant)
     common = {
         "arrays": arrays,
         "files": workload.source.files,
@@ -179,8 +191,21 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
     return plan
 
 
+def names_used(variant: VariantSpec, reference: ReferenceSpec) -> frozenset[str]:
+    """Return the names a variant's launches, call and reference use; other arrays are not made."""
+    arguments = [a for step in variant.launch for a in step.args if isinstance(a, str)]
+    expressions = [*reference.outputs.values(), *([reference.scale] if reference.scale else [])]
+    in_reference = [name for text in expressions for name in formulas.names_in(text)]
+    named = (*arguments, *variant.args, *variant.reset, *reference.outputs, *in_reference)
+    return frozenset(named)
+
+
 def _launch_plan(
-    workload: Workload, config: RunConfig, device: DeviceInfo, base: Names, common: dict[str, object]
+    workload: Workload,
+    config: RunConfig,
+    device: DeviceInfo,
+    base: Names,
+    common: dict[str, object],
 ) -> Plan:
     variant = workload.variant(config.variant)
     if config.block is None:

@@ -41,7 +41,7 @@ def convert(raw: Any, kind: type[T], where: str, key: str = "") -> T:
     """Convert ``raw`` to the Struct ``kind``; ``where`` names the file for the error message."""
     if not isinstance(raw, dict):
         raise InputError(f"{where}: '{key}' must be a table")
-    fields = msgspec.structs.fields(kind)
+    fields = msgspec.structs.fields(kind)  # type: ignore[arg-type]
     known = {f.encode_name: f for f in fields}
     prefix = f"{key}." if key else ""
     for name in raw:

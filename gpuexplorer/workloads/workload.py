@@ -10,7 +10,7 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.manifest import Manifest, VariantSpec
+from gpuexplorer.workloads.manifest import Manifest, ReferenceSpec, VariantSpec, WorkSpec
 from gpuexplorer.workloads.strict import convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
@@ -73,6 +73,14 @@ class Workload:
                 remedy=suggestion(name, self.manifest.variants),
             ) from None
 
+    def work_of(self, variant: str) -> WorkSpec:
+        """Return the useful work of a variant: its own, or the workload's."""
+        return self.variant(variant).work or self.manifest.work
+
+    def reference_of(self, variant: str) -> ReferenceSpec:
+        """Return what is right for a variant: its own reference, or the workload's."""
+        return self.variant(variant).reference or self.manifest.reference
+
     def precisions_of(self, variant: str) -> list[str]:
         """Return the precisions a variant is written for."""
         limited = self.variant(variant).precisions
@@ -104,34 +112,47 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
             _formula(f"arrays.{name}.shape", formula, base)
     for name, scalar in manifest.scalars.items():
         _formula(f"scalars.{name}.value", scalar.value, base)
-    for key in ("flops", "read_bytes", "write_bytes"):
-        _formula(f"work.{key}", getattr(manifest.work, key), base)
-    _check_reference(manifest)
+    _check_work(manifest.work, "work", base)
+    _check_reference(manifest, manifest.reference, "reference")
     for name, variant in manifest.variants.items():
-        _check_variant(manifest, source, f"variants.{name}", variant, base)
+        key = f"variants.{name}"
+        _check_variant(manifest, source, key, variant, base)
+        if variant.work is not None:
+            _check_work(variant.work, f"{key}.work", base)
+        if variant.reference is not None:
+            _check_reference(manifest, variant.reference, f"{key}.reference")
 
 
-def _check_reference(manifest: Manifest) -> None:
-    reference = manifest.reference
-    seen = frozenset(manifest.arrays) | frozenset(manifest.sizes) | frozenset(manifest.scalars)
+def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
+    for part in ("flops", "read_bytes", "write_bytes"):
+        _formula(f"{key}.{part}", getattr(work, part), base)
+
+
+def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> None:
+    inputs = [name for name, array in manifest.arrays.items() if array.role in ("in", "inout")]
+    seen = frozenset(inputs) | frozenset(manifest.sizes) | frozenset(manifest.scalars)
     for name, expression in reference.outputs.items():
-        _known("reference.outputs", name, manifest.arrays)
+        _known(f"{key}.outputs", name, manifest.arrays)
         if manifest.arrays[name].role not in ("out", "inout"):
-            raise InputError(f"'reference.outputs.{name}' checks an array that is not an output")
-        _formula(f"reference.outputs.{name}", expression, seen, arrays=True)
+            raise InputError(f"'{key}.outputs.{name}' checks an array that is not an output")
+        _formula(f"{key}.outputs.{name}", expression, seen, arrays=True)
         if reference.check == "freivalds" and formulas.product_factors(expression) is None:
             raise InputError(
-                f"'reference.outputs.{name}' is checked by freivalds and is not a product 'P @ Q'",
+                f"'{key}.outputs.{name}' is checked by freivalds and is not a product 'P @ Q'",
                 remedy="use check = 'rows' or 'full'",
             )
     if not reference.outputs:
-        raise InputError("'reference.outputs' is empty", remedy="say what a right result is")
-    for name in reference.row_arrays:
-        _known("reference.row_arrays", name, manifest.arrays)
-    if reference.check == "rows" and not reference.row_arrays:
-        raise InputError("'reference.row_arrays' is empty", remedy="name the arrays cut to rows")
+        raise InputError(f"'{key}.outputs' is empty", remedy="say what a right result is")
+    for part in ("row_arrays", "column_arrays"):
+        for name in getattr(reference, part):
+            _known(f"{key}.{part}", name, inputs)
+    if reference.check == "rows" and not reference.row_arrays and not reference.column_arrays:
+        raise InputError(
+            f"'{key}' is checked by rows and says no 'row_arrays'",
+            remedy="name the arrays cut to rows, or in 'column_arrays' those cut to columns",
+        )
     if reference.scale is not None:
-        _formula("reference.scale", reference.scale, seen, arrays=True)
+        _formula(f"{key}.scale", reference.scale, seen, arrays=True)
 
 
 def _check_variant(
@@ -177,7 +198,11 @@ def _check_variant(
         _formula(f"{at}.shared_bytes", step.shared_bytes, names)
         for argument in step.args:
             if isinstance(argument, str):
-                _known(f"{at}.args", argument, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+                _known(
+                    f"{at}.args",
+                    argument,
+                    {**manifest.arrays, **manifest.scalars, **manifest.sizes},
+                )
             else:
                 _formula(f"{at}.args", argument.value, names | GRID_NAMES)
 

@@ -1,0 +1,150 @@
+"""Two ways to compare an output with float64: element by element, and through random vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.evaluation import Scope, times
+from gpuexplorer.workloads.expected import Array, Expected, HostArray, root_mean_square
+from gpuexplorer.workloads.plan import ArrayPlan
+
+Rows = npt.NDArray[np.int64]
+
+SAMPLED_ROWS = 64
+"""Rows a sample has at least, besides the first and the last."""
+STRETCHES = 1024
+"""A sample of more rows is taken in so many stretches of neighbouring ones."""
+ROUNDS = 4
+"""Random vectors of Freivalds' product."""
+
+
+class Comparison(Protocol):
+    """How one output is judged."""
+
+    method: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of float64 kept."""
+
+    def error(self, output: HostArray) -> float:
+        """Return the largest error."""
+
+    def explain(self, output: HostArray) -> str:
+        """Say which element is furthest off."""
+
+
+def sample_rows(rows: int, wanted: int, seed: int) -> Rows:
+    """Choose about ``wanted`` of ``rows``, with the first and the last, in ascending order.
+
+    Many rows come in stretches of neighbours, which are faster to fetch and show a block of wrong
+    elements just as well.
+    """
+    length = max(1, wanted // STRETCHES)
+    stretches = -(-rows // length)
+    count = min(stretches, -(-wanted // length))
+    chosen = np.random.default_rng(seed).choice(stretches, count, replace=False, shuffle=False)
+    starts = np.unique([0, stretches - 1, *chosen]).astype(np.int64) * length
+    picked: Rows = (starts[:, None] + np.arange(length)).reshape(-1)
+    return picked[picked < rows]
+
+
+class ByElement:
+    """Compares all rows of an output, or some of them."""
+
+    def __init__(self, array: ArrayPlan, expected: Expected, rows: Rows | None = None) -> None:
+        self._array, self._expected, self._rows = array, expected, rows
+        self.method = "full" if rows is None else f"{len(rows)} of {array.shape[0]} rows"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of float64 kept."""
+        return self._expected.nbytes
+
+    def error(self, output: HostArray) -> float:
+        """Return the largest error."""
+        return self._expected.worst(self._chosen(output))[0]
+
+    def explain(self, output: HostArray) -> str:
+        """Say which element is furthest off."""
+        part = self._chosen(output)
+        _, flat = self._expected.worst(part)
+        index = [int(i) for i in np.unravel_index(flat, part.shape)]
+        if self._rows is not None:
+            index[0] = int(self._rows[index[0]])
+        found, right = float(part.reshape(-1)[flat]), self._expected.value(flat)
+        place = ", ".join(map(str, index))
+        return f"{self._array.name}[{place}] is {found:.7g} and should be {right:.7g}"
+
+    def _chosen(self, output: HostArray) -> HostArray:
+        return output if self._rows is None else output[self._rows]
+
+
+class ByRandomVectors:
+    """Compares a product ``P @ Q`` with an output through random vectors of ±1.
+
+    ``C r`` is compared with ``P (Q r)`` (Freivalds 1977): every element takes part, and no product
+    of matrices is needed. Errors are measured against the root mean square of ``P Q r``, which is
+    that of the product times the square root of its width; rounding errors add up the same way.
+    Rows that hold an infinity, which half precision may rightly have, are compared by element.
+    """
+
+    method = f"freivalds with {ROUNDS} random vectors"
+
+    def __init__(
+        self,
+        scope: Scope,
+        array: ArrayPlan,
+        expression: str,
+        expect: Callable[[Array], Expected],
+        seed: int,
+    ) -> None:
+        factors = formulas.product_factors(expression)
+        assert factors is not None  # the manifest was checked
+        self._left, self._right = factors
+        self._scope, self._array, self._expect = scope, array, expect
+        signs = np.random.default_rng(seed).choice((-1.0, 1.0), (array.shape[1], ROUNDS))
+        self._vectors: Array = signs
+        self._product = scope.times(self._left, scope.times(self._right, signs))
+        self._scale = root_mean_square(self._product)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of float64 kept."""
+        return self._vectors.nbytes + self._product.nbytes
+
+    def error(self, output: HostArray) -> float:
+        """Return the largest error."""
+        rows = self._row_errors(output)
+        finite = np.isfinite(rows)
+        worst = float(rows[finite].max()) if finite.any() else 0.0
+        if not finite.all():
+            odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
+            worst = max(worst, self._by_element(odd).error(output))
+        return worst
+
+    def explain(self, output: HostArray) -> str:
+        """Say which element is furthest off in the row that is."""
+        rows = self._row_errors(output)
+        finite = np.isfinite(rows)
+        odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
+        return self._by_element(odd if len(odd) else np.array([rows.argmax()])).explain(output)
+
+    def _row_errors(self, output: HostArray) -> Array:
+        with np.errstate(all="ignore"):
+            distance = np.abs(times(output, self._vectors) - self._product).max(axis=1)
+            if self._scale == 0.0:
+                return np.where(distance == 0.0, 0.0, math.nan)
+            return np.asarray(distance / self._scale)
+
+    def _by_element(self, rows: Rows) -> ByElement:
+        left = self._scope.evaluate(self._left)[rows]
+        values = left @ self._scope.evaluate(self._right)
+        self._scope.forget()
+        return ByElement(self._array, self._expect(values), rows)

@@ -1,0 +1,62 @@
+"""What a reference's expressions see: inputs in float64, sizes, and scalars as the kernel gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.expected import Array, HostArray
+from gpuexplorer.workloads.fills import element_dtype
+from gpuexplorer.workloads.plan import Plan, base_names
+from gpuexplorer.workloads.workload import Workload
+
+_CHUNK = 1 << 20
+
+
+class Scope:
+    """The names of one problem; float64 copies are made when first asked for."""
+
+    def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
+        base = base_names(workload, plan.config)
+        self.inputs = inputs
+        self._wide: dict[str, Array] = {}
+        self._numbers: dict[str, float] = dict(base)
+        for name, spec in workload.manifest.scalars.items():
+            dtype = element_dtype(spec.type, plan.config.precision)
+            self._numbers[name] = float(dtype.type(formulas.number(spec.value, base)))
+
+    def evaluate(self, expression: str, cut: Mapping[str, Array] | None = None) -> Array:
+        """Evaluate an expression; ``cut`` stands in for inputs of which only a part is wanted."""
+        names: dict[str, Array | float] = {}
+        for name in formulas.names_in(expression):
+            if cut is not None and name in cut:
+                names[name] = cut[name]
+            elif name in self.inputs:
+                names[name] = self._widened(name)
+            else:
+                names[name] = self._numbers[name]
+        return formulas.array(expression, names)
+
+    def times(self, expression: str, vectors: Array) -> Array:
+        """Return an expression's matrix times column vectors."""
+        if expression in self.inputs:
+            return times(self.inputs[expression], vectors)
+        return self.evaluate(expression) @ vectors
+
+    def forget(self) -> None:
+        """Let go of the float64 copies."""
+        self._wide.clear()
+
+    def _widened(self, name: str) -> Array:
+        if name not in self._wide:
+            self._wide[name] = self.inputs[name].astype(np.float64, copy=False)
+        return self._wide[name]
+
+
+def times(matrix: HostArray, vectors: Array) -> Array:
+    """Return ``matrix @ vectors`` in float64, without a float64 copy of the whole matrix."""
+    step = max(1, _CHUNK // max(1, matrix.shape[1]))
+    parts = (matrix[row : row + step] for row in range(0, len(matrix), step))
+    return np.concatenate([part.astype(np.float64, copy=False) @ vectors for part in parts])

@@ -1,0 +1,124 @@
+"""What an array must hold in float64, and how far another one is from it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+HostArray = npt.NDArray[Any]
+
+_CHUNK = 1 << 16
+"""Elements compared at a time, so that the intermediate arrays stay in the cache."""
+
+
+def root_mean_square(values: Array) -> float:
+    """Return the root mean square; 0 for an empty array. Safe against overflow of the squares."""
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    if largest == 0.0:
+        return 0.0
+    scaled = values / largest
+    return largest * math.sqrt(float(np.vdot(scaled, scaled)) / values.size)
+
+
+class Expected:
+    """Right values, and the measure of an error.
+
+    The error of an element is ``|out - ref| / (|ref| + rms)``, with the root mean square of all that
+    fit into the storage type, or over ``scale`` (one number or one an element) where given.
+    """
+
+    def __init__(
+        self,
+        values: Array,
+        dtype: np.dtype[Any],
+        tolerance: float,
+        scale: Array | None = None,
+    ) -> None:
+        self.shape = values.shape
+        self._values = np.ascontiguousarray(values).reshape(-1)
+        self._tolerance = tolerance
+        self._largest, self._rounds_to_inf = _limits(dtype)
+        with np.errstate(all="ignore"):
+            unusual = ~(np.abs(self._values) * (1 + tolerance) <= self._largest)  # NaN too
+            self._rms = 0.0
+            self._scale: Array | None = None
+            if scale is None:
+                self._rms = root_mean_square(
+                    self._values[~unusual] if unusual.any() else self._values
+                )
+                if self._rms == 0.0:
+                    unusual |= self._values == 0.0
+            else:
+                self._scale = np.broadcast_to(scale, self.shape).reshape(-1)
+                unusual |= ~(self._scale > 0.0)
+        self._unusual: npt.NDArray[np.bool_] | None = unusual if unusual.any() else None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        arrays = (self._values, self._scale, self._unusual)
+        return sum(a.nbytes for a in arrays if a is not None)
+
+    def worst(self, output: HostArray) -> tuple[float, int]:
+        """Return the largest error of an output of the same shape, and that element's flat index.
+
+        A NaN or an infinity that should not be there counts as infinite.
+        """
+        flat = output.reshape(-1)
+        worst, where = 0.0, 0
+        with np.errstate(all="ignore"):
+            for start in range(0, flat.size, _CHUNK):
+                errors = self._errors(flat[start : start + _CHUNK], start)
+                at = int(errors.argmax())  # a NaN, where there is one
+                error = float(errors[at])
+                if math.isnan(error):
+                    return math.inf, start + at
+                if error > worst:
+                    worst, where = error, start + at
+        return worst, where
+
+    def value(self, index: int) -> float:
+        """Return the right value of one element by its flat index."""
+        return float(self._values[index])
+
+    def _errors(self, output: HostArray, start: int) -> Array:
+        part = slice(start, start + len(output))
+        reference = self._values[part]
+        errors = output.astype(np.float64)
+        errors -= reference
+        np.abs(errors, out=errors)
+        if self._scale is None:
+            scale = np.abs(reference)
+            scale += self._rms
+            errors /= scale
+        else:
+            errors /= self._scale[part]
+        if self._unusual is not None:
+            at = self._unusual[part]
+            if at.any():
+                wide = output[at].astype(np.float64)
+                errors[at] = self._unusual_errors(wide, reference[at], errors[at])
+        return errors
+
+    def _unusual_errors(self, output: Array, reference: Array, usual: Array) -> Array:
+        """Judge elements that have no scale, or do not fit into the storage type."""
+        magnitude = np.abs(reference)
+        may_overflow = magnitude * (1 + self._tolerance) > self._largest
+        must_overflow = magnitude * (1 - self._tolerance) >= self._rounds_to_inf
+        right = (output == reference) | (np.isnan(output) & np.isnan(reference))
+        right |= may_overflow & np.isinf(output) & (np.sign(output) == np.sign(reference))
+        wrong = must_overflow | np.isnan(reference)
+        return np.where(right, 0.0, np.where(wrong, np.inf, usual))
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the largest finite value of a type and where rounding to infinity begins."""
+    if dtype.kind == "i":
+        return float(np.iinfo(dtype).max), math.inf
+    largest = np.finfo(dtype).max
+    below = np.nextafter(largest, largest.dtype.type(0))
+    return float(largest), float(largest) + (float(largest) - float(below)) / 2

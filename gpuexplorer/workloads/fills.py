@@ -1,0 +1,79 @@
+"""What a run's inputs hold: seeded, the same on every machine, in the exact type of the plan."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.manifest import ElementType, InputFill
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
+
+HostArray = npt.NDArray[Any]
+
+LARGE = 256.0
+"""Magnitude of the ``large`` fill: exact in half, and its square is above half's largest value."""
+INTEGERS = 4
+"""The ``integers`` fill lies between minus and plus this number, so that sums stay exact."""
+_CHUNK = 1 << 20
+
+
+def element_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
+    """Return how NumPy holds one element of ``type_`` in a precision."""
+    chosen = PRECISIONS[precision]
+    return np.dtype(
+        {
+            "real": chosen.dtype,
+            "accum": chosen.accum_dtype,
+            "int": np.int32,
+            "float": np.float32,
+        }[type_]
+    )
+
+
+def dtype_of(array: ArrayPlan, precision: str) -> np.dtype[Any]:
+    """Return how NumPy holds one array of a plan in a precision."""
+    return element_dtype(array.type, precision)
+
+
+def make_inputs(plan: Plan) -> dict[str, HostArray]:
+    """Make every array that the host fills (roles ``in`` and ``inout``), by name.
+
+    ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``large``
+    ±256 with random sign. Whole-number arrays get ``integers`` for the first two. Each array's
+    stream depends on the run's seed and the array's name alone.
+    """
+    return {a.name: _fill(a, plan.config.precision, plan.config.seed) for a in plan.inputs}
+
+
+def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
+    dtype = dtype_of(array, precision)
+    if array.fill == "zeros":
+        return np.zeros(array.shape, dtype)
+    fill = array.fill
+    if dtype.kind == "i" and fill in ("normal", "uniform"):
+        fill = "integers"
+    stream = np.random.SeedSequence([seed, zlib.crc32(array.name.encode())])
+    generator = np.random.Generator(np.random.SFC64(stream))
+    values = np.empty(array.elements, dtype)
+    for start in range(0, array.elements, _CHUNK):  # halves are drawn as float32: keep it small
+        part = values[start : start + _CHUNK]
+        part[:] = _draw(generator, fill, len(part), dtype)
+    return values.reshape(array.shape)
+
+
+def _draw(
+    generator: np.random.Generator, fill: InputFill, count: int, dtype: np.dtype[Any]
+) -> HostArray:
+    wide = dtype == np.float64
+    if fill == "normal":
+        return generator.standard_normal(count, np.float64 if wide else np.float32)
+    if fill == "uniform":
+        return generator.random(count, np.float64 if wide else np.float32)
+    if fill == "integers":
+        return generator.integers(-INTEGERS, INTEGERS, count, np.int8, endpoint=True)
+    signs = generator.integers(0, 1, count, np.int8, endpoint=True)
+    return np.where(signs == 1, np.float32(LARGE), np.float32(-LARGE))

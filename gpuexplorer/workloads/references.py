@@ -1,0 +1,209 @@
+"""Is a result right? Compare it with float64, in full or by samples, as the workload says.
+
+Inputs are taken as stored (a half is what it was rounded to), so an error is the computation's own.
+The float64 side is computed once for a problem and kept: checking the same problem again, with
+another block or variant, costs the comparison alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import Verification
+from gpuexplorer.workloads.comparison import (
+    SAMPLED_ROWS,
+    ByElement,
+    ByRandomVectors,
+    Comparison,
+    Rows,
+    sample_rows,
+)
+from gpuexplorer.workloads.evaluation import Scope
+from gpuexplorer.workloads.expected import Array, Expected, HostArray
+from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.formulas import names_in
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
+from gpuexplorer.workloads.workload import Workload
+
+FULL_FLOP = 2e8
+"""A problem of at most so many operations, ..."""
+FULL_ELEMENTS = 1 << 24
+"""... and at most so many elements in inputs and output, is always checked in full."""
+SAMPLED_FLOP = 2e9
+"""Operations that a sample of rows may cost, beyond its ``SAMPLED_ROWS``."""
+_CHUNK = 1 << 20
+KEPT_B = 1 << 30
+"""Bytes of float64 kept for problems checked before."""
+
+
+class Reference:
+    """What one problem's outputs must be, whatever the device, variant or block."""
+
+    def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
+        """Compute the float64 side of every checked output.
+
+        Raises InputError when an expression fails or does not give the output's shape.
+        """
+        self._spec = workload.reference_of(plan.config.variant)
+        self._tolerance = workload.manifest.precisions[plan.config.precision].tolerance
+        self._plan = plan
+        self._scope = Scope(workload, plan, inputs)
+        self._comparisons = {
+            name: self._compare(plan.array(name), expression)
+            for name, expression in self._spec.outputs.items()
+        }
+        self._scope.forget()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept, in float64 and as inputs."""
+        kept = sum(comparison.nbytes for comparison in self._comparisons.values())
+        return kept + sum(a.nbytes for a in self._scope.inputs.values())
+
+    def verify(self, outputs: Mapping[str, HostArray]) -> Verification:
+        """Compare every checked output; shapes and dtypes are the plan's.
+
+        ``max_rel_error`` is the largest ``|out - ref| / (|ref| + rms(ref))``, or over the manifest's
+        ``scale``. It is infinite where an output is NaN or infinite and the reference is not; where
+        the reference does not fit into the storage type, the output must be infinite with its sign.
+        """
+        worst = max(c.error(outputs[name]) for name, c in self._comparisons.items())
+        methods = dict.fromkeys(c.method for c in self._comparisons.values())
+        return Verification(
+            ok=worst <= self._tolerance,
+            max_rel_error=worst,
+            tolerance=self._tolerance,
+            method=f"{', '.join(methods)}, float64",
+        )
+
+    def explain(self, outputs: Mapping[str, HostArray]) -> str:
+        """Say in one clause which element of a wrong result is furthest off."""
+        worst = max(self._comparisons, key=lambda n: self._comparisons[n].error(outputs[n]))
+        return self._comparisons[worst].explain(outputs[worst])
+
+    def _compare(self, array: ArrayPlan, expression: str) -> Comparison:
+        flop = self._plan.flops
+        inputs = [a for a in self._plan.inputs if a.name in names_in(expression)]
+        elements = array.elements + sum(a.elements for a in inputs)
+        small = flop <= FULL_FLOP and elements <= FULL_ELEMENTS
+        if small or self._spec.check == "full":
+            return ByElement(array, self._all_rows(array, expression))
+        seed = self._plan.config.seed
+        if self._spec.check == "freivalds":
+            return ByRandomVectors(
+                self._scope,
+                array,
+                expression,
+                lambda values: self._expected(array, values),
+                seed,
+            )
+        share = min(1.0, FULL_ELEMENTS / elements, SAMPLED_FLOP / max(1.0, flop))
+        rows = sample_rows(array.shape[0], max(SAMPLED_ROWS, int(array.shape[0] * share)), seed)
+        expected = self._some_rows(array, expression, rows)
+        return ByElement(array, expected, rows if len(rows) < array.shape[0] else None)
+
+    def _expected(self, array: ArrayPlan, values: Array, scale: Array | None = None) -> Expected:
+        dtype = dtype_of(array, self._plan.config.precision)
+        return Expected(values, dtype, self._tolerance, scale)
+
+    def _all_rows(self, array: ArrayPlan, expression: str) -> Expected:
+        values = _shaped(self._scope.evaluate(expression), array.shape, expression)
+        if self._spec.scale is None:
+            return self._expected(array, values)
+        scale = _shaped(self._scope.evaluate(self._spec.scale), array.shape, self._spec.scale)
+        return self._expected(array, values, scale)
+
+    def _some_rows(self, array: ArrayPlan, expression: str, rows: Rows) -> Expected:
+        shape = (len(rows), *array.shape[1:])
+        values = np.empty(shape)
+        scale = None if self._spec.scale is None else np.empty(shape)
+        step = max(SAMPLED_ROWS + 2, _CHUNK * array.shape[0] // max(1, array.elements))
+        for start in range(0, len(rows), step):
+            chosen = rows[start : start + step]
+            cut = self._cut(chosen)
+            part = slice(start, start + len(chosen))
+            values[part] = _shaped(
+                self._scope.evaluate(expression, cut), values[part].shape, expression
+            )
+            if scale is not None and self._spec.scale is not None:
+                scale[part] = self._scope.evaluate(self._spec.scale, cut)
+        return self._expected(array, values, scale)
+
+    def _cut(self, rows: Rows) -> dict[str, Array]:
+        inputs = self._scope.inputs
+        cut = {name: inputs[name][rows].astype(np.float64) for name in self._spec.row_arrays}
+        for name in self._spec.column_arrays:
+            cut[name] = inputs[name][..., rows].astype(np.float64)
+        return cut
+
+
+def _shaped(values: Array, shape: tuple[int, ...], expression: str) -> Array:
+    """Return ``values`` in the output's shape; a single number serves a one-element output."""
+    if values.shape == shape:
+        return values
+    if values.size == 1:
+        return np.broadcast_to(values.reshape(()), shape)
+    raise InputError(
+        f"reference '{expression}' gives the shape {values.shape}, and the output has {shape}",
+        remedy="correct the expression or the array's shape",
+    )
+
+
+class ReferenceCache:
+    """The references of the problems checked last, up to ``KEPT_B`` bytes and always the last one."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[bytes, Reference] = OrderedDict()
+
+    def get(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> Reference:
+        """Return the reference of a plan's problem; ``inputs`` are what ``fills.make_inputs`` made."""
+        key = _problem(workload, plan)
+        if key not in self._kept:
+            self._kept[key] = Reference(workload, plan, inputs)
+        self._kept.move_to_end(key)
+        while len(self._kept) > 1 and sum(r.nbytes for r in self._kept.values()) > KEPT_B:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+
+def _problem(workload: Workload, plan: Plan) -> bytes:
+    """Return a key that is equal for plans with equal inputs and right outputs."""
+    config = plan.config
+    reference = workload.reference_of(config.variant)
+    parts = (
+        workload.sha256,
+        reference,
+        config.size,
+        config.precision,
+        config.fill,
+        config.seed,
+    )
+    return msgspec.json.encode(parts, order="sorted")
+
+
+_cache = ReferenceCache()
+
+
+def verify(
+    workload: Workload,
+    plan: Plan,
+    inputs: Mapping[str, HostArray],
+    outputs: Mapping[str, HostArray],
+) -> Verification:
+    """Compare a plan's outputs with float64, keeping the reference for the next time."""
+    return _cache.get(workload, plan, inputs).verify(outputs)
+
+
+def explain(
+    workload: Workload,
+    plan: Plan,
+    inputs: Mapping[str, HostArray],
+    outputs: Mapping[str, HostArray],
+) -> str:
+    """Say in one clause which element of a wrong result is furthest off."""
+    return _cache.get(workload, plan, inputs).explain(outputs)
