@@ -1,0 +1,49 @@
+"""The command line: one file a command, over the same engine as the window.
+
+Importing this imports neither a window nor a plotter nor a framework.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; errors are one sentence each."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["engine"]:
+        from gpuexplorer.engine.launcher import main as engine_main
+
+        return engine_main(arguments[1:])
+
+    from gpuexplorer.cli.messages import report
+
+    verbose = "-v" in arguments or "--verbose" in arguments
+    try:
+        from gpuexplorer.cli.parser import parse
+
+        options = parse(arguments)
+        code: int = options.command_function(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except SystemExit as end:  # argparse after --help, rich after a closed pipe
+        return end.code if isinstance(end.code, int) else 0
+    except Exception as error:  # noqa: BLE001 - every error is said in one sentence
+        return report(error, verbose=verbose)
+    return code
+
+
+def _silence_stdout() -> None:
+    """Point standard output at the null device, so that the interpreter's last flush is quiet."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -1,0 +1,76 @@
+"""How the command line speaks: one sentence for an error, and the consoles for everything else."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DETAIL_LINES = 12
+PLAIN_WIDTH = 100
+"""Columns when the output is not a terminal."""
+_TELLING = re.compile(r"\b(error|fatal|undefined|warning)\b", re.IGNORECASE)
+
+
+def report(error: Exception, *, verbose: bool = False) -> int:
+    """Say an error in one sentence on standard error and return its exit code.
+
+    With ``verbose`` the traceback, also the engine's, and the whole detail follow.
+    """
+    if isinstance(error, ExplorerError):
+        told = error
+    elif isinstance(error, OSError):
+        place = error.filename or "standard output"
+        told = WorkFailed(f"cannot read or write {place}: {error.strerror or error}")
+    else:
+        told = WorkFailed(
+            f"internal error: {type(error).__name__}: {error}",
+            remedy="please report it with the output of the same command and -v",
+        )
+    sentence = " ".join(str(told).split("\n"))
+    say(f"gpuexplorer: error: {sentence}")
+    for line in told.detail.splitlines() if verbose else shorten(told.detail):
+        say(f"  {line}")
+    if verbose:
+        say("".join(traceback.format_exception(error)).rstrip())
+    return told.exit_code
+
+
+def say(text: str) -> None:
+    """Print one line on standard error; a closed one is no reason to fail."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass
+
+
+def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
+    """Return the lines of a compiler's log that tell what is wrong, each with the line it quotes."""
+    lines = [line.rstrip() for line in detail.splitlines() if line.strip()]
+    if len(lines) <= most:
+        return lines
+    telling = [i for i, line in enumerate(lines) if _TELLING.search(line)]
+    wanted = sorted({j for i in telling for j in (i, i + 1, i + 2) if j < len(lines)})
+    chosen = [lines[i] for i in wanted] or lines
+    left = len(lines) - min(len(chosen), most)
+    return [*chosen[:most], f"... {left} more lines, shown with -v"]
+
+
+def output_console() -> Console:
+    """Return the console for results: standard output."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+
+
+def error_console() -> Console:
+    """Return the console for progress: standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)

@@ -1,0 +1,264 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.manifest import FILLS
+from gpuexplorer.workloads.strict import suggestion
+
+MAX_SECONDS = 86_400.0
+
+COMMANDS: dict[str, str] = {
+    "devices": "list the devices that can run work here, and what is missing for the others",
+    "workloads": "list the workloads, or show one in detail",
+    "run": "measure one configuration",
+    "check-kernels": "compile, run and verify every variant of a folder of workloads",
+    "doctor": "check this installation and say what to do about each problem",
+    "engine": "serve the measuring engine on standard input and output",
+}
+
+EXAMPLES = """examples:
+  gpuexplorer                                       open the window
+  gpuexplorer devices
+  gpuexplorer run matmul --variant naive --size 512 --block 16x16 --seconds 2
+  gpuexplorer run matmul --block 256x1 --json result.json --plot result.png
+  gpuexplorer check-kernels my-kernels
+
+exit codes: 0 done, 1 the work failed or its result is wrong, 2 usage or input error,
+3 nothing here can run it"""
+
+RUN_EXAMPLES = """examples:
+  gpuexplorer run matmul --size 512 --block 16x16 --seconds 2 --json -
+  gpuexplorer run matmul --variant tiled --set TILE=16 --precision fp16
+  gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
+  gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises InputError, so that a wrong option is one sentence like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        message = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1: ", message)
+        raise InputError(message, remedy=f"see '{self.prog} --help'")
+
+
+def _function(module: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command's function, imported when it is called."""
+
+    def call(options: argparse.Namespace) -> int:
+        code: int = import_module(f"gpuexplorer.cli.{module}").command(options)
+        return code
+
+    return call
+
+
+def _common() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    group = common.add_argument_group("everywhere")
+    group.add_argument(
+        "--json", nargs="?", const="-", metavar="F", default=None,
+        help="write the result as JSON to a file, or to standard output (-, the default), which "
+        "then carries nothing else",
+    )  # fmt: skip
+    _engine_options(group)
+    return common
+
+
+def _engine_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--kernels", metavar="DIR", type=Path, action="append", default=[],
+        help="a folder of your own workloads; may repeat, and wins over shipped names",
+    )  # fmt: skip
+    group.add_argument(
+        "--python", metavar="PATH", help="the Python interpreter that runs the engine"
+    )
+    group.add_argument("-v", "--verbose", action="store_true", help="tracebacks and the engine's log")
+
+
+def _threads(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--threads", type=positive, metavar="T",
+        help="CPU threads a kernel may use (default: all cores but one)",
+    )  # fmt: skip
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the whole command line's parser."""
+    from gpuexplorer import __version__
+
+    parser = _Parser(
+        prog="gpuexplorer",
+        description="Turn a knob, see the hardware answer. Without a command the window opens.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"gpuexplorer {__version__}")
+    _engine_options(parser.add_argument_group("window"))
+    parser.set_defaults(command_function=_function("window"))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+
+    def add(name: str, module: str, epilog: str = "", common: bool = True) -> _Parser:
+        command: _Parser = commands.add_parser(
+            name,
+            help=COMMANDS[name],
+            description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+            epilog=epilog,
+            parents=[_common()] if common else [],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.set_defaults(command_function=_function(module))
+        return command
+
+    _threads(add("devices", "devices"))
+    workloads = add("workloads", "workloads", "example:\n  gpuexplorer workloads matmul")
+    workloads.add_argument("name", metavar="NAME", nargs="?", help="show this one in detail")
+    _add_run(add("run", "run", RUN_EXAMPLES))
+    check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
+    check.add_argument("folder", metavar="DIR", type=Path, help="one workload's folder, or several's")
+    check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
+    _threads(check)
+    add("doctor", "doctor")
+    add("engine", "engine", common=False)
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
+    what = run.add_argument_group("what to run")
+    what.add_argument("--variant", metavar="V", help="which implementation (default: the first)")
+    what.add_argument(
+        "--size", type=size, default={}, metavar="N|N=..,M=..", help="problem size, by symbol"
+    )
+    what.add_argument(
+        "--block", type=block, metavar="XxY[xZ]", help="threads per block, such as 16x16"
+    )
+    what.add_argument("--precision", metavar="P", help="fp64, fp32 or fp16")
+    what.add_argument(
+        "--device", default="auto", metavar="D",
+        help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
+    )  # fmt: skip
+    what.add_argument(
+        "--set", type=setting, action="append", default=[], metavar="TUNABLE=VALUE",
+        help="a compile-time parameter of the variant; may repeat",
+    )  # fmt: skip
+    what.add_argument(
+        "--fill", metavar="F", help=f"inputs: {', '.join(FILLS)} (default: as the workload says)"
+    )
+    what.add_argument("--seed", type=whole, default=1, metavar="S", help="of the inputs (default: 1)")
+    what.add_argument(
+        "--include-transfers", action="store_true",
+        help="each sample runs the whole textbook program, host to device and back",
+    )  # fmt: skip
+    how = run.add_argument_group("how to measure")
+    how.add_argument(
+        "--seconds", type=seconds, metavar="S",
+        help="sample for this long (default: until the median is known to 0.5 %%, at most 5 s)",
+    )  # fmt: skip
+    _threads(how)
+    how.add_argument(
+        "--yes", action="store_true", help="agree to launches that take longer than 2 s"
+    )
+    files = run.add_argument_group("files")
+    files.add_argument("--csv", type=Path, metavar="F", help="write every sample as a table")
+    files.add_argument(
+        "--plot", type=Path, metavar="F.png|svg|pdf", help="draw times, distribution and traffic"
+    )
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse a command line; InputError for whatever is wrong, with what could have been meant."""
+    first = next(iter(arguments), "")
+    if first and not first.startswith("-") and first not in COMMANDS:
+        raise InputError(f"no command '{first}'", remedy=suggestion(first, COMMANDS))
+    parser = build_parser()
+    options, extra = parser.parse_known_args(arguments)
+    if extra:
+        raise InputError(f"unknown argument '{extra[0]}'", remedy=_remedy(parser, first, extra[0]))
+    options.arguments = arguments
+    return options
+
+
+def _remedy(parser: argparse.ArgumentParser, command: str, unknown: str) -> str:
+    """Return what an unknown option could have meant."""
+    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to its options
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:  # noqa: SLF001
+            parser = action.choices[command]
+    known = [o for a in parser._actions for o in a.option_strings if o.startswith("--")]  # noqa: SLF001
+    if unknown.startswith("-"):
+        return suggestion(unknown.partition("=")[0], known)
+    return f"see '{parser.prog} --help'"
+
+
+# ---- values
+
+
+def whole(text: str) -> int:
+    """Read a whole number from 0 on."""
+    if not re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1 on."""
+    if whole(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a number of seconds above 0 and up to {MAX_SECONDS:.0f}"
+        )
+    return value
+
+
+def block(text: str) -> tuple[int, ...]:
+    """Read threads per block, such as ``16x16`` or ``8x8x4``."""
+    parts = re.split("[x×]", text.strip().lower())
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\d{1,9}", p, re.ASCII) for p in parts):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not one to three whole numbers joined by x, such as 16x16"
+        )
+    return tuple(map(int, parts))
+
+
+def size(text: str) -> dict[str, int]:
+    """Read ``512`` (the first size symbol) or ``N=512,M=64``."""
+    if re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
+        return {"": int(text)}
+    return dict(_pair(part, "512 or N=512,M=64") for part in text.split(","))
+
+
+def setting(text: str) -> tuple[str, int]:
+    """Read ``TILE=16``."""
+    return _pair(text, "TILE=16")
+
+
+def _pair(text: str, example: str) -> tuple[str, int]:
+    match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(-?\d{1,18})\s*", text, re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form {example}")
+    return match[1], int(match[2])
+
+
+def is_terminal() -> bool:
+    """Whether progress can be drawn: standard error is a terminal."""
+    return sys.stderr.isatty()

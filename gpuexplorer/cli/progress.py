@@ -1,0 +1,90 @@
+"""Progress of long work on standard error: a bar on a terminal, a plain line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.core.units import count
+from gpuexplorer.engine.session import Progress
+
+PLAIN_EVERY_S = 5.0
+STAGES = {
+    "start": "starting the engine",
+    "check": "checking",
+    "inputs": "making inputs",
+    "build": "compiling",
+    "allocate": "allocating",
+    "upload": "copying to the device",
+    "predict": "predicting a launch's time",
+    "verify": "running once",
+    "compare": "verifying against float64",
+    "measure": "measuring",
+    "finish": "finishing",
+}
+
+
+class ProgressSink(Protocol):
+    """Takes in how far a run is."""
+
+    def __call__(self, progress: Progress) -> None: ...
+
+
+@contextmanager
+def run_progress(title: str) -> Iterator[ProgressSink]:
+    """Show one run's progress until the block ends."""
+    if sys.stderr.isatty():
+        with _bar(title) as sink:
+            yield sink
+    else:
+        yield _PlainLines(title)
+
+
+class _PlainLines:
+    """Says where the run is only when it takes long, so that a log stays short."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._due = time.monotonic() + PLAIN_EVERY_S
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + PLAIN_EVERY_S
+        samples = f", {count(progress.samples)} samples" if progress.samples else ""
+        stage = STAGES.get(progress.stage, progress.stage)
+        say(f"{self._title}: {stage}{samples}, {progress.elapsed_s:.0f} s")
+
+
+@contextmanager
+def _bar(title: str) -> Iterator[ProgressSink]:
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    bar = RichProgress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[words]}", style="dim"),
+        console=error_console(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(title, total=None, words="")
+        measuring_since: list[float] = []
+
+        def sink(progress: Progress) -> None:
+            stage = STAGES.get(progress.stage, progress.stage)
+            samples = f" · {count(progress.samples)} samples" if progress.samples else ""
+            if progress.samples and progress.seconds:
+                if not measuring_since:
+                    measuring_since.append(progress.elapsed_s)
+                done = progress.elapsed_s - measuring_since[0]
+                bar.update(task, total=progress.seconds, completed=min(done, progress.seconds))
+            bar.update(task, words=stage + samples)
+
+        yield sink

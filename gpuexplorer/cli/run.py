@@ -1,0 +1,90 @@
+"""``gpuexplorer run``: measure one configuration."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpuexplorer.charts.words import config_words
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.progress import run_progress
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.summary import print_summary
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.exchange import run_json, write_csv
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.workload import Workload
+
+AT_MOST_S = 5.0
+"""How long a run without ``--seconds`` may sample."""
+
+
+def request_of(options: argparse.Namespace) -> RunRequest:
+    """Return what the options ask for."""
+    return RunRequest(
+        workload=options.workload,
+        variant=options.variant,
+        size=options.size,
+        block=options.block,
+        precision=options.precision,
+        device=options.device,
+        tunables=dict(options.set),
+        fill=options.fill,
+        seed=options.seed,
+        threads=options.threads,
+        switches={"include_transfers": True} if options.include_transfers else {},
+    )
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure, print the figures, and write the files that were asked for."""
+    check_targets(json_path(options.json), options.csv, options.plot)
+    if options.plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(options.plot)
+    workload = pick(load(options.kernels), options.workload)
+    with open_session(options) as session:
+        config = complete(request_of(options), workload, session.devices())
+        interrupted = False
+        try:
+            with run_progress(config_words(config)) as progress:
+                result = session.measure(
+                    config,
+                    workload,
+                    seconds=options.seconds or AT_MOST_S,
+                    stop_on_noise=options.seconds is None,
+                    allow_long=options.yes,
+                    on_progress=progress,
+                )
+        except KeyboardInterrupt:
+            partial = session.partial()
+            if partial is None:
+                say("gpuexplorer: stopped before the first sample")
+                return EXIT_INTERRUPTED
+            result, interrupted = partial, True
+    _deliver(result, workload, options)
+    if interrupted:
+        say(f"gpuexplorer: stopped after {result.timing.samples} samples")
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def _deliver(result: RunResult, workload: Workload, options: argparse.Namespace) -> None:
+    if options.json != "-":
+        print_summary(result, workload.manifest.title, output_console())
+    write_document(options.json, run_json(result))
+    if options.csv is not None:
+        write_csv([result], options.csv)
+    if options.plot is not None:
+        from gpuexplorer.charts.build import run_chart
+        from gpuexplorer.charts.render import render
+
+        render(run_chart(result, title=workload.manifest.title), options.plot)
+    if options.json != "-":
+        for path in (json_path(options.json), options.csv, options.plot):
+            if path is not None:
+                say(f"wrote {path}")

@@ -1,0 +1,141 @@
+"""One run's figures, as a person wants to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuexplorer.charts.words import STOPPED, config_parts, median_words
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count, percent, quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def facts(result: RunResult) -> list[tuple[str, str, str]]:
+    """Return (name, figure, explanation) for each line of the summary."""
+    timing = result.timing
+    rows = [
+        (
+            "time per launch",
+            median_words(result),
+            f"min {quantity(timing.min_s, 's')} · 5 % {quantity(timing.p05_s, 's')} · "
+            f"95 % {quantity(timing.p95_s, 's')} · {count(timing.samples)} samples",
+        )
+    ]
+    if result.throughput.flop_per_s:
+        rows.append(("throughput", quantity(result.throughput.flop_per_s, "FLOP/s"), ""))
+    rows += _traffic(result)
+    rows.append(("phases", "", _phases(result)))
+    check = result.verification
+    rows.append(
+        (
+            "result",
+            "verified" if check.ok else "WRONG",
+            f"largest relative error {check.max_rel_error:.1e}, tolerance {check.tolerance:.0e} "
+            f"({check.method})",
+        )
+    )
+    noise = "known to 0.5 %" if timing.converged else "not yet known to 0.5 %"
+    rows.append(
+        (
+            "measured by",
+            timing.method,
+            f"resolution {quantity(timing.resolution_s, 's', 2)} · "
+            f"{STOPPED.get(timing.stopped_by, timing.stopped_by)}, median {noise}",
+        )
+    )
+    state = _state(result)
+    if state:
+        rows.append(("device state", "", state))
+    resources = _resources(result)
+    if resources:
+        rows.append(("kernel", "", resources))
+    if timing.suspect:
+        rows.append(("SUSPECT", "", timing.suspect))
+    return rows
+
+
+def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
+    rows = []
+    compulsory_B = 0.0
+    peak = result.device.peak_bandwidth_B_per_s
+    for entry in result.traffic:
+        total_B = entry.read_B + entry.write_B
+        rate = total_B / result.timing.median_s
+        words = f"{quantity(total_B, 'B')} a launch"
+        if entry.kind == "compulsory":
+            compulsory_B = total_B
+            if peak:
+                words += f" · {percent(rate / peak)} of the peak {quantity(peak, 'B/s')}"
+        elif entry.kind == "pcie":
+            continue
+        elif compulsory_B:
+            words += f" · {total_B / compulsory_B:.3g} times the compulsory bytes"
+        rows.append((f"{entry.kind} traffic", quantity(rate, "B/s"), words))
+    return rows
+
+
+def _phases(result: RunResult) -> str:
+    phases = result.phases_s
+    named = {
+        "compile": phases.compile,
+        "allocate": phases.allocate,
+        "host→device": phases.host_to_device,
+        "kernel": phases.kernel,
+        "device→host": phases.device_to_host,
+        "free": phases.free,
+    }
+    return " · ".join(f"{name} {quantity(s, 's')}" for name, s in named.items() if s is not None)
+
+
+def _state(result: RunResult) -> str:
+    state = result.telemetry
+    parts = []
+    if state.sm_clock_Hz is not None:
+        parts.append(quantity(state.sm_clock_Hz, "Hz"))
+    if state.load is not None:
+        parts.append(f"load {percent(state.load)}")
+    if state.power_W is not None:
+        parts.append(quantity(state.power_W, "W"))
+    if state.temperature_C is not None:
+        parts.append(f"{state.temperature_C:.0f} °C")
+    if state.throttle_reasons:
+        parts.append(f"throttled: {', '.join(state.throttle_reasons)}")
+    return " · ".join(parts)
+
+
+def _resources(result: RunResult) -> str:
+    kernel = result.resources
+    parts = []
+    if kernel.registers_per_thread is not None:
+        parts.append(f"{kernel.registers_per_thread} registers a thread")
+    if kernel.shared_B is not None:
+        parts.append(f"{quantity(kernel.shared_B, 'B')} shared")
+    if kernel.local_B:
+        parts.append(f"{quantity(kernel.local_B, 'B')} local")
+    if kernel.occupancy is not None:
+        limiter = f", limited by {kernel.occupancy_limiter}" if kernel.occupancy_limiter else ""
+        parts.append(f"occupancy {percent(kernel.occupancy)}{limiter}")
+    return " · ".join(parts)
+
+
+def print_summary(result: RunResult, title: str, console: Console) -> None:
+    """Print one run's figures."""
+    from rich.table import Table
+    from rich.text import Text
+
+    parts = config_parts(result.config)
+    words = [v for k, v in parts.items() if v and k not in ("workload", "device", "threads")]
+    console.print(Text.assemble((title, "bold"), "  ", " · ".join(words)))
+    device = result.device
+    threads = f" · {parts['threads']}" if parts["threads"] else ""
+    console.print(Text(f"{device.name} · {device.id} · {device.driver}{threads}\n", style="dim"))
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, figure, words_ in facts(result):
+        bad = figure == "WRONG" or name == "SUSPECT"
+        table.add_row(name, Text(figure, style="red" if bad else ""), Text(words_))
+    console.print(table)
