@@ -1,0 +1,128 @@
+"""Programs built for a device: from memory, from the disk, or by the driver's compiler."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuexplorer.compile.cache import DiskCache, key
+from gpuexplorer.compile.prelude import PRELUDE_NAME, opencl_prelude
+from gpuexplorer.compile.rewriter import PortableKernel, rewrite
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.workloads.plan import Plan
+
+if TYPE_CHECKING:
+    from gpuexplorer.backends.opencl.backend import Session
+
+MAX_PROGRAMS = 128
+_DISK = "opencl"
+
+
+@dataclass(frozen=True)
+class BuiltProgram:
+    """One program on one device, and what is known of its kernels."""
+
+    program: Any
+    kernels: dict[str, PortableKernel]
+
+    def kernel(self, entry: str, source: str) -> PortableKernel:
+        """Return the kernel of that name; InputError listing those there are."""
+        if entry not in self.kernels:
+            there = ", ".join(self.kernels) or "no kernel"
+            raise InputError(f"{source} has no kernel '{entry}'", remedy=f"it has {there}")
+        return self.kernels[entry]
+
+
+def build_program(session: Session, plan: Plan, source: str) -> BuiltProgram:
+    """Build one source of a plan, or find it built.
+
+    Raises WorkFailed with the compiler's message, which names the user's file and line, in
+    ``detail``.
+    """
+    precision = plan.config.precision
+    name = key(plan.source_sha256, source, precision, repr(sorted(plan.defines.items())))
+    if name not in session.programs:
+        built = _build(session, plan, source)
+        while len(session.programs) >= MAX_PROGRAMS:
+            session.programs.pop(next(iter(session.programs)))
+        session.programs[name] = built
+    found: BuiltProgram = session.programs[name]
+    return found
+
+
+def _build(session: Session, plan: Plan, source: str) -> BuiltProgram:
+    rewritten = rewrite(source, plan.files)
+    probed = session.probed
+    text = opencl_prelude(
+        plan.config.precision,
+        plan.defines,
+        "clc++" if probed.language == "clc++" else "c",
+        fp16="fp16" in session.info.features,
+        fp64="fp64" in session.info.features,
+    )
+    text += rewritten.source + "\n"
+    options = f"-cl-std={probed.standard}"
+    cache = DiskCache(_DISK)
+    entry = key(text, options, probed.platform, probed.name, probed.driver)
+    program = _from_binary(session, cache, entry, options)
+    if program is None:
+        program = _compile(session, text, options, source)
+        binaries = program.get_info(session.cl.program_info.BINARIES)
+        if binaries and binaries[0]:
+            cache.put(entry, binaries[0])
+    return BuiltProgram(program, rewritten.kernels)
+
+
+def _from_binary(session: Session, cache: DiskCache, entry: str, options: str) -> Any:
+    cl = session.cl
+    binary = cache.get(entry)
+    if binary is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = cl.Program(session.context, [session.device], [binary])
+            return program.build(options, cache_dir=False)
+    except (cl.Error, RuntimeError):
+        cache.remove(entry)  # a driver that no longer takes its own binary
+        return None
+
+
+def _compile(session: Session, text: str, options: str, source: str) -> Any:
+    cl = session.cl
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the compiler's remarks on a good build
+            return cl.Program(session.context, text).build(options, cache_dir=False)
+    except (cl.Error, RuntimeError) as error:
+        log = clean_log(str(error))
+        first = next((line for line in log.splitlines() if ": error:" in line), "")
+        at = first.partition(": error:")
+        what = f"{at[0]}: {at[2].strip()}" if first else f"{source} does not compile"
+        raise WorkFailed(
+            f"the kernel does not compile: {what}" if first else what,
+            remedy="correct the source",
+            detail=log,
+        ) from None
+
+
+_NOISE = re.compile(
+    r"clBuildProgram failed|Build on <|Compilation (?:started|failed|done)|\(options:|"
+    r"\(source saved|Device build|Linking|Options used|remark:|^=+$|^Done\.?$|^\d+ error"
+)
+
+
+def clean_log(log: str) -> str:
+    """Return a build log without the driver's chatter and without notes on the prelude."""
+    lines: list[str] = []
+    in_prelude = False
+    for line in log.splitlines():
+        if _NOISE.search(line):
+            continue
+        if re.match(r"[^\s:][^:]*:\d+:\d+: ", line):
+            in_prelude = line.startswith((f"{PRELUDE_NAME}:", "opencl-c")) and "note:" in line
+        if line.strip() and not in_prelude:
+            lines.append(line.rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,266 @@
+"""One configuration on one OpenCL device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.opencl.arrays import DeviceArrays
+from gpuexplorer.backends.opencl.program import build_program
+from gpuexplorer.compile.arguments import bind_arguments
+from gpuexplorer.compile.rewriter import PortableKernel
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
+from gpuexplorer.core.result import Resources
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from gpuexplorer.backends.opencl.backend import Session
+
+PREDICT_FROM_S = 1e-3
+"""A part of the grid that runs this long stands for the whole."""
+PREDICT_GROWTH = 16
+WARP = 32
+
+
+@dataclass
+class _Launch:
+    """One step, ready to be queued."""
+
+    step: Step
+    portable: PortableKernel
+    kernel: Any
+    arguments: list[str | np.generic]
+    static_shared_B: int
+
+    @property
+    def global_size(self) -> tuple[int, int, int]:
+        bx, by, bz = self.step.block
+        gx, gy, gz = self.step.grid
+        return bx * gx, by * gy, bz * gz
+
+
+class OpenCLRunner(Runner):
+    """Builds, launches and times one plan; the device's own profiling events give the times.
+
+    With several steps, a launch's time is the sum of the steps' times: what lies between them is
+    the host's and the driver's.
+    """
+
+    method: ClassVar[str] = "OpenCL profiling events, steps summed"
+
+    def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
+        super().__init__(plan, device)
+        self._session = session
+        self._cl = session.cl
+        self._queue = session.queue
+        self._launches: list[_Launch] = []
+        self._arrays: DeviceArrays | None = None
+
+    # ---- build
+
+    def build(self) -> None:
+        """Compile or find each step's program and check what the device can launch."""
+        self._launches = [self._prepare(step) for step in self.plan.steps]
+        if self._arrays is not None:
+            self._set_arguments()
+
+    def _prepare(self, step: Step) -> _Launch:
+        built = build_program(self._session, self.plan, step.source)
+        portable = built.kernel(step.entry, step.source)
+        arguments = bind_arguments(step, self.plan, portable.parameters, portable.where)
+        if portable.uses_warps:
+            self._check_warps(step, portable)
+        if step.shared_B and not portable.dynamic_shared:
+            raise InputError(
+                f"{portable.where}: '{step.entry}' declares no extern __shared__ array, and the "
+                f"manifest gives it {step.shared_B} bytes",
+                remedy="correct 'shared_bytes' of that launch in the manifest",
+            )
+        kernel = self._cl.Kernel(built.program, step.entry)
+        info = self._cl.kernel_work_group_info
+        device = self._session.device
+        static_B = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
+        limit = self.device.limits.max_shared_B
+        if static_B + step.shared_B > limit:
+            raise InputError(
+                f"'{step.entry}' uses {quantity(static_B + step.shared_B, 'B')} of shared memory, "
+                f"and {self.device.id} gives a block {quantity(limit, 'B')}",
+                remedy="make the tile or the block smaller",
+            )
+        most = int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, device))
+        if step.threads_per_block > most:
+            raise InputError(
+                f"'{step.entry}' can run at most {most} threads in a block on {self.device.id}",
+                remedy="make the block smaller",
+            )
+        return _Launch(step, portable, kernel, arguments, static_B)
+
+    def _check_warps(self, step: Step, portable: PortableKernel) -> None:
+        if "shuffle" not in self.device.features:
+            raise InputError(
+                f"{portable.where}: '{step.entry}' exchanges values within a warp, which "
+                f"{self.device.id} ({self.device.name}) cannot",
+                remedy="choose another variant or device",
+            )
+        if step.block[0] % WARP:
+            raise InputError(
+                f"'{step.entry}' exchanges values within a warp, and on {self.device.id} warps "
+                f"lie along x: {step.block[0]} threads in x are not a multiple of {WARP}",
+                remedy=f"make the block a multiple of {WARP} wide",
+            )
+
+    # ---- arrays
+
+    def allocate(self) -> None:
+        """Allocate the arrays with their guards."""
+        self._arrays = DeviceArrays(self.plan, self._cl, self._session.context, self._queue)
+        if self._launches:
+            self._set_arguments()
+
+    def adopt(self, other: Runner) -> bool:
+        """Take over another runner's arrays when they are what this plan would allocate."""
+        if not isinstance(other, OpenCLRunner) or other._session is not self._session:
+            return False
+        same = other.plan.config.precision == self.plan.config.precision
+        if other._arrays is None or not same or not other._arrays.holds(self.plan):
+            return False
+        self._arrays, other._arrays = other._arrays, None
+        if self._launches:
+            self._set_arguments()
+        return True
+
+    def _set_arguments(self) -> None:
+        buffers = self._owned().buffers
+        for launch in self._launches:
+            values = [buffers[a] if isinstance(a, str) else a for a in launch.arguments]
+            if launch.portable.dynamic_shared:
+                values.append(self._cl.LocalMemory(max(launch.step.shared_B, 1)))
+            if launch.portable.takes_grid:
+                values += [np.int32(size) for size in launch.step.grid]
+            for index, value in enumerate(values):
+                launch.kernel.set_arg(index, value)
+
+    def _owned(self) -> DeviceArrays:
+        if self._arrays is None:
+            raise RuntimeError("the runner has no arrays: allocate or adopt first")
+        return self._arrays
+
+    def upload(self, inputs: Mapping[str, HostArray]) -> None:
+        """Copy the inputs to the device and wait."""
+        self._owned().upload(inputs)
+
+    def poison(self) -> None:
+        """Fill outputs and scratch with NaN and write the guards."""
+        self._owned().poison()
+
+    def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
+        """Copy arrays back and wait."""
+        return self._owned().download(names)
+
+    def check_guards(self) -> None:
+        """Raise WrongResult naming the array outside of which a launch wrote."""
+        self._owned().check_guards()
+
+    def free(self) -> None:
+        """Release the arrays."""
+        if self._arrays is not None:
+            self._queue.finish()
+            self._arrays.free()
+            self._arrays = None
+
+    # ---- launches
+
+    def launch(self, count: int) -> Batch:
+        """Queue ``count`` launches, wait for the last, and return the device's time for each."""
+        arrays, reset, queue = self._owned(), self.plan.reset, self._queue
+        enqueue = self._cl.enqueue_nd_range_kernel
+        steps = [(l.kernel, l.global_size, l.step.block) for l in self._launches]
+        events = []
+        start_ns = self.now_ns()
+        try:
+            for _ in range(count):
+                if reset:
+                    arrays.reset(reset)
+                for kernel, global_size, block in steps:
+                    events.append(enqueue(queue, kernel, global_size, block))
+            events[-1].wait()  # blocks; polling would take a core from the kernel on a CPU
+        except (self._cl.Error, RuntimeError) as error:
+            raise self._failure(error) from None
+        return Batch(start_ns, self._durations_s(events).reshape(count, len(steps)).sum(axis=1))
+
+    def _durations_s(self, events: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        began, ended = self._cl.profiling_info.START, self._cl.profiling_info.END
+        return np.array(
+            [e.get_profiling_info(ended) - e.get_profiling_info(began) for e in events],
+            dtype=np.float64,
+        ) * 1e-9
+
+    def _failure(self, error: Exception) -> WorkFailed | InputError:
+        text = str(error).splitlines()[0]
+        if "WORK_GROUP_SIZE" in text or "WORK_ITEM_SIZE" in text:
+            block = "x".join(map(str, self._launches[0].step.block))
+            return InputError(
+                f"{self.device.id} refuses the block {block} ({text})",
+                remedy="make the block smaller",
+            )
+        if "OUT_OF_RESOURCES" in text or "OUT_OF_HOST_MEMORY" in text or "ALLOCATION" in text:
+            if self.device.kind == "cpu":
+                return WorkFailed(
+                    f"{self.device.id} has no resources for this launch ({text})",
+                    remedy="make block, shared memory or size smaller",
+                )
+        return DeviceLost(f"the launch failed on {self.device.id} ({text})")
+
+    def predict_s(self) -> float | None:
+        """Estimate a launch from parts of its grid, growing until they run ``PREDICT_FROM_S``.
+
+        Blocks run in waves, one block a CPU thread (or compute unit); the estimate is the part's
+        time scaled by waves. None when a kernel's work depends on the grid in a way that a part
+        of it cannot show, or when the whole grid is one wave.
+        """
+        arrays = self._owned()
+        if any(not l.portable.splittable for l in self._launches):
+            return None
+        if len(self._launches) > 1:
+            arrays.clear_indices()
+        try:
+            return sum(self._predict_step(launch) for launch in self._launches)
+        except (self._cl.Error, RuntimeError) as error:
+            raise self._failure(error) from None
+
+    def _predict_step(self, launch: _Launch) -> float:
+        at_once = self.device.threads or self.device.compute_units
+        blocks = 1
+        while True:
+            part = _part_of(launch.step.grid, blocks)
+            size = tuple(g * b for g, b in zip(part, launch.step.block, strict=True))
+            event = self._cl.enqueue_nd_range_kernel(
+                self._queue, launch.kernel, size, launch.step.block
+            )
+            event.wait()
+            seconds = float(self._durations_s([event])[0])
+            ran = math.prod(part)
+            if ran == launch.step.blocks or seconds >= PREDICT_FROM_S:
+                return seconds * math.ceil(launch.step.blocks / at_once) / math.ceil(ran / at_once)
+            wanted = 1.2 * PREDICT_FROM_S / max(seconds, 1e-9)
+            blocks = ran * math.ceil(min(max(wanted, 2), PREDICT_GROWTH))
+
+    def resources(self) -> Resources:
+        """Return the shared memory of the hungriest step; a CPU has no registers to count."""
+        shared = [l.static_shared_B + l.step.shared_B for l in self._launches]
+        return Resources(shared_B=max(shared, default=None))
+
+
+def _part_of(grid: tuple[int, int, int], blocks: int) -> tuple[int, int, int]:
+    """Return a corner of the grid with at least ``blocks`` blocks, or all of it."""
+    x = min(grid[0], blocks)
+    y = min(grid[1], -(-blocks // x))
+    z = min(grid[2], -(-blocks // (x * y)))
+    return x, y, z

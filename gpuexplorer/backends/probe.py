@@ -1,0 +1,129 @@
+"""Try one driver and print what it offers as one line of JSON; run only as a child process.
+
+``python -m gpuexplorer.backends.probe opencl`` loads the OpenCL drivers that the environment names,
+builds and runs a tiny kernel on each of their devices, and prints a ``ProbeAnswer``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.backends.opencl.drivers import ProbeAnswer, ProbedDevice
+
+STANDARDS = (("clc++", "CLC++2021"), ("c", "CL3.0"), ("c", "CL2.0"), ("c", "CL1.2"))
+_CPP = "template <typename T> T twice(T x) { return x + x; }\n"
+_C = "int twice(int x) { return x + x; }\n"
+_KERNEL = "__kernel void probe(__global int *x) { int i = get_global_id(0); x[i] = twice(i); }\n"
+_COUNT = 64
+
+
+def main(arguments: list[str]) -> int:
+    """Probe the kind of driver that ``arguments`` name; return the exit code."""
+    if arguments != ["opencl"]:
+        print("usage: python -m gpuexplorer.backends.probe opencl", file=sys.stderr)
+        return 2
+    answer = _opencl()
+    sys.stdout.write("\n" + msgspec.json.encode(answer).decode() + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # a driver's clean-up at exit may hang or crash, and there is nothing to save
+
+
+def _opencl() -> ProbeAnswer:
+    try:
+        import pyopencl as cl
+    except ImportError as error:
+        return ProbeAnswer(error=f"pyopencl cannot be imported: {error}")
+    devices: list[ProbedDevice] = []
+    problems: list[str] = []
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error as error:
+        return ProbeAnswer(error=f"the loader found no platform: {error}")
+    for platform in platforms:
+        try:
+            found = platform.get_devices()
+        except cl.Error:
+            continue  # a platform without devices reports an error
+        for index, device in enumerate(found):
+            kind = _kind(cl, device)
+            if kind is None:
+                continue
+            try:
+                standard = _run_kernel(cl, device)
+                devices.append(_describe(platform, device, index, kind, *standard))
+            except (cl.Error, RuntimeError) as error:
+                problems.append(f"{device.name.strip()}: {str(error).splitlines()[0]}")
+    return ProbeAnswer(devices=tuple(devices), error="; ".join(problems))
+
+
+def _kind(cl: Any, device: Any) -> str | None:
+    if device.type & cl.device_type.GPU:
+        return "gpu"
+    return "cpu" if device.type & cl.device_type.CPU else None
+
+
+def _run_kernel(cl: Any, device: Any) -> tuple[str, str]:
+    """Return language and standard of the first dialect that builds and computes right."""
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+    problem: Exception = RuntimeError("no dialect of OpenCL builds")
+    for language, standard in STANDARDS:
+        source = (_CPP if language == "clc++" else _C) + _KERNEL
+        try:
+            program = cl.Program(context, source).build(f"-cl-std={standard}", cache_dir=False)
+        except (cl.Error, RuntimeError) as error:
+            problem = error
+            continue
+        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * _COUNT)
+        kernel = cl.Kernel(program, "probe")
+        kernel.set_arg(0, buffer)
+        cl.enqueue_nd_range_kernel(queue, kernel, (_COUNT,), (16,)).wait()
+        result = np.empty(_COUNT, np.int32)
+        cl.enqueue_copy(queue, result, buffer)
+        if not np.array_equal(result, 2 * np.arange(_COUNT)):
+            raise RuntimeError("a test kernel gave a wrong result")
+        return language, standard
+    raise problem
+
+
+def _describe(
+    platform: Any, device: Any, index: int, kind: str, language: str, standard: str
+) -> ProbedDevice:
+    extensions = tuple(device.extensions.split())
+    sizes = (*device.max_work_item_sizes, 1, 1)
+    return ProbedDevice(
+        platform=platform.name.strip(),
+        index=index,
+        name=device.name.strip(),
+        kind=kind,
+        driver=f"{platform.name.strip()} {device.driver_version.strip()}",
+        compute_units=device.max_compute_units,
+        language=language,
+        standard=standard,
+        extensions=extensions,
+        max_threads_per_block=device.max_work_group_size,
+        max_block=(sizes[0], sizes[1], sizes[2]),
+        local_memory_B=device.local_mem_size,
+        memory_B=device.global_mem_size,
+        max_allocation_B=device.max_mem_alloc_size,
+        unified_memory=bool(device.host_unified_memory),
+        uuid=_uuid(device) if "cl_khr_device_uuid" in extensions else None,
+    )
+
+
+def _uuid(device: Any) -> str | None:
+    try:
+        raw = bytes(device.uuid_khr)
+    except Exception:  # not offered by this pyopencl or this driver: the name identifies it then
+        return None
+    digits = raw.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""From a workload's CUDA source to something a device runs: an OpenCL program, or a cubin."""

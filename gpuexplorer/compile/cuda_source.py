@@ -1,0 +1,265 @@
+"""Read CUDA source text: comments and strings blanked, includes inlined, kernels found.
+
+Nothing here changes what the text means; ``rewriter`` does that. Every offset can be named as the
+user's own file and line, because inlined files are framed by ``#line`` directives.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpuexplorer.core.errors import WorkFailed
+
+MAX_INCLUDE_DEPTH = 16
+
+_NOT_A_FUNCTION = frozenset(
+    "if for while switch return sizeof alignof decltype catch do else new delete defined "
+    "__launch_bounds__ __attribute__ __align__ __declspec alignas static_assert asm __asm__ "
+    "__maxnreg__ __cluster_dims__ __block_size__ noexcept".split()
+)
+_LINE = re.compile(r'[ \t]*#[ \t]*line[ \t]+(\d+)(?:[ \t]+"([^"\n]*)")?')
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+_INCLUDED = re.compile(r'[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
+
+
+def blank(text: str) -> str:
+    """Return ``text`` with comments, strings and character literals replaced by spaces.
+
+    Length and line breaks stay as they are, so that offsets agree with the original.
+    """
+    out: list[str] = []
+    i, n = 0, len(text)
+    while i < n:
+        end = _skip(text, i)
+        if end > i:
+            out.append(re.sub(r"[^\n]", " ", text[i:end]))
+            i = end
+        else:
+            out.append(text[i])
+            i += 1
+    return "".join(out)
+
+
+def _skip(text: str, i: int) -> int:
+    """Return the end of the comment or literal that starts at ``i``; ``i`` when none does."""
+    c = text[i]
+    if c == "/":
+        if text.startswith("//", i):
+            return _end_of_line(text, i)
+        if text.startswith("/*", i):
+            end = text.find("*/", i + 2)
+            return len(text) if end < 0 else end + 2
+    elif c == "R" and text.startswith('R"', i) and not _is_word(text, i - 1):
+        opening = text.find("(", i)
+        delimiter = text[i + 2 : opening]
+        if opening > 0 and len(delimiter) <= 16 and not re.search(r'[\s\\)"]', delimiter):
+            closing = f'){delimiter}"'
+            end = text.find(closing, opening)
+            return len(text) if end < 0 else end + len(closing)
+    elif c == '"' or (c == "'" and not _is_word(text, i - 1)):  # 1'000 is a number
+        return _end_of_literal(text, i, c)
+    return i
+
+
+def _is_word(text: str, i: int) -> bool:
+    return i >= 0 and (text[i].isalnum() or text[i] == "_")
+
+
+def _end_of_line(text: str, i: int) -> int:
+    while True:
+        end = text.find("\n", i)
+        if end < 0:
+            return len(text)
+        if not text[:end].rstrip("\r").endswith("\\"):
+            return end
+        i = end + 1  # a backslash carries the comment on
+
+
+def _end_of_literal(text: str, i: int, quote: str) -> int:
+    i += 1
+    while i < len(text):
+        if text[i] == "\\":
+            i += 2
+        elif text[i] == quote:
+            return i + 1
+        elif text[i] == "\n":
+            return i  # not closed: an apostrophe in an #error line, say
+        else:
+            i += 1
+    return len(text)
+
+
+def inline_includes(name: str, files: Mapping[str, str]) -> str:
+    """Return file ``name`` with its includes from ``files`` put in place, framed by ``#line``.
+
+    Other includes stay as they are. Raises WorkFailed for files that include each other.
+    """
+    return "\n".join(_inlined(name, files, [], set()))
+
+
+def _inlined(name: str, files: Mapping[str, str], above: list[str], once: set[str]) -> list[str]:
+    if name in above or len(above) >= MAX_INCLUDE_DEPTH:
+        chain = " → ".join([*above, name])
+        raise WorkFailed(
+            f"{above[-1]}: the includes {chain} never end", remedy="remove one of them"
+        )
+    text = files[name].replace("\r\n", "\n").replace("\f", " ").replace("\v", " ")
+    if re.search(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", blank(text), re.MULTILINE):
+        once.add(name)
+    out = [f'#line 1 "{name}"']
+    for number, (line, plain) in enumerate(
+        zip(text.split("\n"), blank(text).split("\n"), strict=True), start=1
+    ):
+        match = _INCLUDED.match(line) if _INCLUDE.match(plain) else None
+        wanted = (match[1] or match[2]) if match else None
+        if wanted is None or wanted not in files:
+            out.append(line)
+            continue
+        if wanted not in once:
+            out += _inlined(wanted, files, [*above, name], once)
+        out.append(f'#line {number + 1} "{name}"')
+    return out
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel: its C type without ``const`` and pointer, and its name."""
+
+    name: str
+    type: str
+    pointers: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function definition; ``body`` spans the braces, both included."""
+
+    name: str
+    is_kernel: bool
+    start: int
+    open_paren: int
+    close_paren: int
+    body: tuple[int, int]
+    is_template: bool = False
+
+
+class CudaSource:
+    """One flat CUDA source with what can be found in it without a compiler."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = blank(text)
+        """Comments and literals blanked."""
+        self.code = _DIRECTIVE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), self.plain)
+        """Preprocessor directives blanked too."""
+
+    @cached_property
+    def _lines(self) -> tuple[list[int], list[tuple[str, int]]]:
+        starts, names = [0], []
+        file, number = "source", 1
+        for line, plain in zip(self.text.split("\n"), self.plain.split("\n"), strict=True):
+            names.append((file, number))
+            starts.append(starts[-1] + len(line) + 1)
+            match = _LINE.match(line) if plain.lstrip().startswith("#") else None
+            if match:
+                file, number = match[2] or file, int(match[1])
+            else:
+                number += 1
+        return starts, names
+
+    def where(self, offset: int) -> str:
+        """Return ``file:line`` of an offset, in the user's own files."""
+        starts, names = self._lines
+        file, line = names[min(bisect.bisect_right(starts, offset) - 1, len(names) - 1)]
+        return f"{file}:{line}"
+
+    def closing(self, opening: int) -> int | None:
+        """Return the offset of the bracket that closes the one at ``opening``."""
+        pairs = {"(": ")", "{": "}", "[": "]"}
+        opens, closes = self.code[opening], pairs[self.code[opening]]
+        depth = 0
+        for match in re.compile(f"[{re.escape(opens + closes)}]").finditer(self.code, opening):
+            depth += 1 if match[0] == opens else -1
+            if depth == 0:
+                return match.start()
+        return None
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """Every function definition, in order; prototypes are left out."""
+        found: list[Function] = []
+        end_of_last = 0
+        for match in re.finditer(r"\b([A-Za-z_]\w*)\s*\(", self.code):
+            if match.start() < end_of_last or match[1] in _NOT_A_FUNCTION:
+                continue
+            opening = match.end() - 1
+            closing = self.closing(opening)
+            if closing is None:
+                continue
+            brace = re.compile(r"\s*(?:const\b\s*|noexcept\b\s*|->\s*[\w:<>*&\s]+?)*\{").match(
+                self.code, closing + 1
+            )
+            if not brace:
+                continue
+            end = self.closing(brace.end() - 1)
+            if end is None:
+                continue
+            start = self._declaration_start(match.start())
+            head = self.code[start : match.start()]
+            found.append(
+                Function(
+                    name=match[1],
+                    is_kernel=re.search(r"\b__global__\b", head) is not None,
+                    start=start,
+                    open_paren=opening,
+                    close_paren=closing,
+                    body=(brace.end() - 1, end + 1),
+                    is_template=re.search(r"\btemplate\b", head) is not None,
+                )
+            )
+            end_of_last = end
+        return tuple(found)
+
+    @cached_property
+    def kernels(self) -> dict[str, Function]:
+        """The ``__global__`` functions by name."""
+        return {f.name: f for f in self.functions if f.is_kernel}
+
+    def _declaration_start(self, offset: int) -> int:
+        start = max(self.code.rfind(c, 0, offset) for c in ";{}") + 1
+        return start + len(self.code[start:offset]) - len(self.code[start:offset].lstrip())
+
+    def parameters(self, function: Function) -> list[Parameter]:
+        """Return a function's parameters, in order."""
+        found: list[Parameter] = []
+        for start, end in self._split(function.open_paren + 1, function.close_paren):
+            text = self.code[start:end].partition("=")[0]
+            names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", " ", text))
+            if not names or names == ["void"]:
+                continue
+            pointers = text.count("*") + len(re.findall(r"\[", text))
+            before_name = text[: text.rfind(names[-1])]
+            words = re.findall(r"[A-Za-z_]\w*", before_name)
+            qualifiers = {"const", "volatile", "restrict", "__restrict__", "__restrict", "struct"}
+            kind = " ".join(w for w in words if w not in qualifiers)
+            lead = len(text) - len(text.lstrip())
+            found.append(Parameter(names[-1], kind, pointers, start + lead, end))
+        return found
+
+    def _split(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Split a parameter list at its outermost commas."""
+        parts, depth, begin = [], 0, start
+        for i in range(start, end):
+            c = self.code[i]
+            depth += (c in "([{<") - (c in ")]}>")
+            if c == "," and depth == 0:
+                parts.append((begin, i))
+                begin = i + 1
+        return [*parts, (begin, end)]

@@ -1,0 +1,72 @@
+"""The text put before a workload's source: types for the precision, tunables, CUDA's names.
+
+``real`` is the storage type, ``accum`` the type of arithmetic; ``REAL_BITS`` is 16, 32 or 64 and
+``REAL_IS_HALF`` 1 or 0. Tunables become macros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from gpuexplorer.compile.prelude_opencl import (
+    C_ONLY,
+    COMMON,
+    CPP_ONLY,
+    FLOAT_FUNCTIONS,
+    FP16,
+    FP64,
+)
+from gpuexplorer.core.precision import PRECISIONS
+
+Language = Literal["clc++", "c"]
+"""C++ for OpenCL 2021, or plain OpenCL C."""
+
+PRELUDE_NAME = "prelude"
+
+_TYPES = {
+    "fp64": ("double", "double"),
+    "fp32": ("float", "float"),
+    "fp16": ("half", "float"),
+}
+
+_CUDA = """\
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+typedef signed char gpux_int8_t;
+#if !defined(__CUDACC_RTC_INT128__)
+#endif
+"""
+
+
+def _common(precision: str, half: str, defines: Mapping[str, int]) -> str:
+    storage, accum = (half if t == "half" else t for t in _TYPES[precision])
+    bits = PRECISIONS[precision].itemsize_B * 8
+    lines = [
+        f"typedef {storage} real;",
+        f"typedef {accum} accum;",
+        f"#define REAL_BITS {bits}",
+        f"#define REAL_IS_HALF {int(bits == 16)}",
+        *(f"#define {name} ({value})" for name, value in defines.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def opencl_prelude(
+    precision: str,
+    defines: Mapping[str, int],
+    language: Language,
+    *,
+    fp16: bool = False,
+    fp64: bool = False,
+) -> str:
+    """Return the OpenCL prelude; ``fp16`` and ``fp64`` say what the device has."""
+    parts = [f'#line 1 "{PRELUDE_NAME}"\n']
+    parts += [FP64] if fp64 else []
+    parts += [FP16] if fp16 else []
+    parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if language == "clc++" else C_ONLY]
+    return "".join([*parts, _common(precision, "half", defines)])

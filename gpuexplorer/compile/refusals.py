@@ -1,0 +1,185 @@
+"""What OpenCL on a CPU would refuse late or get wrong silently, found in the source beforehand.
+
+There a work-group is a loop over its items, split at the barriers: an item that returns early, or
+skips a barrier that others reach, gives wrong results or writes out of bounds, without a word. So
+these checks err on the side of refusing, and each says how to write it instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpuexplorer.compile.cuda_source import CudaSource, Function
+from gpuexplorer.compile.statements import Statement, parse_body, walk
+from gpuexplorer.core.errors import WorkFailed
+
+BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"})
+SHUFFLES = frozenset(
+    "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync "
+    "__all_sync __syncwarp".split()
+)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(
+    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)([^;]*)"
+)
+
+
+def refuse_unportable(source: CudaSource) -> None:
+    """Raise WorkFailed, naming file and line, for the first construct that is not portable."""
+    _refuse_assembly(source)
+    _refuse_kernels(source)
+    _refuse_shared(source)
+    barriers = callers_of(source, BARRIERS) | BARRIERS
+    for function in source.functions:
+        _refuse_barriers(source, function, barriers)
+
+
+def callers_of(source: CudaSource, names: Iterable[str]) -> frozenset[str]:
+    """Return the functions and macros that call one of ``names``, directly or through others."""
+    bodies = {f.name: source.plain[slice(*f.body)] for f in source.functions}
+    for match in _DEFINE.finditer(source.plain):
+        bodies[match[1]] = match[2]
+    words = {name: set(_WORD.findall(body)) for name, body in bodies.items()}
+    wanted = set(names)
+    found: set[str] = set()
+    while True:
+        more = {n for n, used in words.items() if n not in found and used & (wanted | found)}
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def _refuse(source: CudaSource, offset: int, what: str, remedy: str) -> WorkFailed:
+    return WorkFailed(
+        f"{source.where(offset)}: {what} cannot run through OpenCL",
+        remedy=f"{remedy}, or say requires = [\"cuda\"] in the manifest",
+    )
+
+
+def _refuse_assembly(source: CudaSource) -> None:
+    match = re.search(r"\b(?:asm|__asm__|__asm)\b", source.plain)
+    if match:
+        raise _refuse(source, match.start(), "inline assembly", "write it in CUDA C++")
+
+
+def _refuse_kernels(source: CudaSource) -> None:
+    for kernel in source.kernels.values():
+        at = kernel.open_paren
+        if kernel.is_template:
+            raise _refuse(
+                source,
+                at,
+                f"the template kernel '{kernel.name}'",
+                "use the types real and accum and macros instead of template parameters",
+            )
+        for parameter in source.parameters(kernel):
+            if parameter.pointers > 1:
+                raise _refuse(
+                    source,
+                    parameter.start,
+                    f"'{parameter.name}', a pointer to pointers,",
+                    "pass one array and index it",
+                )
+
+
+def _refuse_shared(source: CudaSource) -> None:
+    for match in re.finditer(r"\b__shared__\b", source.code):
+        at = match.start()
+        inside = [k for k in source.kernels.values() if k.body[0] < at < k.body[1]]
+        if not inside:
+            raise _refuse(
+                source,
+                at,
+                "__shared__ outside a kernel's own body",
+                "declare it in the kernel and hand a pointer to the helper",
+            )
+        depth = 0
+        for c in source.code[inside[0].body[0] : at]:
+            depth += (c == "{") - (c == "}")
+        if depth > 1:
+            raise _refuse(
+                source, at, "__shared__ in a nested block", "declare it at the top of the kernel"
+            )
+
+
+def _refuse_barriers(source: CudaSource, function: Function, barriers: frozenset[str]) -> None:
+    start, end = function.body
+    body = source.code[start:end]
+    calls = [m.start() for m in _WORD.finditer(body) if m[0] in barriers]
+    if not calls:
+        return
+    statement = parse_body(source.code, start, end)
+    if statement is None:
+        return  # not a shape this reader knows; the compiler has the word
+    _refuse_return(source, statement, start + calls[-1])
+    tainted = _thread_dependent(body, function, source)
+    _refuse_divergence(source, statement, barriers, tainted)
+
+
+def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> None:
+    for loop in walk(body):
+        if loop.is_loop and loop.start <= last_barrier < loop.end:
+            last_barrier = loop.end  # the barrier is reached again
+            break
+    for statement in walk(body):
+        if statement.kind == "return" and statement.start < last_barrier:
+            raise _refuse(
+                source,
+                statement.start,
+                "a return before the last __syncthreads()",
+                "let every thread reach it and guard the work with if instead",
+            )
+
+
+def _thread_dependent(body: str, function: Function, source: CudaSource) -> frozenset[str]:
+    """Return the names whose value may differ between the threads of a block.
+
+    Everything assigned from ``threadIdx`` or from such a name; shared variables are one for all.
+    """
+    shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
+    tainted = {"threadIdx"}
+    if not function.is_kernel:
+        tainted |= {p.name for p in source.parameters(function) if not p.pointers}
+    assignments = [(m[1], set(_WORD.findall(m[2]))) for m in _ASSIGNED.finditer(body)]
+    while True:
+        more = {n for n, used in assignments if used & tainted} - tainted - shared
+        if not more:
+            return frozenset(tainted)
+        tainted |= more
+
+
+def _refuse_divergence(
+    source: CudaSource, body: Statement, barriers: frozenset[str], tainted: frozenset[str]
+) -> None:
+    def has_barrier(statement: Statement) -> bool:
+        text = source.code[statement.start : statement.end]
+        return any(word in barriers for word in _WORD.findall(text))
+
+    def divergent(statement: Statement) -> bool:
+        return any(word in tainted for word in _WORD.findall(statement.condition))
+
+    remedy = "move it out, so that every thread of the block reaches it"
+    for statement in walk(body):
+        if not statement.condition or not has_barrier(statement):
+            continue
+        if divergent(statement):
+            raise _refuse(
+                source,
+                statement.start,
+                f"__syncthreads() inside '{statement.kind}' that depends on the thread",
+                remedy,
+            )
+        if not statement.is_loop:
+            continue
+        for inner in walk(statement):
+            if inner.kind == "if" and divergent(inner):
+                for jump in walk(inner):
+                    if jump.kind in ("break", "continue"):
+                        raise _refuse(
+                            source,
+                            jump.start,
+                            f"'{jump.kind}' by some threads out of a loop with __syncthreads()",
+                            "let every thread take part until the loop ends",
+                        )

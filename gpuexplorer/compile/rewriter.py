@@ -1,0 +1,200 @@
+"""Portable CUDA to OpenCL source: what macros cannot say is changed in the text itself.
+
+The preludes map CUDA's built-ins with macros. Left for here: address spaces of kernel parameters,
+dynamic shared memory, scalar types that OpenCL does not pass, 64-bit integers (``long long`` is 128
+bits wide in OpenCL), and includes. What would go wrong silently is refused (see ``refusals``).
+Every line stays where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpuexplorer.compile.cuda_source import CudaSource, Function, Parameter, inline_includes
+from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
+
+_RETYPED = {"size_t": "ulong", "bool": "uchar"}
+_DYNAMIC = re.compile(
+    r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?"
+    r"([A-Za-z_][\w\s]*?)\s*\b([A-Za-z_]\w*)\s*\[\s*\]\s*;"
+)
+_LONG_LITERAL = re.compile(r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b")
+
+
+@dataclass(frozen=True)
+class PortableParameter:
+    """One parameter of a kernel as the host must pass it."""
+
+    name: str
+    type: str
+    """The C type as the user wrote it, without ``const`` and ``*``."""
+    is_pointer: bool
+    opencl_type: str
+    """The type in the OpenCL source; differs for scalars that had to be retyped."""
+
+
+@dataclass(frozen=True)
+class PortableKernel:
+    """One kernel of the rewritten source.
+
+    Its arguments are ``parameters``, then a ``__local`` pointer when ``dynamic_shared``, then the
+    grid's x, y and z as three ints when ``takes_grid``.
+    """
+
+    name: str
+    where: str
+    parameters: tuple[PortableParameter, ...]
+    dynamic_shared: bool
+    takes_grid: bool
+    splittable: bool
+    """Whether a part of the grid does what it would do in the whole (see ``gridDim`` below)."""
+    uses_warps: bool
+    """Whether it shuffles, and so needs sub-groups of 32 and a block width to match."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """OpenCL source (to follow a prelude) and its kernels by name."""
+
+    source: str
+    kernels: dict[str, PortableKernel]
+
+
+def rewrite(name: str, files: Mapping[str, str]) -> Rewritten:
+    """Rewrite file ``name`` of a workload for OpenCL.
+
+    Raises WorkFailed, naming file and line, for what OpenCL would refuse or silently get wrong.
+    """
+    source = CudaSource(inline_includes(name, files))
+    refuse_unportable(source)
+    edits = _Edits()
+    warp_functions = callers_of(source, SHUFFLES)
+    kernels = {
+        f.name: _rewrite_kernel(source, f, edits, f.name in warp_functions)
+        for f in source.kernels.values()
+    }
+    _rewrite_text(source, edits)
+    return Rewritten(edits.apply(source.text), kernels)
+
+
+class _Edits:
+    """Replacements on one text, applied together; none may add or remove a line break."""
+
+    def __init__(self) -> None:
+        self._edits: list[tuple[int, int, str]] = []
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        self._edits.append((start, end, text))
+
+    def blank(self, text: str, start: int, end: int) -> None:
+        self.replace(start, end, re.sub(r"[^\n]", " ", text[start:end]))
+
+    def apply(self, text: str) -> str:
+        parts, at = [], 0
+        for start, end, new in sorted(self._edits, key=lambda e: (e[0], e[1])):
+            if start < at:
+                continue  # inside a stretch that was replaced as a whole
+            parts += [text[at:start], new]
+            at = end
+        return "".join([*parts, text[at:]])
+
+
+def _rewrite_kernel(
+    source: CudaSource, kernel: Function, edits: _Edits, uses_warps: bool
+) -> PortableKernel:
+    parameters = source.parameters(kernel)
+    for parameter in parameters:
+        _rewrite_parameter(source, parameter, edits)
+    extra: list[str] = []
+    body_start, body_end = kernel.body
+    dynamic = list(_DYNAMIC.finditer(source.code, body_start, body_end))
+    for index, match in enumerate(dynamic):
+        if index == 0:
+            extra.append(f"__local {_portable(match[1])} *{match[2]}")
+            edits.blank(source.text, match.start(), match.end())
+        else:  # CUDA lets all of them start at the same address
+            kind, lines = _portable(match[1]), "\n" * match[0].count("\n")
+            alias = f"__local {kind} *{match[2]} = (__local {kind} *){dynamic[0][2]};{lines}"
+            edits.replace(match.start(), match.end(), alias)
+    grid_uses = list(re.compile(r"\bgridDim\b").finditer(source.code, body_start, body_end))
+    if grid_uses:
+        # The whole grid's size, also when only a part of it is launched to predict the duration.
+        extra += ["int gpux_grid_x", "int gpux_grid_y", "int gpux_grid_z"]
+        dims = " const int3 gpux_grid = (int3)(gpux_grid_x, gpux_grid_y, gpux_grid_z);"
+        edits.replace(body_start + 1, body_start + 1, dims)
+        for use in grid_uses:
+            edits.replace(use.start(), use.end(), "gpux_grid")
+    if extra:
+        void = re.compile(r"\s*void\s*").fullmatch(
+            source.code, kernel.open_paren + 1, kernel.close_paren
+        )
+        if void:
+            edits.blank(source.text, kernel.open_paren + 1, kernel.close_paren)
+        separator = ", " if parameters else ""
+        edits.replace(kernel.close_paren, kernel.close_paren, separator + ", ".join(extra))
+    if uses_warps:
+        keyword = re.compile(r"\b__global__\b").search(source.code, kernel.start)
+        assert keyword is not None
+        edits.replace(keyword.end(), keyword.end(), " GPUX_WARPS")
+    return PortableKernel(
+        name=kernel.name,
+        where=source.where(kernel.open_paren),
+        parameters=tuple(
+            PortableParameter(p.name, p.type, p.pointers > 0, _opencl_type(p)) for p in parameters
+        ),
+        dynamic_shared=bool(dynamic),
+        takes_grid=bool(grid_uses),
+        splittable=len(grid_uses) == _grid_uses_in_all(source, kernel),
+        uses_warps=uses_warps,
+    )
+
+
+def _grid_uses_in_all(source: CudaSource, kernel: Function) -> int:
+    """Count uses of gridDim in this kernel and outside every kernel (helpers, macros)."""
+    spans = [k.body for k in source.kernels.values() if k.name != kernel.name]
+    uses = [m.start() for m in re.finditer(r"\bgridDim\b", source.plain)]
+    return sum(not any(a <= use < b for a, b in spans) for use in uses)
+
+
+def _portable(kind: str) -> str:
+    return re.sub(r"\blong\s+long\b", "long", " ".join(kind.split()))
+
+
+def _opencl_type(parameter: Parameter) -> str:
+    kind = _portable(parameter.type)
+    return kind if parameter.pointers else _RETYPED.get(kind, kind)
+
+
+def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: _Edits) -> None:
+    if parameter.pointers:
+        edits.replace(parameter.start, parameter.start, "__global ")
+        return
+    for old, new in _RETYPED.items():
+        for match in re.compile(rf"\b(?:std\s*::\s*)?{old}\b").finditer(
+            source.code, parameter.start, parameter.end
+        ):
+            edits.replace(match.start(), match.end(), new)
+
+
+def _rewrite_text(source: CudaSource, edits: _Edits) -> None:
+    plain = source.plain
+    for match in re.finditer(r"\blong(\s+)long\b", plain):
+        edits.replace(match.end(1), match.end(), "    ")
+    for match in _LONG_LITERAL.finditer(plain):
+        unsigned = "U" if match[2] or match[3] else ""
+        edits.replace(match.end(1), match.end(), f"{unsigned}L")
+    for match in re.finditer(r"^[ \t]*#[ \t]*include\b[^\n]*", plain, re.MULTILINE):
+        edits.blank(source.text, match.start(), match.end())
+    for match in re.finditer(r"\bextern(\s*)(?=__global__|__device__|\{|void)", plain):
+        literal = source.text[match.start(1) : match.end(1)].strip()
+        if literal != '"C"':
+            continue
+        end = match.end()
+        edits.blank(source.text, match.start(), end)
+        if source.code[end] == "{":
+            closing = source.closing(end)
+            edits.replace(end, end + 1, " ")
+            if closing is not None:
+                edits.replace(closing, closing + 1, " ")
