@@ -346,3 +346,56 @@ def _device_words(result: RunResult) -> str:
     if result.throughput.flop_per_s:
         parts.append(quantity(result.throughput.flop_per_s, "FLOP/s"))
     return " · ".join(parts)
+
+
+def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
+    """Return the speed of several configurations beside each other, in the order given.
+
+    What differs from the first is named. ValueError when there is nothing to draw.
+    """
+    if not results:
+        raise ValueError("nothing to draw")
+    first = results[0]
+    flops = all(r.throughput.flop_per_s for r in results)
+    values = [(r.throughput.flop_per_s or 0.0) if flops else r.timing.median_s for r in results]
+    unit = "FLOP/s" if flops else "s"
+    names = [_short_name(r, first) for r in results]
+    stems = series(
+        "", "stems", "measured", x=range(len(values)), y=values, sideways=True,
+        labels=tuple(
+            f"{quantity(v, unit)}  ({words.median_words(r)})" if flops else words.median_words(r)
+            for v, r in zip(values, results, strict=True)
+        ),
+    )  # fmt: skip
+    log = max(values) / min(values) > TRAFFIC_LOG_ABOVE
+    panel = Panel(
+        x=Axis(
+            label="useful operations over time" if flops else "time per launch",
+            unit=unit,
+            scale="log" if log else "linear",
+            low=min(values) / 2 if log else 0.0,
+            high=max(values) * (8.0 if log else 1.5),
+        ),
+        y=Axis(label="", low=-0.6, high=len(names) - 0.4, categories=tuple(names)),
+        series=(stems,),
+        height=0.3 + 0.09 * len(names),
+    )
+    worst = max(results, key=lambda r: r.verification.max_rel_error / r.verification.tolerance)
+    methods = dict.fromkeys(words.method_words(r).partition(",")[0] + "." for r in results)
+    return ChartSpec(
+        title=title or first.config.workload,
+        subtitle=f"{words.config_words(first.config)}\n{first.device.name}, {first.device.driver}",
+        rows=((panel,),),
+        notes=(
+            "Medians with half their 95 % interval, each configuration on its own.",
+            *methods,
+            f"All verified; the one nearest its tolerance: {words.verification_words(worst)}",
+        ),
+    )
+
+
+def _short_name(result: RunResult, first: RunResult) -> str:
+    config = result.config
+    if config.variant != first.config.variant:
+        return f"{config.variant} ({config.device})"
+    return words.block_words(config.block) if config.block else words.config_words(config)

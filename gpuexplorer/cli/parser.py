@@ -61,8 +61,8 @@ def _function(module: str) -> Callable[[argparse.Namespace], int]:
     return call
 
 
-def _common() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
+def _common() -> _Parser:
+    common = _Parser(add_help=False)
     group = common.add_argument_group("everywhere")
     group.add_argument(
         "--json", nargs="?", const="-", metavar="F", default=None,
@@ -191,10 +191,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 def _remedy(parser: argparse.ArgumentParser, command: str, unknown: str) -> str:
     """Return what an unknown option could have meant."""
-    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to its options
-        if isinstance(action, argparse._SubParsersAction) and command in action.choices:  # noqa: SLF001
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
             parser = action.choices[command]
-    known = [o for a in parser._actions for o in a.option_strings if o.startswith("--")]  # noqa: SLF001
+    known = [o for a in parser._actions for o in a.option_strings if o.startswith("--")]
     if unknown.startswith("-"):
         return suggestion(unknown.partition("=")[0], known)
     return f"see '{parser.prog} --help'"

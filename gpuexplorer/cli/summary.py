@@ -15,36 +15,27 @@ if TYPE_CHECKING:
 def facts(result: RunResult) -> list[tuple[str, str, str]]:
     """Return (name, figure, explanation) for each line of the summary."""
     timing = result.timing
-    rows = [
-        (
-            "time per launch",
-            median_words(result),
-            f"min {quantity(timing.min_s, 's')} · 5 % {quantity(timing.p05_s, 's')} · "
-            f"95 % {quantity(timing.p95_s, 's')} · {count(timing.samples)} samples",
-        )
-    ]
+    spread = (
+        f"min {quantity(timing.min_s, 's')} · 5 % {quantity(timing.p05_s, 's')} · "
+        f"95 % {quantity(timing.p95_s, 's')} · {count(timing.samples)} samples"
+    )
+    rows = [("time per launch", median_words(result), spread)]
     if result.throughput.flop_per_s:
         rows.append(("throughput", quantity(result.throughput.flop_per_s, "FLOP/s"), ""))
     rows += _traffic(result)
     rows.append(("phases", "", _phases(result)))
     check = result.verification
-    rows.append(
-        (
-            "result",
-            "verified" if check.ok else "WRONG",
-            f"largest relative error {check.max_rel_error:.1e}, tolerance {check.tolerance:.0e} "
-            f"({check.method})",
-        )
+    error = (
+        f"largest relative error {check.max_rel_error:.1e}, tolerance {check.tolerance:.0e} "
+        f"({check.method})"
     )
+    rows.append(("result", "verified" if check.ok else "WRONG", error))
     noise = "known to 0.5 %" if timing.converged else "not yet known to 0.5 %"
-    rows.append(
-        (
-            "measured by",
-            timing.method,
-            f"resolution {quantity(timing.resolution_s, 's', 2)} · "
-            f"{STOPPED.get(timing.stopped_by, timing.stopped_by)}, median {noise}",
-        )
+    ended = (
+        f"resolution {quantity(timing.resolution_s, 's', 2)} · "
+        f"{STOPPED.get(timing.stopped_by, timing.stopped_by)}, median {noise}"
     )
+    rows.append(("measured by", timing.method, ended))
     state = _state(result)
     if state:
         rows.append(("device state", "", state))

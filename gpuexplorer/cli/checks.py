@@ -1,0 +1,251 @@
+"""What the doctor looks at, apart from the devices: packages, drivers, Qt's libraries, folders."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import platformdirs
+
+import gpuexplorer
+from gpuexplorer.cli.display import why_no_window
+
+MIN_PYTHON = (3, 11)
+TOOL_TIMEOUT_S = 20.0
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at. ``warn`` is something only some users need."""
+
+    area: str
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    found: str
+    remedy: str = ""
+
+
+REQUIRED = ("numpy", "msgspec", "simpleeval", "rich", "platformdirs", "psutil")
+
+OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    # what for, distributions of which one is enough, what it gives, how to get it
+    ("window", ("PySide6-Essentials", "PySide6"), "the window", "pip install 'gpuexplorer[gui]'"),
+    ("window plots", ("pyqtgraph",), "the window", "pip install 'gpuexplorer[gui]'"),
+    ("charts", ("matplotlib",), "charts as files", "pip install matplotlib"),
+    ("OpenCL", ("pyopencl",), "kernels on CPUs and other GPUs", "pip install 'gpuexplorer[cpu]'"),
+    (
+        "OpenCL CPU runtime",
+        ("intel-opencl-rt", "pocl-binary-distribution", "pocl"),
+        "kernels on the CPU",
+        "pip install 'gpuexplorer[cpu]'",
+    ),
+    (
+        "CuPy",
+        ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
+        "kernels on NVIDIA GPUs",
+        "with an NVIDIA GPU: pip install 'gpuexplorer[cuda13]' or [cuda12], after the driver",
+    ),
+    ("NVML", ("nvidia-ml-py",), "clock, power, temperature of NVIDIA GPUs",
+     "with an NVIDIA GPU: pip install nvidia-ml-py"),
+    ("PyTorch", ("torch",), "torch.matmul to compare with", "pip install 'gpuexplorer[torch]'"),
+)  # fmt: skip
+
+_LIBRARY_PACKAGES = {
+    # what the loader misses: the Debian and Ubuntu package that has it
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libGLX.so.0": "libgl1",
+    "libOpenGL.so.0": "libopengl0",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libgthread-2.0.so.0": "libglib2.0-0",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libX11-xcb.so.1": "libx11-xcb1",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+}
+
+
+def program() -> list[Check]:
+    """Check the interpreter and this package."""
+    version = platform.python_version()
+    new_enough = sys.version_info >= MIN_PYTHON
+    return [
+        Check(
+            area="program",
+            name="GPU Explorer",
+            status="ok",
+            found=f"{gpuexplorer.__version__} in {Path(gpuexplorer.__file__).parent}",
+        ),
+        Check(
+            area="program",
+            name="Python",
+            status="ok" if new_enough else "fail",
+            found=f"{version} at {sys.executable}, {platform.platform()}",
+            remedy="" if new_enough else "install Python 3.11 or newer",
+        ),
+    ]
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def packages() -> list[Check]:
+    """Check the packages that are needed, and those that give more."""
+    made = []
+    for name in REQUIRED:
+        version = _version(name)
+        made.append(
+            Check(
+                area="packages",
+                name=name,
+                status="ok" if version else "fail",
+                found=version or "not installed",
+                remedy="" if version else f"pip install {name}",
+            )
+        )
+    for title, distributions, gives, remedy in OPTIONAL:
+        installed = {name: v for name in distributions if (v := _version(name))}
+        listed = ", ".join(f"{name} {version}" for name, version in installed.items())
+        made.append(
+            Check(
+                area="packages",
+                name=title,
+                status="ok" if installed else "warn",
+                found=listed or f"not installed ({gives})",
+                remedy="" if installed else remedy,
+            )
+        )
+    return made
+
+
+def _run(command: list[str]) -> tuple[int, str]:
+    """Run a small program; return its status and the last line it said."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, str(error)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return done.returncode, lines[-1] if lines else ""
+
+
+def nvidia_driver() -> Check:
+    """Check for NVIDIA's driver through its own tool."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return Check(
+            area="drivers",
+            name="NVIDIA driver",
+            status="warn",
+            found="not found",
+            remedy="with an NVIDIA GPU: install its driver; without one nothing is missing",
+        )
+    status, said = _run([tool, "--query-gpu=name,driver_version", "--format=csv,noheader"])
+    return Check(
+        area="drivers",
+        name="NVIDIA driver",
+        status="ok" if status == 0 else "warn",
+        found=said or "no answer",
+        remedy="" if status == 0 else "run 'nvidia-smi' and follow what it says",
+    )
+
+
+_QT_PROBE = """
+import ctypes, pathlib, sys
+import PySide6
+from PySide6 import QtWidgets
+plugin = pathlib.Path(PySide6.__file__).parent / "Qt/plugins/platforms/libqxcb.so"
+if "x11" in sys.argv and plugin.is_file():
+    ctypes.CDLL(str(plugin))
+print(PySide6.__version__)
+"""
+
+
+def window() -> list[Check]:
+    """Check whether Qt loads and whether there is a display; in a child, since Qt may abort."""
+    if importlib.util.find_spec("PySide6") is None:
+        return []
+    x11 = sys.platform.startswith("linux") and bool(os.environ.get("DISPLAY"))
+    status, said = _run([sys.executable, "-c", _QT_PROBE, "x11" if x11 else ""])
+    missing = re.search(r"(lib[\w.+-]+\.so[\w.]*)", said) if status else None
+    remedy = ""
+    if missing:
+        package = _LIBRARY_PACKAGES.get(missing[1])
+        remedy = f"install the system package {package}" if package else f"install {missing[1]}"
+    elif status:
+        remedy = "reinstall PySide6-Essentials"
+    reason = why_no_window()
+    return [
+        Check(
+            area="window",
+            name="Qt",
+            status="fail" if status else "ok",
+            found=said or "it ended without a word",
+            remedy=remedy,
+        ),
+        Check(
+            area="window",
+            name="display",
+            status="warn" if reason else "ok",
+            found=reason or _display_words(),
+            remedy="'ssh -X', or QT_QPA_PLATFORM=vnc; the command line needs none"
+            if reason
+            else "",
+        ),
+    ]
+
+
+def _display_words() -> str:
+    for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"):
+        if os.environ.get(name):
+            return f"{name}={os.environ[name]}"
+    return "the system's"
+
+
+def cache_folder() -> Check:
+    """Check that compiled kernels can be kept."""
+    folder = Path(platformdirs.user_cache_dir("gpuexplorer", appauthor=False))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"x")
+    except OSError as error:
+        return Check(
+            area="folders",
+            name="cache",
+            status="warn",
+            found=f"{folder} cannot be written ({error.strerror})",
+            remedy="every kernel is compiled anew; make the folder writable",
+        )
+    free_B = shutil.disk_usage(folder).free
+    low = free_B < 200e6
+    return Check(
+        area="folders",
+        name="cache",
+        status="warn" if low else "ok",
+        found=f"{folder}, {free_B / 1e9:.1f} GB free",
+        remedy="free some space" if low else "",
+    )

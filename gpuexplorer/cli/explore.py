@@ -1,0 +1,279 @@
+"""The default exploration in a terminal: how the block's shape decides a matrix product's speed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from gpuexplorer.charts.build import run_chart, sweep_chart
+from gpuexplorer.charts.render import render
+from gpuexplorer.charts.words import block_words, median_words
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.session import Session
+from gpuexplorer.exchange import atomic_file, write_error
+from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WORKLOAD = "matmul"
+VARIANT = "naive"
+BLOCKS = (
+    (16, 16), (32, 8), (8, 32), (64, 4), (128, 2), (256, 1), (32, 1), (8, 8), (4, 4),
+    (2, 128), (1, 256), (1, 32),
+)  # fmt: skip
+SECONDS_EACH = 1.2
+SWEEP_SCHEMA = "gpuexplorer/sweep/1"
+RESULTS = Path("gpuexplorer-results")
+BAR_CELLS = 24
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One configuration with its document, or the reason it was skipped."""
+
+    config: RunConfig
+    result: RunResult | None
+    skipped: str = ""
+
+    @property
+    def label(self) -> str:
+        """The block, or the library variant's name."""
+        return block_words(self.config.block) if self.config.block else self.config.variant
+
+
+def explore(options: argparse.Namespace) -> int:
+    """Measure the default workload over block shapes; write charts and JSON; return the exit code."""
+    folder = _results_folder()
+    workload = pick(load(options.kernels), WORKLOAD)
+    outcomes: list[Outcome] = []
+    interrupted = False
+    with open_session(options) as session:
+        configs = _configs(workload, session.devices())
+        device = find_device(session.devices(), configs[0].device)
+        _introduce(workload, configs[0], device)
+        with _view(len(configs)) as view:
+            try:
+                for config in configs:
+                    view.running(config)
+                    outcomes.append(_measure(session, workload, config))
+                    view.finished(outcomes)
+            except KeyboardInterrupt:
+                interrupted = True
+    results = [o.result for o in outcomes if o.result is not None]
+    if not results:
+        folder.rmdir()
+        if interrupted:
+            return EXIT_INTERRUPTED
+        raise WorkFailed(
+            f"nothing could be measured: {outcomes[0].skipped}", remedy="see 'gpuexplorer doctor'"
+        )
+    _write(folder, workload, outcomes, results)
+    _conclude(folder, outcomes)
+    return EXIT_INTERRUPTED if interrupted else 0
+
+
+def _results_folder() -> Path:
+    folder = RESULTS / datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(folder, error) from None
+    return folder
+
+
+def _configs(workload: Workload, devices: DeviceList) -> list[RunConfig]:
+    """Return the block shapes the device can launch, then the library calls on the same hardware."""
+    device = find_device(devices, "auto")
+    configs = []
+    for block in BLOCKS:
+        if _launches(block, device):
+            request = RunRequest(workload=workload.name, variant=VARIANT, block=block)
+            configs.append(complete(request, workload, devices))
+    for name, variant in workload.manifest.variants.items():
+        if variant.library is None:
+            continue
+        where = device_for_variant(devices, variant, device)
+        if variant.library in where.libraries and where.hardware_id == device.hardware_id:
+            request = RunRequest(workload=workload.name, variant=name, device=where.id)
+            configs.append(complete(request, workload, devices))
+    return configs
+
+
+def _launches(block: tuple[int, int], device: DeviceInfo) -> bool:
+    limits = device.limits
+    fits = all(size <= most for size, most in zip(block, limits.max_block, strict=False))
+    return fits and block[0] * block[1] <= limits.max_threads_per_block
+
+
+def _measure(session: Session, workload: Workload, config: RunConfig) -> Outcome:
+    try:
+        result = session.measure(config, workload, seconds=SECONDS_EACH)
+    except ExplorerError as error:
+        return Outcome(config, None, str(error))
+    return Outcome(result.config, result)
+
+
+# ---- what is shown while it runs
+
+
+class _View(Protocol):
+    def running(self, config: RunConfig) -> None: ...
+    def finished(self, outcomes: list[Outcome]) -> None: ...
+
+
+@contextmanager
+def _view(total: int) -> Iterator[_View]:
+    if not sys.stdout.isatty():
+        yield _PlainView(total)
+        return
+    from rich.live import Live
+
+    view = _LiveView(total)
+    with Live(get_renderable=view.renderable, console=output_console(), refresh_per_second=8):
+        yield view
+
+
+class _PlainView:
+    """One line for each configuration as it is done."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+
+    def running(self, config: RunConfig) -> None:
+        pass
+
+    def finished(self, outcomes: list[Outcome]) -> None:
+        latest = outcomes[-1]
+        words = latest.skipped and f"skipped: {latest.skipped}"
+        if latest.result is not None:
+            flops = quantity(latest.result.throughput.flop_per_s, "FLOP/s")
+            words = f"{median_words(latest.result):<20} {flops}"
+        place = f"[{len(outcomes)}/{self._total}]"
+        print(f"{place:>7}  {latest.label:<14} {words}", flush=True)
+
+
+class _LiveView:
+    """A table that fills while the bar below it moves."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._outcomes: list[Outcome] = []
+        self._running = ""
+        self._since = time.monotonic()
+
+    def running(self, config: RunConfig) -> None:
+        self._running = block_words(config.block) if config.block else config.variant
+        self._since = time.monotonic()
+
+    def finished(self, outcomes: list[Outcome]) -> None:
+        self._outcomes = list(outcomes)
+        self._running = ""
+
+    def renderable(self) -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        if len(self._outcomes) == self._total or not self._running:
+            return table(self._outcomes)
+        share = min((time.monotonic() - self._since) / SECONDS_EACH, 0.95)
+        bar = ProgressBar(total=self._total, completed=len(self._outcomes) + share, width=40)
+        return Group(table(self._outcomes), Text(f"\nmeasuring {self._running}"), bar)
+
+
+def table(outcomes: list[Outcome]) -> Table:
+    """Return the table of what was measured; the fastest is marked, bars compare the speeds."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column("block")
+    made.add_column("time per launch", justify="right", no_wrap=True)
+    made.add_column("speed", justify="right", no_wrap=True)
+    made.add_column("", no_wrap=True)
+    made.add_column("result")
+    speeds = [1 / o.result.timing.median_s for o in outcomes if o.result is not None]
+    for outcome in outcomes:
+        if outcome.result is None:
+            made.add_row(outcome.label, "", "", "", Text(f"skipped: {outcome.skipped}"), style="dim")
+            continue
+        speed = 1 / outcome.result.timing.median_s
+        best = speed == max(speeds)
+        cells = max(1, round(BAR_CELLS * speed / max(speeds)))
+        made.add_row(
+            Text(outcome.label, style="bold green" if best else ""),
+            median_words(outcome.result),
+            quantity(outcome.result.throughput.flop_per_s, "FLOP/s"),
+            Text("━" * cells, style="green" if best else "blue"),
+            f"verified {outcome.result.verification.max_rel_error:.0e}",
+        )
+    return made
+
+
+# ---- before and after
+
+
+def _introduce(workload: Workload, config: RunConfig, device: DeviceInfo) -> None:
+    size = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
+    threads = f", {config.threads} CPU threads" if config.threads else ""
+    print(f"{workload.manifest.title}, {config.variant}, {size}, {config.precision}")
+    print(f"{device.name} ({device.id}{threads})")
+    print("The same kernel with other threads per block (x×y), then the libraries:\n", flush=True)
+
+
+def _write(
+    folder: Path, workload: Workload, outcomes: list[Outcome], results: list[RunResult]
+) -> None:
+    title = workload.manifest.title
+    best = min(results, key=lambda r: r.timing.median_s)
+    worst = max(results, key=lambda r: r.timing.median_s)
+    pinned = [r for r in (results[0], worst) if r is not best]
+    document = {
+        "schema": SWEEP_SCHEMA,
+        "axes": {"block": [o.config.block for o in outcomes if o.config.block]},
+        "runs": [
+            msgspec.to_builtins(o.result)
+            if o.result is not None
+            else {"config": msgspec.to_builtins(o.config), "skipped": o.skipped}
+            for o in outcomes
+        ],
+    }
+    with atomic_file(folder / "exploration.json") as stream:
+        stream.write(msgspec.json.encode(document))
+    render(sweep_chart(results, title=f"{title}: the shape of the block"), folder / "blocks.png")
+    named = list({id(r): r for r in pinned}.values())
+    render(run_chart(best, named, title=f"{title}: the fastest"), folder / "fastest.png")
+
+
+def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
+    kernels = [o for o in outcomes if o.result is not None and o.config.block]
+    kernels.sort(key=lambda o: o.result.timing.median_s if o.result else 0.0)
+    if len(kernels) > 1:
+        first, last = kernels[0].result, kernels[-1].result
+        assert first is not None and last is not None
+        ratio = last.timing.median_s / first.timing.median_s
+        print(f"\n{kernels[0].label} is {ratio:.1f} times as fast as {kernels[-1].label}.")
+    print(f"\nWrote {folder / 'blocks.png'}, fastest.png and exploration.json.", flush=True)
+    say("To get the window:")
+    for line in HOW_TO_GET_A_WINDOW:
+        say(f"  {line}")
