@@ -1,0 +1,116 @@
+"""The runs of this session, newest first, with their samples as long as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.engine.record import RunRecord
+
+MAX_ROWS = 2000
+MAX_KEPT_SAMPLES = 8_000_000
+"""Samples kept of all runs together (64 MB); beyond, the oldest runs keep their figures only."""
+
+
+@dataclass
+class Entry:
+    """One run that ended, or that still goes on."""
+
+    ticket: int
+    time_utc: str
+    config: RunConfig
+    device: str
+    summary: Summary
+    flop_per_s: float | None
+    bandwidth_B_per_s: float | None
+    verified: bool
+    record: RunRecord | None
+    """None once its samples had to go."""
+    running: bool = True
+
+    @property
+    def samples(self) -> int:
+        """Number of samples the figures rest on."""
+        return self.summary.samples
+
+    def result(self) -> RunResult | None:
+        """Return the run's whole document; None once its samples had to go."""
+        return self.record.result() if self.record is not None else None
+
+
+class History:
+    """Runs of this session."""
+
+    def __init__(self, max_kept_samples: int = MAX_KEPT_SAMPLES) -> None:
+        self._entries: list[Entry] = []
+        self._max_kept_samples = max_kept_samples
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self._entries[index]
+
+    def find(self, ticket: int) -> int | None:
+        """Return the position of a run."""
+        for index, entry in enumerate(self._entries):
+            if entry.ticket == ticket:
+                return index
+        return None
+
+    def update(
+        self, ticket: int, record: RunRecord, summary: Summary, *, running: bool
+    ) -> tuple[int, bool]:
+        """Add a run or bring its figures up to date; return its position and whether it is new."""
+        prepared = record.prepared
+        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        entry = Entry(
+            ticket=ticket,
+            time_utc=record.time_utc,
+            config=prepared.config,
+            device=prepared.device.name,
+            summary=summary,
+            flop_per_s=prepared.flops / summary.median_s if prepared.flops else None,
+            bandwidth_B_per_s=compulsory / summary.median_s if compulsory else None,
+            verified=prepared.verification.ok,
+            record=record,
+            running=running,
+        )
+        at = self.find(ticket)
+        if at is not None:
+            self._entries[at] = entry
+            return at, False
+        self._entries.insert(0, entry)
+        return 0, True
+
+    def finish(self, ticket: int) -> int | None:
+        """Note that a run is over; return its position, None when it is not here."""
+        at = self.find(ticket)
+        if at is not None:
+            self._entries[at].running = False
+            self._shed()
+        return at
+
+    @property
+    def over_full(self) -> bool:
+        """Whether there are more rows than are kept."""
+        return len(self._entries) > MAX_ROWS
+
+    def drop_oldest(self) -> None:
+        """Forget the oldest run."""
+        self._entries.pop()
+
+    def _shed(self) -> None:
+        kept = 0
+        for entry in self._entries:
+            if entry.record is None:
+                continue
+            kept += entry.record.samples
+            if kept > self._max_kept_samples and not entry.running:
+                entry.record = None

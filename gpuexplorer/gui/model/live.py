@@ -1,0 +1,238 @@
+"""What the live view shows: the current configuration, the ones just before it, pinned ghosts.
+
+Times on the chart's axis are seconds since the first sample, with the pauses between runs cut to
+``PAUSE_S``, so that a run after a long break stands next to the one before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.trace import Drawing, Floats, Trace, Trend
+
+PAUSE_S = 0.25
+MAX_PAST = 16
+"""Earlier configurations that stay on the trace."""
+PAST_COLUMNS = 120
+GHOST_COLUMNS = 200
+HISTOGRAM_SAMPLES = 32_768
+MAX_PINS = 5
+
+PHASES = ("allocate", "host_to_device", "kernel", "device_to_host", "free")
+
+
+def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
+    """Return a few words for a configuration: its block, and what else differs from ``other``."""
+    parts = [block_words(config.block) if config.block else "library"]
+    if other is not None:
+        if config.workload != other.workload or config.variant != other.variant:
+            parts.insert(0, config.variant)
+        if config.size != other.size:
+            parts.append(", ".join(f"{k} = {v}" for k, v in config.size.items()))
+        if config.precision != other.precision:
+            parts.append(config.precision)
+        if config.tunables != other.tunables:
+            parts += [f"{k} = {v}" for k, v in config.tunables.items()]
+        if config.device != other.device:
+            parts.append(config.device)
+        if config.include_transfers != other.include_transfers:
+            parts.append("with transfers" if config.include_transfers else "kernel only")
+    return " · ".join(parts)
+
+
+@dataclass
+class Run:
+    """One configuration on the timeline."""
+
+    ticket: int
+    config: RunConfig
+    label: str = ""
+    trace: Trace = field(default_factory=Trace)
+    medians: Trend = field(default_factory=lambda: Trend(3))
+    """Rows (t, median so far, and its 95 % interval)."""
+    rates: Trend = field(default_factory=lambda: Trend(4))
+    """Rows (t, kernel, host→device, device→host, whole sample): medians of the latest samples."""
+    prepared: Prepared | None = None
+    record: RunRecord | None = None
+    summary: Summary | None = None
+    phases_s: dict[str, float] = field(default_factory=dict)
+    """With transfers included: the latest medians by phase."""
+    over: bool = False
+
+    @property
+    def traffic(self) -> dict[str, Traffic]:
+        """Bytes by kind."""
+        return {t.kind: t for t in self.prepared.traffic} if self.prepared else {}
+
+
+@dataclass(frozen=True)
+class Past:
+    """An earlier configuration, thinned for drawing."""
+
+    ticket: int
+    label: str
+    start_s: float
+    end_s: float
+    drawing: Drawing
+    rates: Floats
+    traffic: dict[str, Traffic]
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A ghost: what a configuration measured, kept beside the next ones."""
+
+    number: int
+    """Counts up; also picks the colour."""
+    ticket: int
+    label: str
+    words: str
+    """The configuration in full."""
+    median_s: float
+    drawing: Drawing
+    """The trace, with times from the run's start."""
+    samples_s: Floats
+    """Samples for its distribution."""
+    record: RunRecord
+
+
+class Live:
+    """The timeline of live runs."""
+
+    def __init__(self) -> None:
+        self.current: Run | None = None
+        self.past: deque[Past] = deque(maxlen=MAX_PAST)
+        self.pins: list[Pin] = []
+        self.readings: deque[Reading] = deque(maxlen=3000)
+        self.pinned_ever = 0
+        self._origin_s: float | None = None
+        self._cut_s = 0.0
+        self._end_s = 0.0
+
+    @property
+    def end_s(self) -> float:
+        """The latest time on the axis."""
+        return self._end_s
+
+    def begin(self, ticket: int, config: RunConfig) -> Run:
+        """Start a new configuration; the one before it joins the past."""
+        before = self.current
+        self._retire()
+        label = short_label(config, before.config if before else None)
+        self.current = Run(ticket, config, label)
+        return self.current
+
+    def _retire(self) -> None:
+        run, self.current = self.current, None
+        if run is None or not len(run.trace):
+            return
+        self.past.append(
+            Past(
+                ticket=run.ticket,
+                label=run.label,
+                start_s=run.trace.start_s,
+                end_s=run.trace.end_s,
+                drawing=run.trace.draw(-np.inf, np.inf, PAST_COLUMNS),
+                rates=run.rates.rows(),
+                traffic=run.traffic,
+            )
+        )
+
+    def prepare(self, prepared: Prepared) -> None:
+        """Note that the current configuration is built and verified."""
+        if self.current is not None:
+            self.current.prepared = prepared
+            self.current.config = prepared.config
+            self.current.record = RunRecord(prepared)
+
+    def add(self, times_s: Floats, durations_s: Floats, batches: list[SampleBatch]) -> None:
+        """Add samples of the current configuration; times are seconds on any one steady clock."""
+        run = self.current
+        if run is None or not len(times_s):
+            return
+        if self._origin_s is None:
+            self._origin_s = float(times_s[0])
+        shown = times_s - (self._origin_s + self._cut_s)
+        if not len(run.trace):
+            gap = float(shown[0]) - self._end_s
+            pause = 0.0 if not self.past and self._end_s == 0.0 else PAUSE_S
+            if gap > pause or gap < 0:
+                self._cut_s += gap - pause
+                shown = shown - (gap - pause)
+        else:
+            shown = np.maximum(shown, self._end_s)
+        run.trace.extend(shown, durations_s)
+        self._end_s = float(shown[-1])
+        rows = [row for batch in batches for row in batch.phases_s]
+        upload = download = float("nan")
+        if rows:
+            middle = np.median(np.asarray(rows, dtype=np.float64), axis=0)
+            run.phases_s = dict(zip(PHASES, middle.tolist(), strict=True))
+            upload, download = run.phases_s["host_to_device"], run.phases_s["device_to_host"]
+            kernel = run.phases_s["kernel"]
+        else:
+            kernel = float(np.median(durations_s))
+        run.rates.add(self._end_s, kernel, upload, download, float(np.median(durations_s)))
+        if run.record is not None:
+            for batch in batches:
+                run.record.add(batch)
+
+    def summarize(self, summary: Summary) -> None:
+        """Note the current configuration's figures so far."""
+        run = self.current
+        if run is None:
+            return
+        run.summary = summary
+        nan = float("nan")
+        low = nan if summary.ci95_low_s is None else summary.ci95_low_s
+        high = nan if summary.ci95_high_s is None else summary.ci95_high_s
+        run.medians.add(self._end_s, summary.median_s, low, high)
+
+    def read(self, reading: Reading) -> None:
+        """Take in one look at the device's state."""
+        self.readings.append(reading)
+        if self.current is not None and self.current.record is not None:
+            self.current.record.add_reading(reading)
+
+    def clear_readings(self) -> None:
+        """Forget the device's state, because another device is used now."""
+        self.readings.clear()
+
+    # ---- ghosts
+
+    def pin(self, words: str) -> Pin | None:
+        """Keep the current configuration as a ghost; None when it has no samples yet."""
+        run = self.current
+        if run is None or not len(run.trace) or run.record is None:
+            return None
+        if len(self.pins) == MAX_PINS:
+            self.pins.pop(0)
+        drawing = run.trace.draw(-np.inf, np.inf, GHOST_COLUMNS)
+        samples = run.trace.durations_s[-HISTOGRAM_SAMPLES:].copy()
+        self.pinned_ever += 1
+        pin = Pin(
+            number=self.pinned_ever,
+            ticket=run.ticket,
+            label=short_label(run.config),
+            words=words,
+            median_s=run.summary.median_s if run.summary else float(np.median(samples)),
+            drawing=Drawing(drawing.x - run.trace.start_s, drawing.y, drawing.stretch),
+            samples_s=samples,
+            record=run.record,
+        )
+        self.pins.append(pin)
+        return pin
+
+    def unpin(self, number: int) -> None:
+        """Remove a ghost."""
+        self.pins = [p for p in self.pins if p.number != number]

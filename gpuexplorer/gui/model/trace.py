@@ -1,0 +1,218 @@
+"""A long series of timings that can be drawn at once, however long it is.
+
+Raw samples are kept up to ``CAPACITY``. Beside them stand the least and greatest of every 4, 16,
+64, ... samples, so that drawing any stretch costs a few thousand points and no more. What was kept
+before the oldest samples went is their coarsest level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+CAPACITY = 1 << 21
+"""Raw samples kept of one configuration (32 MB with their times)."""
+FACTOR = 4
+LEVELS = 6
+COARSEST = FACTOR**LEVELS
+MAX_OLDER = 1 << 14
+"""Summaries kept of what came before the raw samples."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Points to draw, in order; ``stretch`` samples stand behind each pair of points (1: raw)."""
+
+    x: Floats
+    y: Floats
+    stretch: int
+
+
+class _Growing:
+    """An array that grows at its end and is cut at its beginning."""
+
+    def __init__(self) -> None:
+        self._data: Floats = np.empty(4096)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def view(self) -> Floats:
+        return self._data[: self._length]
+
+    def extend(self, values: Floats) -> None:
+        needed = self._length + len(values)
+        if needed > len(self._data):
+            grown: Floats = np.empty(max(needed, 2 * len(self._data)))
+            grown[: self._length] = self._data[: self._length]
+            self._data = grown
+        self._data[self._length : needed] = values
+        self._length = needed
+
+    def cut(self, count: int) -> None:
+        self._data = self._data[count : self._length].copy()
+        self._length -= count
+
+
+class Trace:
+    """Times and durations of one configuration's launches, in seconds."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        if capacity < 4 * COARSEST:
+            raise ValueError(f"a trace keeps at least {4 * COARSEST} samples")
+        self._capacity = capacity
+        self._t = _Growing()
+        self._y = _Growing()
+        self._low = [_Growing() for _ in range(LEVELS)]
+        self._high = [_Growing() for _ in range(LEVELS)]
+        self._older: list[tuple[float, float, float]] = []
+        self.total = 0
+        """Samples ever added."""
+
+    def __len__(self) -> int:
+        """Number of raw samples kept."""
+        return len(self._t)
+
+    @property
+    def durations_s(self) -> Floats:
+        """The raw samples kept; a view that later additions may leave behind."""
+        return self._y.view
+
+    @property
+    def start_s(self) -> float:
+        """When the first sample ever added began."""
+        if self._older:
+            return self._older[0][0]
+        return float(self._t.view[0]) if len(self._t) else 0.0
+
+    @property
+    def end_s(self) -> float:
+        """When the latest sample began."""
+        return float(self._t.view[-1]) if len(self._t) else 0.0
+
+    def extend(self, times_s: Floats, durations_s: Floats) -> None:
+        """Add samples; ``times_s`` must not fall."""
+        self._t.extend(times_s)
+        self._y.extend(durations_s)
+        self.total += len(times_s)
+        low: Floats = self._y.view
+        high: Floats = low
+        for level in range(LEVELS):
+            done = len(self._low[level])
+            ready = len(low) // FACTOR
+            if ready > done:
+                part = slice(done * FACTOR, ready * FACTOR)
+                self._low[level].extend(low[part].reshape(-1, FACTOR).min(axis=1))
+                self._high[level].extend(high[part].reshape(-1, FACTOR).max(axis=1))
+            low, high = self._low[level].view, self._high[level].view
+        if len(self._t) > self._capacity:
+            self._fold(len(self._t) - self._capacity // 2)
+
+    def _fold(self, count: int) -> None:
+        """Keep only the coarsest summaries of the oldest ``count`` samples, rounded up."""
+        bins = -(-count // COARSEST)
+        times = self._t.view[: bins * COARSEST : COARSEST]
+        self._older += zip(
+            times.tolist(),
+            self._low[-1].view[:bins].tolist(),
+            self._high[-1].view[:bins].tolist(),
+            strict=True,
+        )
+        while len(self._older) > MAX_OLDER:
+            self._older = [
+                (a[0], min(a[1], b[1]), max(a[2], b[2]))
+                for a, b in zip(self._older[::2], self._older[1::2], strict=False)
+            ]
+        self._t.cut(bins * COARSEST)
+        self._y.cut(bins * COARSEST)
+        for level in range(LEVELS):
+            self._low[level].cut(bins * COARSEST // FACTOR ** (level + 1))
+            self._high[level].cut(bins * COARSEST // FACTOR ** (level + 1))
+
+    def range_s(self, from_s: float, to_s: float) -> tuple[float, float] | None:
+        """Return the least and greatest duration among launches begun in ``from_s..to_s``."""
+        drawing = self.draw(from_s, to_s, 64)
+        if not len(drawing.y):
+            return None
+        return float(drawing.y.min()), float(drawing.y.max())
+
+    def draw(self, from_s: float, to_s: float, columns: int) -> Drawing:
+        """Return at most about ``8 * columns`` points for the launches begun in ``from_s..to_s``.
+
+        Where there are more, each stretch of samples is its least and its greatest.
+        """
+        t, y = self._t.view, self._y.view
+        first, last = (int(i) for i in np.searchsorted(t, (from_s, to_s), side="left"))
+        first, last = max(0, first - 1), min(len(t), last + 1)
+        n = last - first
+        level = -1
+        while level + 1 < LEVELS and n > 4 * columns * FACTOR ** (level + 1):
+            level += 1
+        if level < 0:
+            drawing = Drawing(t[first:last].copy(), y[first:last].copy(), 1)
+        else:
+            stretch = FACTOR ** (level + 1)
+            low, high = self._low[level].view, self._high[level].view
+            a, b = first // stretch, min(last // stretch, len(low))
+            begins = t[a * stretch : b * stretch : stretch]
+            tail = y[b * stretch : last]
+            count = b - a + (1 if len(tail) else 0)
+            xs: Floats = np.empty(2 * count)
+            ys: Floats = np.empty(2 * count)
+            xs[0 : 2 * (b - a) : 2] = begins
+            xs[1 : 2 * (b - a) : 2] = begins
+            ys[0 : 2 * (b - a) : 2] = low[a:b]
+            ys[1 : 2 * (b - a) : 2] = high[a:b]
+            if len(tail):
+                xs[-2:] = t[b * stretch]
+                ys[-2:] = tail.min(), tail.max()
+            drawing = Drawing(xs, ys, stretch)
+        if first == 0 and self._older:
+            older = np.array([o for o in self._older if from_s <= o[0] <= to_s])
+            if len(older):
+                return Drawing(
+                    np.concatenate([np.repeat(older[:, 0], 2), drawing.x]),
+                    np.concatenate([older[:, 1:].ravel(), drawing.y]),
+                    max(drawing.stretch, COARSEST),
+                )
+        return drawing
+
+
+class Trend:
+    """A slow series with several columns; when full, every second row goes.
+
+    Rows are ``(t, *values)``; NaN stands for "not known yet".
+    """
+
+    def __init__(self, columns: int, most: int = 4096) -> None:
+        self._rows: Floats = np.empty((most, columns + 1))
+        self._length = 0
+        self._every = 1
+        self._skipped = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def add(self, *row: float) -> None:
+        """Add a row; after a halving only every second, fourth, ... one is kept."""
+        self._skipped += 1
+        if self._skipped < self._every:
+            return
+        self._skipped = 0
+        if self._length == len(self._rows):
+            half = self._rows[::2].copy()
+            self._rows[: len(half)] = half
+            self._length = len(half)
+            self._every *= 2
+        self._rows[self._length] = row
+        self._length += 1
+
+    def rows(self) -> Floats:
+        """Return all rows as a copy, shape (rows, columns + 1)."""
+        return self._rows[: self._length].copy()

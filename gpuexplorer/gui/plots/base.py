@@ -1,0 +1,264 @@
+"""What the live plots share: axes with readable quantities, colours from the theme, fast curves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from gpuexplorer.charts.spec import Role
+from gpuexplorer.charts.style import STROKES
+from gpuexplorer.core.units import quantity, si_scale
+from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.theme import theme
+
+AXIS_WIDTH = 68
+SIDE_WIDTH = 190
+"""Width of what stands at the right of a plot, so that stacked plots share their time axis."""
+
+
+class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
+    """An axis in a base unit whose ticks carry the prefix, such as ``250 µs``; linear or log."""
+
+    def __init__(self, orientation: str, unit: str) -> None:
+        super().__init__(orientation)
+        self._unit = unit
+        self.enableAutoSIPrefix(False)
+        self.setStyle(tickLength=-4, autoExpandTextSpace=False, autoReduceTextSpace=False)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Return ticks; on a log axis of less than a decade, round values in between."""
+        if not self.logMode:
+            return list(super().tickValues(low, high, size)[:2])
+        if high - low > 1.2:
+            decades = [float(d) for d in range(math.ceil(low), math.floor(high) + 1)]
+            step = max(1, math.ceil(len(decades) * 34 / max(size, 1.0)))
+            minor = [
+                d + math.log10(m)
+                for d in range(math.floor(low), math.ceil(high))
+                for m in (2, 5)
+                if low <= d + math.log10(m) <= high
+            ]
+            named = minor if len(decades) < 3 and size > 100 else []
+            return [(1.0, decades[::step]), (0.3, named)]
+        a, b = 10.0**low, 10.0**high
+        levels = super().tickValues(a, b, size)[:1]
+        return [
+            (spacing, [math.log10(v) for v in values if v > 0]) for spacing, values in levels
+        ]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return the words at ticks."""
+        if self.logMode:
+            return [quantity(10.0**v, self._unit) for v in values]
+        if not values:
+            return []
+        factor, prefix = si_scale(max(abs(v) for v in values))
+        decimals = max(0, -math.floor(math.log10(abs(spacing) * factor) + 1e-9)) if spacing else 0
+        return [f"{v * factor:.{decimals}f} {prefix}{self._unit}".strip() for v in values]
+
+    def logTickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return the words at ticks of a log axis."""
+        return self.tickStrings(values, scale, spacing)
+
+
+class Plot(pg.PlotWidget):  # type: ignore[misc]
+    """A plot in the theme's colours: drag pans, the wheel zooms in time, a double click follows."""
+
+    painted = Signal()
+    double_clicked = Signal()
+    dragged = Signal()
+
+    def __init__(self, unit: str, x_unit: str = "s", parent: QWidget | None = None) -> None:
+        self.x_axis = QuantityAxis("bottom", x_unit)
+        self.y_axis = QuantityAxis("left", unit)
+        super().__init__(parent, axisItems={"bottom": self.x_axis, "left": self.y_axis})
+        self.log = False
+        item = self.getPlotItem()
+        item.hideButtons()
+        item.setMenuEnabled(False)
+        item.setDownsampling(auto=True, mode="peak")
+        item.setClipToView(True)
+        item.showGrid(x=False, y=True, alpha=0.12)
+        item.setContentsMargins(0, 2, 6, 0)
+        self.y_axis.setWidth(AXIS_WIDTH)
+        self.x_axis.setHeight(22)
+        self.box: pg.ViewBox = item.getViewBox()
+        self.box.disableAutoRange()
+        self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
+        self.setMinimumHeight(90)
+        self.setFrameShape(self.Shape.NoFrame)
+        theme().changed.connect(self.repaint_theme)
+        self.repaint_theme()
+
+    def repaint_theme(self) -> None:
+        """Take the theme's colours; subclasses colour their items too."""
+        chart = theme().chart
+        self.setBackground(chart.panel)
+        for axis in (self.x_axis, self.y_axis):
+            axis.setPen(QPen(QColor(theme().colour("border")), 1))
+            axis.setTextPen(QPen(QColor(chart.muted)))
+
+    def set_log(self, on: bool) -> None:
+        """Draw y on a logarithmic axis; the curves are transformed by ``scaled``."""
+        self.log = on
+        self.y_axis.setLogMode(y=on)
+
+    def scaled(self, y: Floats) -> Floats:
+        """Return y values as this plot's view takes them."""
+        if not self.log:
+            return y
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs: Floats = np.log10(y)
+        return logs
+
+    def scaled_one(self, y: float) -> float:
+        """Return one y value as this plot's view takes it."""
+        return math.log10(y) if self.log and y > 0 else y
+
+    def set_y(self, low: float, high: float) -> None:
+        """Show ``low..high``, in the base unit."""
+        self.box.setYRange(self.scaled_one(low), self.scaled_one(high), padding=0)
+
+    def mouseDoubleClickEvent(self, event: Any) -> None:
+        """Go back to following."""
+        self.double_clicked.emit()
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint, and say so."""
+        super().paintEvent(event)
+        self.painted.emit()
+
+
+def role_pen(role: Role, colour: str) -> QPen:
+    """Return the pen of a role: its dashes are ``charts.style``'s, so files look alike."""
+    stroke = STROKES[role]
+    pen = QPen(QColor(colour), 2 if stroke.width_pt >= 1.6 else 1)
+    pen.setCosmetic(True)
+    if stroke.dash:
+        pen.setDashPattern([float(d) for d in stroke.dash])
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    return pen
+
+
+class LineSample(QWidget):
+    """A legend entry: the very pen of a line, its name, and its latest value."""
+
+    def __init__(self, name: str, explanation: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name, self._value = name, ""
+        self._pen: QPen | None = None
+        self._fill: QBrush | None = None
+        self.setToolTip(explanation)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def set_look(self, pen: QPen | None, fill: QBrush | None = None) -> None:
+        """Take the line's pen, or the fill of an area."""
+        self._pen, self._fill = pen, fill
+        self.update()
+
+    def set_value(self, value: str) -> None:
+        """Show the latest value in words."""
+        if value != self._value:
+            self._value = value
+            self.update()
+
+    @property
+    def value(self) -> str:
+        """The value as shown."""
+        return self._value
+
+    def sizeHint(self) -> QSize:
+        """Return the preferred size."""
+        wide = self.fontMetrics().horizontalAdvance(self._name) + 34
+        return QSize(wide, 18)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the sample and the words."""
+        painter = QPainter(self)
+        font = painter.font()
+        font.setPointSizeF(font.pointSizeF() * 0.9)
+        painter.setFont(font)
+        middle = self.height() // 2
+        if self._fill is not None:
+            painter.fillRect(QRectF(0, middle - 4, 24, 8), self._fill)
+        if self._pen is not None:
+            painter.setPen(self._pen)
+            painter.drawLine(0, middle, 24, middle)
+        words = QRectF(30, 0, self.width() - 30, self.height())
+        painter.setPen(theme().q("muted"))
+        painter.drawText(words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._name)
+        painter.setPen(theme().q("text"))
+        painter.drawText(
+            words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value
+        )
+        painter.end()
+
+
+class SideHistogram(pg.GraphicsObject):  # type: ignore[misc]
+    """A histogram lying on its side: bins along y, lengths along x; filled, or an outline."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._edges: Floats = np.empty(0)
+        self._lengths: Floats = np.empty(0)
+        self._brush: QBrush | None = None
+        self._pen: QPen | None = None
+        self._bounds = QRectF()
+
+    def set_look(self, brush: QBrush | None, pen: QPen | None) -> None:
+        """Take fill and outline."""
+        self._brush, self._pen = brush, pen
+        self.update()
+
+    def set_data(self, edges: Floats, lengths: Floats) -> None:
+        """Take n + 1 edges in view units and n lengths."""
+        self.prepareGeometryChange()
+        self._edges, self._lengths = edges, lengths
+        if len(lengths):
+            low, high = float(edges[0]), float(edges[-1])
+            self._bounds = QRectF(0, low, max(float(lengths.max()), 1e-30), high - low)
+        else:
+            self._bounds = QRectF()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return what is covered."""
+        return self._bounds
+
+    def paint(self, painter: QPainter, *args: object) -> None:
+        """Draw the bins."""
+        edges, lengths = self._edges.tolist(), self._lengths.tolist()
+        if self._brush is not None:
+            for low, high, length in zip(edges, edges[1:], lengths, strict=False):
+                if length > 0:
+                    painter.fillRect(QRectF(0, low, length, high - low), self._brush)
+        if self._pen is not None:
+            painter.setPen(self._pen)
+            last = 0.0
+            for low, high, length in zip(edges, edges[1:], lengths, strict=False):
+                if length != last:
+                    painter.drawLine(pg.Point(last, low), pg.Point(length, low))
+                if length > 0:
+                    painter.drawLine(pg.Point(length, low), pg.Point(length, high))
+                last = length
+
+
+def title_label(words: str) -> QLabel:
+    """Return a plot's title."""
+    label = QLabel(words)
+    label.setProperty("role", "title")
+    return label
+
+
+def muted_label(words: str = "") -> QLabel:
+    """Return a quiet note."""
+    label = QLabel(words)
+    label.setProperty("role", "muted")
+    return label

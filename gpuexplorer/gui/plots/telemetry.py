@@ -1,0 +1,130 @@
+"""The strip under the plots: the device's clock, power, temperature or load, and who says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.widgets.sparkline import Sparkline
+
+SPAN_S = 60.0
+SLOW_S = 0.2
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One field of a reading and how it is shown."""
+
+    field: str
+    title: str
+    unit: str
+    least_span: float
+    explanation: str
+
+
+FIGURES = {
+    "gpu": (
+        Figure("sm_clock_Hz", "SM clock", "Hz", 50e6, "Clock of the multiprocessors"),
+        Figure("power_W", "power", "W", 10.0, "Power the board takes, in watts"),
+        Figure("temperature_C", "temperature", "°C", 4.0, "Temperature of the chip, in °C"),
+    ),
+    "cpu": (
+        Figure("sm_clock_Hz", "CPU clock", "Hz", 100e6, "Mean clock of the cores"),
+        Figure("load", "CPU load", "", 0.3, "Share of time the cores were busy"),
+        Figure("temperature_C", "temperature", "°C", 4.0, "Temperature of the processor, in °C"),
+    ),
+}
+
+
+def in_words(figure: Figure, value: float | None) -> str:
+    """Return a reading's value with its unit."""
+    if value is None:
+        return "–"
+    if figure.field == "load":
+        return percent(value)
+    if figure.unit == "°C":
+        return f"{value:.0f} °C"
+    return quantity(value, figure.unit)
+
+
+class TelemetryStrip(QWidget):
+    """Three figures with their last minute."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("telemetryStrip")
+        self._kind = ""
+        self._at = 0.0
+        self._title = title_label("Device")
+        self._source = muted_label("no reading yet")
+        self._source.setObjectName("telemetrySource")
+        head = QVBoxLayout()
+        head.setSpacing(0)
+        head.addStretch(1)
+        head.addWidget(self._title)
+        head.addWidget(self._source)
+        head.addStretch(1)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(14)
+        self.lines: list[Sparkline] = []
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 2, 12, 4)
+        layout.setSpacing(18)
+        layout.addLayout(head)
+        layout.addLayout(self._row, 1)
+        self.set_kind("cpu")
+
+    def set_kind(self, kind: str) -> None:
+        """Show what a ``gpu`` or a ``cpu`` has."""
+        kind = kind if kind in FIGURES else "cpu"
+        if kind == self._kind:
+            return
+        self._kind = kind
+        for line in self.lines:
+            self._row.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        self.lines = [Sparkline(f.title, slot) for slot, f in enumerate(FIGURES[kind])]
+        for line in self.lines:
+            self._row.addWidget(line, 1)
+
+    def refresh(self, readings: Sequence[Reading], *, now: bool = False) -> None:
+        """Draw the readings, oldest first; a few times a second at most."""
+        if not now and time.monotonic() - self._at < SLOW_S:
+            return
+        self._at = time.monotonic()
+        if not readings:
+            self._source.setText("no reading yet")
+            for line in self.lines:
+                line.show_missing()
+            return
+        last = readings[-1]
+        since = last.t_ns - int(SPAN_S * 1e9)
+        recent = [r for r in readings if r.t_ns >= since]
+        x = np.array([(r.t_ns - last.t_ns) * 1e-9 for r in recent])
+        missing: dict[str, str] = {}
+        for reading in readings:
+            missing.update(reading.missing)
+        throttled = ", ".join(last.throttle_reasons or ())
+        self._source.setText(f"from {last.source}" + (f" · throttled: {throttled}" if throttled else ""))
+        self._source.setProperty("role", "warning" if throttled else "muted")
+        self._source.style().polish(self._source)
+        for line, figure in zip(self.lines, FIGURES[self._kind], strict=True):
+            values = np.array(
+                [np.nan if (v := getattr(r, figure.field)) is None else v for r in recent],
+                dtype=np.float64,
+            )
+            latest = getattr(last, figure.field)
+            line.show_series(in_words(figure, latest), x, values, figure.least_span, throttled)
+            if latest is None:
+                why = missing.get(figure.field, f"{last.source} does not say")
+                line.setToolTip(f"{figure.explanation}: not available, {why}")
+            else:
+                line.setToolTip(f"{figure.explanation}, the last minute, from {last.source}")

@@ -1,0 +1,414 @@
+"""Time per launch: the trace, its running median, earlier configurations, ghosts, distribution."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QBrush, QColor, QPen
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PAST, MAX_PINS, Live, Pin, Run
+from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.plots.base import (
+    SIDE_WIDTH,
+    LineSample,
+    Plot,
+    SideHistogram,
+    muted_label,
+    title_label,
+)
+from gpuexplorer.gui.theme import blend, theme
+
+SPANS: tuple[tuple[str, float], ...] = (
+    ("last 5 s", 5.0),
+    ("last 20 s", 20.0),
+    ("last 2 min", 120.0),
+    ("everything", 0.0),
+)
+BINS = 72
+SLOW_S = 0.12
+"""Gap between repaints of what need not follow every frame."""
+
+
+class TimingPlot(QWidget):
+    """The timing view; ``drawn`` carries a run's ticket once its first samples are on screen."""
+
+    drawn = Signal(object)
+    span_changed = Signal()
+
+    def __init__(self, live: Live, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("timingPlot")
+        self._live = live
+        self.following = True
+        self._span_s = SPANS[1][1]
+        self._low, self._high = 0.0, 1e-3
+        self._slow_at = 0.0
+        self._past_shown: tuple[object, ...] = ()
+        self._to_announce: int | None = None
+        self._announced: int | None = None
+        self._outside = 0
+        self._build()
+        self._items()
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+
+    # ---- construction
+
+    def _build(self) -> None:
+        self.plot = Plot("s")
+        self.plot.setToolTip(
+            "Each launch's time (vertical) against when it ran (horizontal).\n"
+            "Drag pans, the wheel zooms, a double click follows again."
+        )
+        self.plot.painted.connect(self._painted)
+        self.plot.double_clicked.connect(self.follow)
+        self.plot.dragged.connect(self._let_go)
+        self.side = Plot("s", "%")
+        self.side.setFixedWidth(SIDE_WIDTH)
+        self.side.y_axis.setWidth(8)
+        self.side.y_axis.setStyle(showValues=False)
+        self.side.x_axis.setStyle(showValues=False)
+        self.side.box.setMouseEnabled(x=False, y=False)
+        self.side.setToolTip("How often each time occurred, on the same vertical axis.")
+        self._span_box = QComboBox()
+        self._span_box.setObjectName("spanBox")
+        self._span_box.setToolTip("How much of the run is shown (seconds of measuring)")
+        for words, seconds in SPANS:
+            self._span_box.addItem(words, seconds)
+        self._span_box.setCurrentIndex(1)
+        self._span_box.currentIndexChanged.connect(self._span_chosen)
+        self.log_button = QToolButton()
+        self.log_button.setObjectName("timingLog")
+        self.log_button.setText("log")
+        self.log_button.setCheckable(True)
+        self.log_button.setToolTip("Logarithmic time axis: equal steps are equal factors")
+        self.log_button.toggled.connect(self._set_log)
+        self.follow_button = QToolButton()
+        self.follow_button.setToolTip("Follow the newest samples and fit the range again")
+        self.follow_button.clicked.connect(self.follow)
+        self._legend = {
+            "trace": LineSample("launches", "One launch each, in the order they ran"),
+            "median": LineSample("median so far", "Half of this run's launches were faster"),
+            "band": LineSample(
+                "95 % interval",
+                "Where the median lies with 95 % confidence, from time-separated batches",
+            ),
+            "past": LineSample("before", "The configurations you had just before"),
+        }
+        self._note = muted_label()
+        self._note.setObjectName("timingNote")
+        head = QHBoxLayout()
+        head.setSpacing(12)
+        head.addWidget(title_label("Time per launch"))
+        for sample in self._legend.values():
+            sample.setFixedWidth(sample.sizeHint().width())
+            head.addWidget(sample)
+        head.addStretch(1)
+        head.addWidget(self.follow_button)
+        head.addWidget(self.log_button)
+        head.addWidget(self._span_box)
+        body = QHBoxLayout()
+        body.setSpacing(0)
+        body.addWidget(self.plot, 1)
+        body.addWidget(self.side)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 6, 6, 2)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        layout.addLayout(body, 1)
+        layout.addWidget(self._note)
+
+    def _items(self) -> None:
+        add = self.plot.addItem
+        self._band_low, self._band_high = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._band = pg.FillBetweenItem(self._band_low, self._band_high)
+        self._past = pg.PlotCurveItem(connect="finite")
+        self._trace = pg.PlotCurveItem()
+        self._median = pg.PlotCurveItem()
+        self._ghosts = [pg.PlotCurveItem() for _ in range(MAX_PINS)]
+        self._ghost_lines = [pg.InfiniteLine(angle=0) for _ in range(MAX_PINS)]
+        self._marks = [pg.InfiniteLine(angle=90) for _ in range(MAX_PAST + 1)]
+        self._mark_words = [pg.TextItem(anchor=(0, 0)) for _ in range(MAX_PAST + 1)]
+        order: list[tuple[float, pg.GraphicsObject]] = [
+            (-20, self._band), (-10, self._past), (0, self._trace), (10, self._median),
+            *((-5, g) for g in self._ghosts), *((5, g) for g in self._ghost_lines),
+            *((-15, m) for m in self._marks), *((20, m) for m in self._mark_words),
+        ]  # fmt: skip
+        for z, item in order:
+            item.setZValue(z)
+            add(item, ignoreBounds=True)
+        for item in (*self._ghost_lines, *self._marks, *self._mark_words):
+            item.hide()
+        self._bars = SideHistogram()
+        self._ghost_bars = [SideHistogram() for _ in range(MAX_PINS)]
+        for bars in (self._bars, *self._ghost_bars):
+            self.side.addItem(bars, ignoreBounds=True)
+
+    def _repaint_theme(self) -> None:
+        chart, panel = theme().chart, theme().chart.panel
+        main = chart.palette[0]
+        self._trace.setPen(QPen(QColor(main), 1))
+        self._median.setPen(QPen(QColor(chart.text), 1))
+        self._past.setPen(QPen(QColor(blend(chart.muted, panel, 0.55)), 1))
+        fill = QBrush(QColor(blend(main, panel, 0.22)))
+        self._band.setBrush(fill)
+        self._bars.set_look(QBrush(QColor(blend(main, panel, 0.65))), None)
+        for mark in self._marks:
+            mark.setPen(QPen(QColor(blend(chart.muted, panel, 0.35)), 1))
+        for words in self._mark_words:
+            words.setColor(chart.muted)
+        self._legend["trace"].set_look(self._trace.opts["pen"])
+        self._legend["median"].set_look(self._median.opts["pen"])
+        self._legend["band"].set_look(None, fill)
+        self._legend["past"].set_look(self._past.opts["pen"])
+        self.follow_button.setIcon(theme().icon("follow"))
+        self.show_pins()
+
+    # ---- what the user chooses
+
+    def _span_chosen(self) -> None:
+        self._span_s = float(self._span_box.currentData())
+        self.follow()
+        self.span_changed.emit()
+
+    def set_span(self, seconds: float) -> None:
+        """Show the last ``seconds``; 0 shows everything."""
+        self._span_box.setCurrentIndex(self._span_box.findData(seconds))
+
+    def _set_log(self, on: bool) -> None:
+        self.plot.set_log(on)
+        self.side.set_log(on)
+        self._past_shown = ()
+        self.follow()
+        self.show_pins()
+
+    def _let_go(self) -> None:
+        self.following = False
+        self.follow_button.setEnabled(True)
+
+    def follow(self) -> None:
+        """Follow the newest samples again."""
+        self.following = True
+        self.follow_button.setEnabled(False)
+        self._low, self._high = 0.0, 0.0
+        self.refresh(slow=True)
+
+    def x_range(self) -> tuple[float, float]:
+        """Return the stretch of time shown, in seconds."""
+        low, high = self.plot.box.viewRange()[0]
+        return float(low), float(high)
+
+    # ---- drawing
+
+    def refresh(self, *, slow: bool = False) -> None:
+        """Draw what is new; ``slow`` also draws what usually follows a few times a second."""
+        run = self._live.current
+        now = time.monotonic()
+        slow = slow or now - self._slow_at >= SLOW_S
+        if self.following:
+            self._scroll()
+        if slow:
+            self._slow_at = now
+            if self.following:
+                self._fit()
+        low, high = self.x_range()
+        self._draw_past(low, high)
+        if run is None or not len(run.trace):
+            self._trace.setData([], [])
+            self._median.setData([], [])
+            self._clear_band()
+            if slow:
+                self._bars.set_data(np.empty(0), np.empty(0))
+            return
+        columns = max(200, self.plot.width() - 80)
+        drawing = run.trace.draw(low, high, columns // 2)
+        self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
+        if slow:
+            self._draw_median(run)
+            self._draw_distribution(run)
+            self._draw_ghosts(run)
+            self._say(run, drawing.stretch)
+        if run.ticket != self._announced:
+            self._to_announce = run.ticket
+            self.plot.viewport().update()
+
+    def _painted(self) -> None:
+        if self._to_announce is not None:
+            self._announced, self._to_announce = self._to_announce, None
+            self.drawn.emit(self._announced)
+
+    def _scroll(self) -> None:
+        """Move the stretch shown in steps, so that the axis is not drawn anew each frame."""
+        end, span = self._live.end_s, self._span_s
+        low, high = self.x_range()
+        if span == 0.0:
+            if low != 0.0 or end > high or end < 0.55 * high:
+                self.plot.box.setXRange(0.0, max(end * 1.15, 2.0), padding=0)
+        elif end > high or end < high - 0.3 * span or abs(high - low - span) > 1e-6 * span:
+            high = max(end + 0.1 * span, span)
+            self.plot.box.setXRange(high - span, high, padding=0)
+
+    def _fit(self) -> None:
+        """Choose the vertical range: nearly every launch shown; it moves only when it must."""
+        lows, highs = [], []
+        from_s, to_s = self.x_range()
+        run = self._live.current
+        self._outside = 0
+        if run is not None and len(run.trace):
+            latest = run.trace.durations_s[-8192:]
+            least, most = np.percentile(latest, (0.5, 99.5))
+            lows.append(float(least))
+            highs.append(float(most))
+        for past in self._live.past:
+            if past.end_s >= from_s and past.start_s <= to_s:
+                least, most = np.percentile(past.drawing.y, (2, 96))
+                lows.append(float(least))
+                highs.append(float(most))
+        for pin in self._live.pins:
+            lows.append(pin.median_s)
+            highs.append(pin.median_s)
+        if not lows:
+            return
+        low, high = min(lows), max(highs)
+        if self.plot.log:
+            low, high = low / 1.3, high * 1.3
+        else:
+            spread = max(high - low, 0.02 * high)
+            low, high = max(0.0, low - 0.35 * spread), high + 0.35 * spread
+        span = self._high - self._low
+        if low < self._low or high > self._high or (high - low) < 0.5 * span or span <= 0:
+            margin = 0.0 if self.plot.log else 0.1 * (high - low)
+            self._low, self._high = max(low - margin, low * 0.5), high + margin
+            self.plot.set_y(self._low, self._high)
+            self.side.set_y(self._low, self._high)
+        if run is not None and len(run.trace):
+            self._outside = int((latest > self._high).sum())
+
+    def _draw_past(self, low: float, high: float) -> None:
+        current = self._live.current
+        start = current.trace.start_s if current is not None and len(current.trace) else None
+        key = (tuple(p.ticket for p in self._live.past), low, high, start, self._low, self._high)
+        if key == self._past_shown:
+            return
+        self._past_shown = key
+        shown = [p for p in self._live.past if p.end_s >= low and p.start_s <= high]
+        if shown:
+            gap = np.array([np.nan])
+            x = np.concatenate([part for p in shown for part in (p.drawing.x, gap)])
+            y = np.concatenate([part for p in shown for part in (p.drawing.y, gap)])
+            self._past.setData(x, self.plot.scaled(y))
+        else:
+            self._past.setData([], [])
+        starts = [(p.start_s, p.end_s, p.label) for p in shown]
+        if current is not None and start is not None:
+            starts.append((start, high, current.label))
+        top = self.plot.box.viewRange()[1][1]
+        per_pixel = (high - low) / max(1, self.plot.width() - 80)
+        for index, (mark, words) in enumerate(zip(self._marks, self._mark_words, strict=True)):
+            there = index < len(starts) and starts[index][0] >= low
+            mark.setVisible(there)
+            fits = there and (starts[index][1] - starts[index][0]) > per_pixel * (
+                7 * len(starts[index][2]) + 6
+            )
+            words.setVisible(fits)
+            if there:
+                mark.setValue(starts[index][0])
+            if fits:
+                words.setText(starts[index][2])
+                words.setPos(starts[index][0], top)
+
+    def _clear_band(self) -> None:
+        self._band_low.setData([], [])
+        self._band_high.setData([], [])
+
+    def _draw_median(self, run: Run) -> None:
+        rows = run.medians.rows()
+        if not len(rows):
+            self._median.setData([], [])
+            self._clear_band()
+            return
+        if len(rows) > 600:
+            rows = np.concatenate([rows[:: len(rows) // 400], rows[-1:]])
+        rows = np.concatenate([rows, rows[-1:]])
+        rows[-1, 0] = self._live.end_s
+        x = rows[:, 0]
+        self._median.setData(x, self.plot.scaled(rows[:, 1]))
+        known = np.isfinite(rows[:, 2]) & (rows[:, 2] > 0)
+        if known.any():
+            self._band_low.setData(x[known], self.plot.scaled(rows[known, 2]))
+            self._band_high.setData(x[known], self.plot.scaled(rows[known, 3]))
+        else:
+            self._clear_band()
+
+    def _edges(self) -> Floats:
+        low, high = self.plot.box.viewRange()[1]
+        return np.linspace(low, high, BINS + 1)
+
+    def _shares(self, samples: Floats, edges: Floats) -> Floats:
+        counts, _ = np.histogram(self.plot.scaled(samples), edges)
+        shares: Floats = counts * (100.0 / max(1, len(samples)))
+        return shares
+
+    def _draw_distribution(self, run: Run) -> None:
+        edges = self._edges()
+        shares = self._shares(run.trace.durations_s[-HISTOGRAM_SAMPLES:], edges)
+        self._bars.set_data(edges, shares)
+        longest = float(shares.max())
+        for bars, pin in zip(self._ghost_bars, self._live.pins, strict=False):
+            ghost = self._shares(pin.samples_s, edges)
+            bars.set_data(edges, ghost)
+            longest = max(longest, float(ghost.max()))
+        self.side.box.setXRange(0, max(longest * 1.05, 1.0), padding=0)
+
+    def _draw_ghosts(self, run: Run) -> None:
+        for curve, pin in zip(self._ghosts, self._live.pins, strict=False):
+            if pin.ticket == run.ticket:
+                curve.setData([], [])
+            else:
+                x = pin.drawing.x + run.trace.start_s
+                curve.setData(x, self.plot.scaled(pin.drawing.y))
+
+    def pin_colour(self, pin: Pin) -> str:
+        """Return the colour of a ghost."""
+        palette = theme().chart.palette
+        return palette[1 + (pin.number - 1) % (len(palette) - 1)]
+
+    def show_pins(self) -> None:
+        """Show the ghosts there are now."""
+        panel, pins = theme().chart.panel, self._live.pins
+        for index in range(MAX_PINS):
+            there = index < len(pins)
+            line, curve, bars = self._ghost_lines[index], self._ghosts[index], self._ghost_bars[index]
+            line.setVisible(there)
+            if not there:
+                curve.setData([], [])
+                bars.set_data(np.empty(0), np.empty(0))
+                continue
+            colour = self.pin_colour(pins[index])
+            line.setPen(QPen(QColor(colour), 1))
+            line.setValue(self.plot.scaled_one(pins[index].median_s))
+            curve.setPen(QPen(QColor(blend(colour, panel, 0.45)), 1))
+            outline = QPen(QColor(colour), 1)
+            outline.setCosmetic(True)
+            bars.set_look(None, outline)
+        self._slow_at = 0.0
+        self.refresh(slow=True)
+
+    def _say(self, run: Run, stretch: int) -> None:
+        parts = [f"{count(run.trace.total)} launches"]
+        if stretch > 1:
+            parts.append(f"drawn as the shortest and longest of every {count(stretch)}")
+        if self._outside:
+            longest = float(run.trace.durations_s[-8192:].max())
+            parts.append(
+                f"{count(self._outside)} of the latest {count(min(8192, len(run.trace)))} lie above "
+                f"the range, up to {quantity(longest, 's')}"
+            )
+        if len(run.trace) > HISTOGRAM_SAMPLES:
+            parts.append(f"distribution of the latest {count(HISTOGRAM_SAMPLES)}")
+        self._note.setText(" · ".join(parts))

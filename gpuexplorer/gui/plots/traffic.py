@@ -1,0 +1,279 @@
+"""Memory traffic over time: what the result needs, what the threads ask for, what the host moves."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from gpuexplorer.charts.spec import Role
+from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.gui.model.live import Live, Run
+from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.plots.base import (
+    SIDE_WIDTH,
+    LineSample,
+    Plot,
+    muted_label,
+    role_pen,
+    title_label,
+)
+from gpuexplorer.gui.theme import theme
+
+SLOW_S = 0.12
+MAX_POINTS = 300
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: whose word it is, which bytes, over which column of ``Run.rates``."""
+
+    key: str
+    title: str
+    role: Role
+    kind: str
+    field: str
+    column: int
+    colour: int
+    explanation: str
+
+
+LINES = (
+    Line("compulsory_read", "compulsory read", "compulsory", "compulsory", "read_B", 1, 0,
+         "Bytes the result needs at least to read, each operand once, over the kernel's time.\n"
+         "Computed from the problem, so by itself it is only 1/time."),
+    Line("compulsory_write", "compulsory write", "compulsory", "compulsory", "write_B", 1, 1,
+         "Bytes of the result, each written once, over the kernel's time."),
+    Line("requested_read", "requested read", "requested", "requested", "read_B", 1, 0,
+         "Bytes that this variant's threads ask for with this block and tile, over the kernel's\n"
+         "time. Caches serve part of it, so it may lie above the memory's peak."),
+    Line("requested_write", "requested write", "requested", "requested", "write_B", 1, 1,
+         "Bytes that this variant's threads write with this block and tile, over the kernel's time."),
+    Line("upload", "host → device", "transfer", "pcie", "read_B", 2, 2,
+         "Inputs over the time of copying them to the device: the last phase measured, or each\n"
+         "sample's with 'Include transfers'."),
+    Line("download", "device → host", "transfer", "pcie", "write_B", 3, 3,
+         "Results over the time of copying them back: the last phase measured, or each sample's\n"
+         "with 'Include transfers'."),
+)  # fmt: skip
+
+
+class TrafficPlot(QWidget):
+    """The traffic view, under the timing view and on the same time axis."""
+
+    def __init__(self, live: Live, timing: Plot, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trafficPlot")
+        self._live = live
+        self._slow_at = 0.0
+        self._low, self._high = 0.0, 0.0
+        self.following = True
+        self._build(timing)
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+
+    def _build(self, timing: Plot) -> None:
+        self.plot = Plot("B/s")
+        self.plot.setToolTip(
+            "Bytes per second (vertical) over time: solid is the least the result needs, dashed is\n"
+            "what the threads ask for, dash-dotted is what host and device exchange."
+        )
+        self.plot.box.setXLink(timing.box)
+        self.plot.set_log(True)
+        self.plot.double_clicked.connect(self.follow)
+        self.plot.dragged.connect(self._let_go)
+        self._curves = {}
+        self.legend: dict[str, LineSample] = {}
+        side = QVBoxLayout()
+        side.setSpacing(1)
+        side.setContentsMargins(10, 2, 6, 0)
+        for line in LINES:
+            curve = pg.PlotCurveItem(connect="finite")
+            self.plot.addItem(curve, ignoreBounds=True)
+            self._curves[line.key] = curve
+            self.legend[line.key] = LineSample(line.title, line.explanation)
+            side.addWidget(self.legend[line.key])
+        self.peak_line = pg.InfiniteLine(angle=0)
+        self.plot.addItem(self.peak_line, ignoreBounds=True)
+        self.peak_line.hide()
+        self.legend["peak"] = LineSample("device peak", "")
+        side.addWidget(self.legend["peak"])
+        side.addStretch(1)
+        legend = QWidget()
+        legend.setFixedWidth(SIDE_WIDTH)
+        legend.setLayout(side)
+        self.log_button = QToolButton()
+        self.log_button.setObjectName("trafficLog")
+        self.log_button.setText("log")
+        self.log_button.setCheckable(True)
+        self.log_button.setChecked(True)
+        self.log_button.setToolTip("Logarithmic axis: equal steps are equal factors")
+        self.log_button.toggled.connect(self._set_log)
+        self._note = muted_label()
+        self._note.setObjectName("trafficNote")
+        head = QHBoxLayout()
+        head.addWidget(title_label("Memory traffic"))
+        head.addWidget(self._note, 1)
+        head.addWidget(self.log_button)
+        body = QHBoxLayout()
+        body.setSpacing(0)
+        body.addWidget(self.plot, 1)
+        body.addWidget(legend)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 4, 6, 4)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        layout.addLayout(body, 1)
+
+    def _repaint_theme(self) -> None:
+        chart = theme().chart
+        for line in LINES:
+            pen = role_pen(line.role, chart.colour(line.colour))
+            self._curves[line.key].setPen(pen)
+            self.legend[line.key].set_look(pen)
+        peak = role_pen("ceiling", chart.ceiling)
+        self.peak_line.setPen(peak)
+        self.legend["peak"].set_look(QPen(peak))
+        self.legend["peak"].update()
+
+    def _set_log(self, on: bool) -> None:
+        self.plot.set_log(on)
+        self.follow()
+
+    def _let_go(self) -> None:
+        self.following = False
+
+    def follow(self) -> None:
+        """Fit the range again."""
+        self.following = True
+        self._low, self._high = 0.0, 0.0
+        self.refresh(slow=True)
+
+    def refresh(self, *, slow: bool = False) -> None:
+        """Draw what is new, a few times a second."""
+        now = time.monotonic()
+        if not slow and now - self._slow_at < SLOW_S:
+            return
+        self._slow_at = now
+        low, high = self.plot.box.viewRange()[0]
+        seen: list[Floats] = []
+        for line in LINES:
+            x, y = self._series(line, float(low), float(high))
+            self._curves[line.key].setData(x, self.plot.scaled(y))
+            finite = y[np.isfinite(y)]
+            if len(finite):
+                seen.append(finite)
+        run = self._live.current
+        self._show_values(run)
+        peak = run.prepared.device.peak_bandwidth_B_per_s if run and run.prepared else None
+        self.peak_line.setVisible(peak is not None)
+        if peak is not None:
+            self.peak_line.setValue(self.plot.scaled_one(peak))
+            seen.append(np.array([peak]))
+        if self.following and seen:
+            self._fit(seen)
+
+    def _series(self, line: Line, low: float, high: float) -> tuple[Floats, Floats]:
+        xs: list[Floats] = []
+        ys: list[Floats] = []
+        for past in self._live.past:
+            if past.end_s >= low and past.start_s <= high:
+                self._append(xs, ys, line, past.rates, past.traffic)
+        run = self._live.current
+        if run is not None and len(run.rates):
+            self._append(xs, ys, line, run.rates.rows(), run.traffic, run)
+        if not xs:
+            return np.empty(0), np.empty(0)
+        return np.concatenate(xs), np.concatenate(ys)
+
+    def _append(
+        self,
+        xs: list[Floats],
+        ys: list[Floats],
+        line: Line,
+        rows: Floats,
+        traffic: dict[str, Traffic],
+        run: Run | None = None,
+    ) -> None:
+        """Add one run's part of a line, with a gap behind it."""
+        entry = traffic.get(line.kind)
+        bytes_moved = getattr(entry, line.field) if entry is not None else 0.0
+        if not bytes_moved or not len(rows):
+            return
+        if len(rows) > MAX_POINTS:
+            rows = np.concatenate([rows[:: len(rows) // MAX_POINTS + 1], rows[-1:]])
+        seconds = rows[:, line.column].copy()
+        if line.role == "transfer" and run is not None and not run.phases_s:
+            once = self._phase_s(run, line.key)
+            seconds[:] = once if once else np.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.where(seconds > 0, bytes_moved / seconds, np.nan)
+        xs += [rows[:, 0], np.array([np.nan])]
+        ys += [rates, np.array([np.nan])]
+
+    @staticmethod
+    def _phase_s(run: Run, key: str) -> float | None:
+        name = "host_to_device" if key == "upload" else "device_to_host"
+        if run.phases_s:
+            return run.phases_s[name]
+        if run.record is None:
+            return None
+        value: float | None = getattr(run.record.phases_s, name)
+        return value
+
+    def _show_values(self, run: Run | None) -> None:
+        median = None
+        if run is not None:
+            median = run.phases_s.get("kernel") if run.phases_s else None
+            if median is None and run.summary is not None:
+                median = run.summary.median_s
+        for line in LINES:
+            entry = run.traffic.get(line.kind) if run is not None else None
+            seconds = median
+            if line.role == "transfer":
+                seconds = self._phase_s(run, line.key) if run is not None else None
+            moved = getattr(entry, line.field) if entry is not None else 0.0
+            known = bool(moved and seconds)
+            self.legend[line.key].set_value(quantity(moved / seconds, "B/s") if known and seconds else "–")
+        device = run.prepared.device if run is not None and run.prepared else None
+        peak = device.peak_bandwidth_B_per_s if device else None
+        self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not known")
+        self.legend["peak"].setToolTip(
+            f"The device's peak memory bandwidth: {device.peak_source or 'source not known'}"
+            if device and peak
+            else "The peak memory bandwidth of this device is not known."
+        )
+        self._note.setText(self._words(run, median, peak))
+
+    @staticmethod
+    def _words(run: Run | None, median: float | None, peak: float | None) -> str:
+        if run is None or not median or "compulsory" not in run.traffic:
+            return ""
+        entry = run.traffic["compulsory"]
+        moved = entry.read_B + entry.write_B
+        words = f"· effective {quantity(moved / median, 'B/s')}"
+        if peak:
+            words += f", {percent(moved / median / peak)} of peak"
+        asked = run.traffic.get("requested")
+        if asked is not None and moved:
+            factor = (asked.read_B + asked.write_B) / moved
+            words += f" · threads ask for {factor:.3g} × the least"
+        return words
+
+    def _fit(self, seen: list[Floats]) -> None:
+        low = min(float(np.percentile(s, 3)) for s in seen)
+        high = max(float(np.percentile(s, 97)) for s in seen)
+        if self.plot.log:
+            low, high = low / 2, high * 2
+        else:
+            low, high = 0.0, high * 1.15
+        span = self._high - self._low
+        outside = low < self._low or high > self._high
+        if outside or span <= 0 or high < 0.4 * self._high or low > 4 * self._low > 0:
+            self._low, self._high = low, high
+            self.plot.set_y(low, high)

@@ -1,0 +1,105 @@
+"""What the window remembers between sessions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QByteArray, QSettings
+
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.theme import CHOICES, Choice
+
+
+def settings_file() -> Path:
+    """Return where the settings are kept (``XDG_CONFIG_HOME`` and its like decide)."""
+    import platformdirs
+
+    named = os.environ.get("GPUEXPLORER_CONFIG_DIR")
+    folder = Path(named) if named else platformdirs.user_config_path("gpuexplorer", False)
+    return folder / "window.ini"
+
+
+class Settings:
+    """Typed access to the settings; a value that is missing or broken is its default."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._store = QSettings(str(path or settings_file()), QSettings.Format.IniFormat)
+
+    def sync(self) -> None:
+        """Write to disk now."""
+        self._store.sync()
+
+    @property
+    def theme(self) -> Choice:
+        """The chosen colours."""
+        value = self._store.value("window/theme", "system")
+        return next((c for c in CHOICES if c == value), "system")
+
+    @theme.setter
+    def theme(self, value: Choice) -> None:
+        self._store.setValue("window/theme", value)
+
+    @property
+    def live_at_start(self) -> bool:
+        """Whether measuring starts by itself."""
+        return str(self._store.value("window/live_at_start", "true")) == "true"
+
+    @live_at_start.setter
+    def live_at_start(self, value: bool) -> None:
+        self._store.setValue("window/live_at_start", "true" if value else "false")
+
+    @property
+    def python(self) -> str | None:
+        """The engine's interpreter; None: the window's own."""
+        value = str(self._store.value("engine/python", "") or "")
+        return value or None
+
+    @python.setter
+    def python(self, value: str | None) -> None:
+        self._store.setValue("engine/python", value or "")
+
+    @property
+    def kernel_folders(self) -> list[Path]:
+        """The user's own folders of workloads."""
+        value = str(self._store.value("kernels/folders", "") or "")
+        try:
+            return [Path(p) for p in msgspec.json.decode(value.encode() or b"[]", type=list[str])]
+        except msgspec.DecodeError:
+            return []
+
+    @kernel_folders.setter
+    def kernel_folders(self, value: list[Path]) -> None:
+        self._store.setValue("kernels/folders", msgspec.json.encode([str(p) for p in value]).decode())
+
+    @property
+    def knobs(self) -> Knobs | None:
+        """The last experiment."""
+        value = str(self._store.value("experiment/knobs", "") or "")
+        try:
+            return msgspec.json.decode(value.encode(), type=Knobs) if value else None
+        except msgspec.DecodeError:
+            return None
+
+    @knobs.setter
+    def knobs(self, value: Knobs) -> None:
+        self._store.setValue("experiment/knobs", msgspec.json.encode(value).decode())
+
+    @property
+    def export_folder(self) -> Path:
+        """Where the last export went."""
+        return Path(str(self._store.value("export/folder", str(Path.home()))))
+
+    @export_folder.setter
+    def export_folder(self, value: Path) -> None:
+        self._store.setValue("export/folder", str(value))
+
+    def bytes_of(self, name: str) -> QByteArray:
+        """Return a geometry or layout; empty when there is none."""
+        value = self._store.value(f"window/{name}")
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    def set_bytes(self, name: str, value: QByteArray) -> None:
+        """Remember a geometry or layout."""
+        self._store.setValue(f"window/{name}", value)

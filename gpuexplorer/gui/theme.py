@@ -1,0 +1,163 @@
+"""The look of the window: two sets of colours, one style sheet, and a signal when they change."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from typing import Literal, cast
+
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from gpuexplorer.charts.style import THEMES
+from gpuexplorer.charts.style import Theme as ChartTheme
+from gpuexplorer.gui import resources
+
+Choice = Literal["system", "light", "dark"]
+CHOICES: tuple[Choice, ...] = ("system", "light", "dark")
+
+
+@lru_cache(maxsize=4)
+def _colours(scheme: str) -> dict[str, str]:
+    return cast(dict[str, str], tomllib.loads(resources.text("themes", f"{scheme}.toml")))
+
+
+def blend(colour: str, background: str, share: float) -> str:
+    """Return ``colour`` thinned to ``share`` over a background, as an opaque ``#rrggbb``.
+
+    Opaque pens draw many times faster than transparent ones.
+    """
+    a, b = QColor(colour), QColor(background)
+    parts = [
+        round(x * share + y * (1 - share))
+        for x, y in ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    ]
+    return "#{:02x}{:02x}{:02x}".format(*parts)
+
+
+class Theme(QObject):
+    """The colours in force; ``changed`` tells everything that paints by itself to do so again."""
+
+    changed = Signal()
+
+    def __init__(self, application: QApplication, choice: Choice = "system") -> None:
+        super().__init__(application)
+        self._application = application
+        self._choice: Choice = choice
+        self._icons: dict[tuple[str, str], QIcon] = {}
+        self.scheme = ""
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply)
+        self.choose(choice)
+
+    @property
+    def choice(self) -> Choice:
+        """What the user chose."""
+        return self._choice
+
+    def choose(self, choice: Choice) -> None:
+        """Use the system's colours, the light or the dark ones."""
+        self._choice = choice
+        wanted = {
+            "system": Qt.ColorScheme.Unknown,
+            "light": Qt.ColorScheme.Light,
+            "dark": Qt.ColorScheme.Dark,
+        }[choice]
+        QGuiApplication.styleHints().setColorScheme(wanted)
+        self._apply()
+
+    @property
+    def chart(self) -> ChartTheme:
+        """The plots' colours."""
+        return THEMES[self.scheme]
+
+    def colour(self, name: str) -> str:
+        """Return a colour of the window as ``#rrggbb``."""
+        return _colours(self.scheme)[name]
+
+    def q(self, name: str) -> QColor:
+        """Return a colour of the window."""
+        return QColor(self.colour(name))
+
+    def icon(self, name: str, colour: str = "text") -> QIcon:
+        """Return one of our line icons in a colour of the window."""
+        key = (name, self.colour(colour))
+        if key not in self._icons:
+            self._icons[key] = _icon(name, key[1], self.colour("disabled"))
+        return self._icons[key]
+
+    def _apply(self) -> None:
+        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        scheme = self._choice if self._choice != "system" else ("dark" if dark else "light")
+        if scheme == self.scheme:
+            return
+        self.scheme = scheme
+        self._application.setPalette(self._palette())
+        self._application.setStyleSheet(self._sheet())
+        self.changed.emit()
+
+    def _sheet(self) -> str:
+        arrow = resources.folder() / "icons" / f"arrow-{self.scheme}.svg"
+        words = {**_colours(self.scheme), "arrow": arrow.as_posix()}
+        sheet = resources.text("themes", "window.qss")
+        return re.sub(r"@(\w+)", lambda found: words[found[1]], sheet)
+
+    def _palette(self) -> QPalette:
+        palette = QPalette()
+        roles = QPalette.ColorRole
+        for role, name in (
+            (roles.Window, "window"),
+            (roles.WindowText, "text"),
+            (roles.Base, "panel"),
+            (roles.AlternateBase, "raised"),
+            (roles.Text, "text"),
+            (roles.Button, "raised"),
+            (roles.ButtonText, "text"),
+            (roles.ToolTipBase, "raised"),
+            (roles.ToolTipText, "text"),
+            (roles.PlaceholderText, "muted"),
+            (roles.Highlight, "selection"),
+            (roles.HighlightedText, "text"),
+            (roles.Link, "accent"),
+            (roles.LinkVisited, "accent"),
+            (roles.Mid, "border"),
+        ):
+            palette.setColor(role, self.q(name))
+        for role in (roles.WindowText, roles.Text, roles.ButtonText):
+            palette.setColor(QPalette.ColorGroup.Disabled, role, self.q("disabled"))
+        return palette
+
+
+def _icon(name: str, colour: str, disabled: str) -> QIcon:
+    icon = QIcon()
+    drawing = resources.text("icons", f"{name}.svg")
+    for mode, painted in ((QIcon.Mode.Normal, colour), (QIcon.Mode.Disabled, disabled)):
+        renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", painted).encode()))
+        for size in (16, 32):
+            pixmap = QPixmap(QSize(size, size))
+            pixmap.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(pixmap)
+            renderer.render(painter)
+            painter.end()
+            icon.addPixmap(pixmap, mode)
+    return icon
+
+
+def theme() -> Theme:
+    """Return the application's theme; it must have been made."""
+    application = QApplication.instance()
+    found = application.findChild(Theme) if application is not None else None
+    if found is None:
+        raise RuntimeError("no theme yet: make Theme(application) first")
+    return found
+
+
+def make_theme(application: QApplication, choice: Choice) -> Theme:
+    """Return the application's theme, made now or before."""
+    found = application.findChild(Theme)
+    if found is None:
+        return Theme(application, choice)
+    found.choose(choice)
+    return found

@@ -1,0 +1,294 @@
+"""The thread that owns the engine: it feeds, drains, restarts and ends it.
+
+The main thread asks through ``run``, ``cancel``, ...; the latest run asked for wins, so a slider
+that moves fast queues nothing up. What comes back is gathered and handed over at most
+``UPDATES_PER_S`` times a second, and only after the last hand-over was taken: a busy main thread
+gets fewer, larger updates, never a backlog.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from PySide6.QtCore import QThread, Signal
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.statistics import Summary, summarize
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady
+from gpuexplorer.gui.model.trace import Floats, Trace
+from gpuexplorer.workloads.workload import Workload
+
+UPDATES_PER_S = 60
+IDLE_POLL_S = 0.5
+FEWEST_SUMMARY_GAP_S = 0.1
+SUMMARY_SHARE = 0.05
+"""Share of this thread's time that live figures may take."""
+SUMMARY_SAMPLES = 1 << 20
+"""Latest samples that live figures rest on."""
+
+Told = (
+    EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
+    | protocol.Finished | protocol.Cancelled | protocol.Failed | protocol.NeedsConfirmation
+)  # fmt: skip
+
+
+@dataclass
+class Chunk:
+    """Samples that arrived together: when each launch began (this process's clock) and took."""
+
+    times_s: list[Floats] = field(default_factory=list)
+    durations_s: list[Floats] = field(default_factory=list)
+    batches: list[SampleBatch] = field(default_factory=list)
+    dropped: int = 0
+
+
+@dataclass
+class Update:
+    """Everything that happened since the last update, in order.
+
+    ``items`` are pairs of a run's ticket (0 for none) and what was told about it: an event, a
+    ``Chunk`` or a ``Summary``.
+    """
+
+    items: list[tuple[int, Told | Chunk | Summary]] = field(default_factory=list)
+    readings: list[tuple[str, Reading]] = field(default_factory=list)
+    """Pairs of a device's id and its state."""
+
+
+@dataclass(frozen=True)
+class _Ask:
+    ticket: int
+    config: RunConfig
+    workload: Workload
+    allow_long: bool
+
+
+def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
+    """Return when each sample began, in seconds on the clock that ``offset_ns`` leads to.
+
+    A batch's start is measured; inside a batch the launches are taken to follow each other.
+    """
+    durations = batch.durations_s
+    before = np.cumsum(durations) - durations
+    counts = np.asarray(batch.counts, dtype=np.int64)
+    held = counts > 0
+    counts = counts[held]
+    starts = (np.asarray(batch.starts_ns, dtype=np.int64)[held] + offset_ns) * 1e-9
+    first = np.cumsum(counts) - counts
+    times: Floats = before + np.repeat(starts - before[first], counts)
+    return times
+
+
+class EngineWorker(QThread):
+    """Owns an ``Engine``; ``updated`` carries an ``Update`` to the main thread."""
+
+    updated = Signal(object)
+    logged = Signal(object)
+
+    def __init__(self, options: EngineOptions) -> None:
+        super().__init__()
+        self.setObjectName("engine-worker")
+        self._options = options
+        self._lock = threading.Lock()
+        self._ask: _Ask | None = None
+        self._cancel = False
+        self._list = False
+        self._new_options: EngineOptions | None = None
+        self._stop = False
+        self._taken = True
+        self._engine: Engine | None = None
+        self._pending = Update()
+        self._emitted_at = 0.0
+        self._offset_ns = 0
+        self._generation = 0
+        self._ticket = 0
+        self._tally = Trace()
+        self._summary_due = 0.0
+        self._summary_stale = False
+
+    # ---- asked from the main thread
+
+    def ask_run(
+        self, ticket: int, config: RunConfig, workload: Workload, *, allow_long: bool = False
+    ) -> None:
+        """Measure a configuration live, instead of whatever runs or waits."""
+        with self._lock:
+            self._ask = _Ask(ticket, config, workload, allow_long)
+            self._cancel = False
+        self._wake()
+
+    def ask_cancel(self) -> None:
+        """Stop what runs or waits."""
+        with self._lock:
+            self._ask, self._cancel = None, True
+        self._wake()
+
+    def ask_devices(self) -> None:
+        """Ask for the devices."""
+        with self._lock:
+            self._list = True
+        self._wake()
+
+    def ask_restart(self, options: EngineOptions) -> None:
+        """End the engine and start one with other options."""
+        with self._lock:
+            self._new_options = options
+        self._wake()
+
+    def taken(self) -> None:
+        """Say that the last update was taken in; the next may come."""
+        with self._lock:
+            self._taken = True
+            waiting = bool(self._pending.items or self._pending.readings)
+        if waiting:
+            self._wake()
+
+    def close(self, timeout_s: float = 6.0) -> bool:
+        """End the engine and this thread; return whether it ended in time."""
+        with self._lock:
+            self._stop = True
+        self._wake()
+        return self.wait(int(timeout_s * 1000))
+
+    def _wake(self) -> None:
+        engine = self._engine
+        if engine is not None:
+            engine.wake()
+
+    @property
+    def engine_pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        engine = self._engine
+        return engine.pid if engine is not None else None
+
+    # ---- in the thread
+
+    def run(self) -> None:
+        """Serve until asked to stop."""
+        engine = self._engine = Engine(self._options, self._on_event, self._log)
+        try:
+            engine.start()
+            while self._serve(engine):
+                engine = self._engine
+                engine.poll(self._patience_s())
+                self._summarize_if_due()
+                self._hand_over()
+        finally:
+            self._engine.close()
+
+    def _log(self, line: str) -> None:
+        self.logged.emit(line)
+
+    def _serve(self, engine: Engine) -> bool:
+        with self._lock:
+            ask, self._ask = self._ask, None
+            cancel, self._cancel = self._cancel, False
+            devices, self._list = self._list, False
+            options, self._new_options = self._new_options, None
+            stop = self._stop
+        if stop:
+            return False
+        if options is not None:
+            engine.close()
+            self._finish_summary()
+            self._generation = 0
+            engine = self._engine = Engine(options, self._on_event, self._log)
+            engine.start()
+        if devices:
+            engine.list_devices()
+        if cancel:
+            engine.cancel()
+        if ask is not None:
+            generation = engine.run(
+                ask.config, ask.workload, seconds=None, allow_long=ask.allow_long
+            )
+            self._finish_summary()
+            self._generation, self._ticket = generation, ask.ticket
+            self._tally = Trace(2 * SUMMARY_SAMPLES)
+            self._summary_due, self._summary_stale = 0.0, False
+        return True
+
+    def _patience_s(self) -> float:
+        now = time.monotonic()
+        waits = [IDLE_POLL_S]
+        if self._summary_stale:
+            waits.append(self._summary_due - now)
+        with self._lock:
+            if self._taken and (self._pending.items or self._pending.readings):
+                waits.append(self._emitted_at + 1 / UPDATES_PER_S - now)
+        return max(0.0, min(waits))
+
+    def _on_event(self, event: protocol.EngineMessage | EngineReady | EngineLost) -> None:
+        if isinstance(event, protocol.Telemetry):
+            with self._lock:
+                self._pending.readings.append((event.device, event.reading))
+        elif isinstance(event, protocol.Samples):
+            if event.generation == self._generation:
+                self._take_samples(event)
+        elif isinstance(event, EngineReady | EngineLost | protocol.Devices):
+            if isinstance(event, EngineReady):
+                self._offset_ns = time.perf_counter_ns() - event.welcome.monotonic_ns
+            self._tell(self._ticket if isinstance(event, EngineLost) and event.generation else 0, event)
+        elif not isinstance(event, protocol.Welcome):
+            if event.generation == self._generation and not isinstance(event, protocol.Stage):
+                if not isinstance(event, protocol.Prepared):
+                    self._finish_summary()
+            ticket = self._ticket if event.generation == self._generation else 0
+            if ticket or event.generation == 0:
+                self._tell(ticket, event)
+
+    def _tell(self, ticket: int, item: Told | Summary) -> None:
+        with self._lock:
+            self._pending.items.append((ticket, item))
+
+    def _take_samples(self, event: protocol.Samples) -> None:
+        batch = event.batch
+        durations = batch.durations_s
+        if not len(durations):
+            return
+        times = sample_times_s(batch, self._offset_ns)
+        self._tally.extend(times, durations)
+        self._summary_stale = True
+        with self._lock:
+            items = self._pending.items
+            if items and items[-1][0] == self._ticket and isinstance(items[-1][1], Chunk):
+                chunk = items[-1][1]
+            else:
+                chunk = Chunk()
+                items.append((self._ticket, chunk))
+            chunk.times_s.append(times)
+            chunk.durations_s.append(durations)
+            chunk.batches.append(batch)
+            chunk.dropped += event.dropped
+
+    def _summarize_if_due(self) -> None:
+        if self._summary_stale and time.monotonic() >= self._summary_due:
+            self._finish_summary()
+
+    def _finish_summary(self) -> None:
+        """Bring the figures of the current run up to date, and tell."""
+        if not self._summary_stale:
+            return
+        began = time.monotonic()
+        self._tell(self._ticket, summarize(self._tally.durations_s[-SUMMARY_SAMPLES:]))
+        now = time.monotonic()
+        self._summary_due = now + max(FEWEST_SUMMARY_GAP_S, (now - began) / SUMMARY_SHARE)
+        self._summary_stale = False
+
+    def _hand_over(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            update = self._pending
+            if not self._taken or not (update.items or update.readings):
+                return
+            if now < self._emitted_at + 1 / UPDATES_PER_S:
+                return
+            self._pending = Update()
+            self._taken = False
+            self._emitted_at = now
+        self.updated.emit(update)
