@@ -227,7 +227,8 @@ def _display_words() -> str:
 
 def cache_folder() -> Check:
     """Check that compiled kernels can be kept."""
-    folder = Path(platformdirs.user_cache_dir("gpuexplorer", appauthor=False))
+    chosen = os.environ.get("GPUEXPLORER_CACHE_DIR")
+    folder = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gpuexplorer"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:

@@ -61,16 +61,14 @@ def _function(module: str) -> Callable[[argparse.Namespace], int]:
     return call
 
 
-def _common() -> _Parser:
-    common = _Parser(add_help=False)
-    group = common.add_argument_group("everywhere")
+def _everywhere(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("everywhere")
     group.add_argument(
         "--json", nargs="?", const="-", metavar="F", default=None,
         help="write the result as JSON to a file, or to standard output (-, the default), which "
         "then carries nothing else",
     )  # fmt: skip
     _engine_options(group)
-    return common
 
 
 def _engine_options(group: argparse._ActionsContainer) -> None:
@@ -107,29 +105,32 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(command_function=_function("window"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
 
-    def add(name: str, module: str, epilog: str = "", common: bool = True) -> _Parser:
+    def add(name: str, module: str, epilog: str = "") -> _Parser:
         command: _Parser = commands.add_parser(
             name,
             help=COMMANDS[name],
             description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
             epilog=epilog,
-            parents=[_common()] if common else [],
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
         command.set_defaults(command_function=_function(module))
         return command
 
-    _threads(add("devices", "devices"))
+    devices = add("devices", "devices")
+    _threads(devices)
     workloads = add("workloads", "workloads", "example:\n  gpuexplorer workloads matmul")
     workloads.add_argument("name", metavar="NAME", nargs="?", help="show this one in detail")
-    _add_run(add("run", "run", RUN_EXAMPLES))
+    run = add("run", "run", RUN_EXAMPLES)
+    _add_run(run)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
     check.add_argument("folder", metavar="DIR", type=Path, help="one workload's folder, or several's")
     check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
     _threads(check)
-    add("doctor", "doctor")
-    add("engine", "engine", common=False)
+    doctor = add("doctor", "doctor")
+    for command in (devices, workloads, run, check, doctor):
+        _everywhere(command)
+    add("engine", "engine")  # for the help's list; ``main`` starts it before anything is parsed
     return parser
 
 
