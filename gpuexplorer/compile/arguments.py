@@ -6,15 +6,14 @@ value, or a ``float *`` that is handed doubles, runs and gives nonsense: it is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.compile.cuda_source import Parameter, Signature
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
-from gpuexplorer.compile.rewriter import PortableParameter
 from gpuexplorer.workloads.fills import element_dtype
 from gpuexplorer.workloads.plan import Argument, Plan, Step
 
@@ -61,12 +60,13 @@ def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
 
 
 def bind_arguments(
-    step: Step, plan: Plan, parameters: Sequence[PortableParameter], where: str
+    step: Step, plan: Plan, signature: Signature
 ) -> list[str | np.generic]:
     """Return a step's arguments in order: arrays by name, scalars as the declared NumPy type.
 
-    ``where`` is the kernel's file and line. Raises InputError when number, kind or type differ.
+    Raises InputError, naming file and line, when number, kind or type differ.
     """
+    parameters, where = signature.parameters, signature.where
     if len(parameters) != len(step.arguments):
         raise InputError(
             f"{where}: kernel '{step.entry}' takes {len(parameters)} arguments "
@@ -82,7 +82,7 @@ def bind_arguments(
     ]
 
 
-def _array(argument: Argument, plan: Plan, parameter: PortableParameter, where: str) -> str:
+def _array(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> str:
     if not parameter.is_pointer:
         raise InputError(
             f"{where}: '{parameter.name}' is not a pointer, and the manifest passes the array "
@@ -102,7 +102,7 @@ def _array(argument: Argument, plan: Plan, parameter: PortableParameter, where: 
 
 
 def _scalar(
-    argument: Argument, plan: Plan, parameter: PortableParameter, where: str
+    argument: Argument, plan: Plan, parameter: Parameter, where: str
 ) -> np.generic:
     name = f"'{parameter.name}'"
     if parameter.is_pointer:

@@ -136,6 +136,20 @@ class Parameter:
     start: int
     end: int
 
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it takes an array."""
+        return self.pointers > 0
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel's name, the user's file and line of it, and its parameters in order."""
+
+    name: str
+    where: str
+    parameters: tuple[Parameter, ...]
+
 
 @dataclass(frozen=True)
 class Function:
@@ -252,6 +266,11 @@ class CudaSource:
             lead = len(text) - len(text.lstrip())
             found.append(Parameter(names[-1], kind, pointers, start + lead, end))
         return found
+
+    def signature(self, function: Function) -> Signature:
+        """Return how a function is called."""
+        where = self.where(function.open_paren)
+        return Signature(function.name, where, tuple(self.parameters(function)))
 
     def _split(self, start: int, end: int) -> list[tuple[int, int]]:
         """Split a parameter list at its outermost commas."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from gpuexplorer.compile.prelude_cuda import CUDA
 from gpuexplorer.compile.prelude_opencl import (
     C_ONLY,
     COMMON,
@@ -29,19 +30,6 @@ _TYPES = {
     "fp32": ("float", "float"),
     "fp16": ("half", "float"),
 }
-
-_CUDA = """\
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
-#ifndef NAN
-#define NAN __int_as_float(0x7fffffff)
-#endif
-typedef signed char gpux_int8_t;
-#if !defined(__CUDACC_RTC_INT128__)
-#endif
-"""
-
 
 def _common(precision: str, half: str, defines: Mapping[str, int]) -> str:
     storage, accum = (half if t == "half" else t for t in _TYPES[precision])
@@ -70,3 +58,9 @@ def opencl_prelude(
     parts += [FP16] if fp16 else []
     parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if language == "clc++" else C_ONLY]
     return "".join([*parts, _common(precision, "half", defines)])
+
+
+def cuda_prelude(precision: str, defines: Mapping[str, int]) -> str:
+    """Return the CUDA prelude; half comes with its header."""
+    include = "#include <cuda_fp16.h>\n" if precision == "fp16" else ""
+    return f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{_common(precision, "__half", defines)}'

@@ -74,7 +74,7 @@ def _refuse_kernels(source: CudaSource) -> None:
                 f"the template kernel '{kernel.name}'",
                 "use the types real and accum and macros instead of template parameters",
             )
-        for parameter in source.parameters(kernel):
+        for parameter in source.signature(kernel).parameters:
             if parameter.pointers > 1:
                 raise _refuse(
                     source,

@@ -12,7 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpuexplorer.compile.cuda_source import CudaSource, Function, Parameter, inline_includes
+from gpuexplorer.compile.cuda_source import (
+    CudaSource,
+    Function,
+    Parameter,
+    Signature,
+    inline_includes,
+)
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 
 _RETYPED = {"size_t": "ulong", "bool": "uchar"}
@@ -24,28 +30,16 @@ _LONG_LITERAL = re.compile(r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU
 
 
 @dataclass(frozen=True)
-class PortableParameter:
-    """One parameter of a kernel as the host must pass it."""
-
-    name: str
-    type: str
-    """The C type as the user wrote it, without ``const`` and ``*``."""
-    is_pointer: bool
-    opencl_type: str
-    """The type in the OpenCL source; differs for scalars that had to be retyped."""
-
-
-@dataclass(frozen=True)
 class PortableKernel:
     """One kernel of the rewritten source.
 
-    Its arguments are ``parameters``, then a ``__local`` pointer when ``dynamic_shared``, then the
+    Its arguments are the signature's, then a ``__local`` pointer when ``dynamic_shared``, then the
     grid's x, y and z as three ints when ``takes_grid``.
     """
 
-    name: str
-    where: str
-    parameters: tuple[PortableParameter, ...]
+    signature: Signature
+    retyped: dict[str, str]
+    """Scalar parameters whose OpenCL type differs from the user's, by name."""
     dynamic_shared: bool
     takes_grid: bool
     splittable: bool
@@ -104,7 +98,7 @@ class _Edits:
 def _rewrite_kernel(
     source: CudaSource, kernel: Function, edits: _Edits, uses_warps: bool
 ) -> PortableKernel:
-    parameters = source.parameters(kernel)
+    parameters = source.signature(kernel).parameters
     for parameter in parameters:
         _rewrite_parameter(source, parameter, edits)
     extra: list[str] = []
@@ -139,11 +133,8 @@ def _rewrite_kernel(
         assert keyword is not None
         edits.replace(keyword.end(), keyword.end(), " GPUX_WARPS")
     return PortableKernel(
-        name=kernel.name,
-        where=source.where(kernel.open_paren),
-        parameters=tuple(
-            PortableParameter(p.name, p.type, p.pointers > 0, _opencl_type(p)) for p in parameters
-        ),
+        signature=source.signature(kernel),
+        retyped={p.name: kind for p in parameters if (kind := _opencl_type(p)) != p.type},
         dynamic_shared=bool(dynamic),
         takes_grid=bool(grid_uses),
         splittable=len(grid_uses) == _grid_uses_in_all(source, kernel),
@@ -164,11 +155,11 @@ def _portable(kind: str) -> str:
 
 def _opencl_type(parameter: Parameter) -> str:
     kind = _portable(parameter.type)
-    return kind if parameter.pointers else _RETYPED.get(kind, kind)
+    return kind if parameter.is_pointer else _RETYPED.get(kind.removeprefix("std "), kind)
 
 
 def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: _Edits) -> None:
-    if parameter.pointers:
+    if parameter.is_pointer:
         edits.replace(parameter.start, parameter.start, "__global ")
         return
     for old, new in _RETYPED.items():

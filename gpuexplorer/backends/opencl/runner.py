@@ -74,12 +74,12 @@ class OpenCLRunner(Runner):
     def _prepare(self, step: Step) -> _Launch:
         built = build_program(self._session, self.plan, step.source)
         portable = built.kernel(step.entry, step.source)
-        arguments = bind_arguments(step, self.plan, portable.parameters, portable.where)
+        arguments = bind_arguments(step, self.plan, portable.signature)
         if portable.uses_warps:
             self._check_warps(step, portable)
         if step.shared_B and not portable.dynamic_shared:
             raise InputError(
-                f"{portable.where}: '{step.entry}' declares no extern __shared__ array, and the "
+                f"{portable.signature.where}: '{step.entry}' declares no extern __shared__ array, and the "
                 f"manifest gives it {step.shared_B} bytes",
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
@@ -105,7 +105,7 @@ class OpenCLRunner(Runner):
     def _check_warps(self, step: Step, portable: PortableKernel) -> None:
         if "shuffle" not in self.device.features:
             raise InputError(
-                f"{portable.where}: '{step.entry}' exchanges values within a warp, which "
+                f"{portable.signature.where}: '{step.entry}' exchanges values within a warp, which "
                 f"{self.device.id} ({self.device.name}) cannot",
                 remedy="choose another variant or device",
             )
