@@ -1,0 +1,1 @@
+"""What the compiled kernel and the roofline say: pure functions that need no device."""

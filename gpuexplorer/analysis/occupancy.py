@@ -1,0 +1,124 @@
+"""Theoretical occupancy: how many blocks of a kernel fit on one multiprocessor, and what limits it.
+
+The formula is that of the CUDA occupancy calculator, with the limits of the table "Technical
+specifications per compute capability" in the CUDA C++ Programming Guide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WARP = 32
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class MultiprocessorLimits:
+    """What one multiprocessor holds; shared memory in bytes, registers as 32-bit words."""
+
+    warps: int
+    blocks: int
+    shared_B: int
+    shared_per_block_B: int
+    """Most shared memory a block may ask for (opt-in)."""
+    reserved_per_block_B: int
+    """Shared memory the driver takes of each block."""
+    shared_unit_B: int
+    """Shared memory is allocated in multiples of this."""
+    registers: int = 65536
+    partitions: int = 4
+    """Registers and warps are divided among this many schedulers."""
+    register_unit: int = 256
+    """A warp's registers are allocated in multiples of this."""
+
+
+def _limits(
+    warps: int, blocks: int, shared_KiB: int, *, reserved_KiB: int = 1, unit_B: int = 128
+) -> MultiprocessorLimits:
+    return MultiprocessorLimits(
+        warps=warps,
+        blocks=blocks,
+        shared_B=shared_KiB * KIB,
+        shared_per_block_B=(shared_KiB - reserved_KiB) * KIB,
+        reserved_per_block_B=reserved_KiB * KIB,
+        shared_unit_B=unit_B,
+    )
+
+
+LIMITS: dict[tuple[int, int], MultiprocessorLimits] = {
+    (7, 5): _limits(32, 16, 64, reserved_KiB=0, unit_B=256),
+    (8, 0): _limits(64, 32, 164),
+    (8, 6): _limits(48, 16, 100),
+    (8, 7): _limits(48, 16, 164),
+    (8, 9): _limits(48, 24, 100),
+    (9, 0): _limits(64, 32, 228),
+    (10, 0): _limits(64, 32, 228),
+    (10, 3): _limits(64, 32, 228),
+    (12, 0): _limits(48, 24, 100),
+    (12, 1): _limits(48, 24, 100),
+}
+"""Limits by compute capability."""
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How full a multiprocessor is; ``occupancy`` is resident warps over the most it holds.
+
+    ``limiter`` is ``threads``, ``registers``, ``shared memory`` or ``blocks``: the first of them
+    that allows no further block.
+    """
+
+    blocks_per_multiprocessor: int
+    occupancy: float
+    limiter: str
+
+
+def parse_architecture(arch: str) -> tuple[int, int] | None:
+    """Return the compute capability of a name such as ``sm_90`` or ``sm_90a``; None if it is none."""
+    digits = arch.removeprefix("sm_").rstrip("af")
+    if not arch.startswith("sm_") or not digits.isdigit() or len(digits) < 2:
+        return None
+    return int(digits[:-1]), int(digits[-1])
+
+
+def blocks_by_limit(
+    limits: MultiprocessorLimits, threads: int, registers: int, shared_B: int
+) -> dict[str, int]:
+    """Return how many blocks each resource of a multiprocessor has room for.
+
+    ``threads`` a block, ``registers`` a thread, ``shared_B`` a block, static and dynamic together.
+    Raises ValueError for a block without threads or a negative amount.
+    """
+    if threads < 1 or registers < 0 or shared_B < 0:
+        raise ValueError("a block has at least one thread and no negative resources")
+    warps = -(-threads // WARP)
+    found = {"threads": limits.warps // warps}
+    if registers:
+        per_warp = _round_up(WARP * registers, limits.register_unit)
+        per_partition = limits.registers // limits.partitions // per_warp
+        found["registers"] = per_partition * limits.partitions // warps
+    taken_B = _round_up(shared_B + limits.reserved_per_block_B, limits.shared_unit_B)
+    if shared_B > limits.shared_per_block_B:
+        found["shared memory"] = 0
+    elif taken_B:
+        found["shared memory"] = limits.shared_B // taken_B
+    found["blocks"] = limits.blocks
+    return found
+
+
+def occupancy(
+    limits: MultiprocessorLimits, threads: int, registers: int, shared_B: int
+) -> Occupancy:
+    """Return the theoretical occupancy of a launch; see ``blocks_by_limit`` for the arguments."""
+    rooms = blocks_by_limit(limits, threads, registers, shared_B)
+    limiter = min(rooms, key=rooms.__getitem__)
+    blocks = rooms[limiter]
+    return Occupancy(
+        blocks_per_multiprocessor=blocks,
+        occupancy=blocks * -(-threads // WARP) / limits.warps,
+        limiter=limiter,
+    )
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
