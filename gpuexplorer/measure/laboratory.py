@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import traceback
 from collections.abc import Callable
 
 import numpy as np
@@ -45,7 +46,15 @@ class Laboratory:
 
     def _discover(self, name: str) -> tuple[DeviceInfo, ...] | Unavailable:
         if name not in self._found:
-            self._found[name] = self._backend(name).discover()
+            try:
+                self._found[name] = self._backend(name).discover()
+            except Exception as error:  # noqa: BLE001 - one broken backend must not hide the others
+                traceback.print_exc()
+                self._found[name] = Unavailable(
+                    backend=name,
+                    reason=f"looking for its devices failed: {type(error).__name__}: {error}",
+                    remedy="see 'gpuexplorer doctor', or reinstall its libraries",
+                )
         return self._found[name]
 
     def devices(self) -> DeviceList:
