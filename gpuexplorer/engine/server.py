@@ -22,7 +22,7 @@ from gpuexplorer.measure.laboratory import Laboratory, traffic_of
 from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry.sampler import Sampler
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 EXIT_DEVICE_LOST = 70
 """The exit status after an error that poisons the device's context; the client starts afresh."""
@@ -36,6 +36,7 @@ class Server:
         self._outgoing = outgoing
         self._threads = threads
         self._laboratory = Laboratory(threads)
+        self._sources: dict[str, WorkloadSource] = {}
         self._workloads: dict[str, Workload] = {}
         self._changed = threading.Condition()
         self._wanted: protocol.Run | None = None
@@ -95,6 +96,8 @@ class Server:
     def _take(self, message: protocol.ClientMessage) -> None:
         with self._changed:
             if isinstance(message, protocol.Run):
+                if message.workload is not None:  # kept even when a newer run replaces this one
+                    self._sources[message.workload_sha256] = message.workload
                 self._wanted = message
                 self._latest = message.generation
             elif isinstance(message, protocol.Cancel):
@@ -172,13 +175,12 @@ class Server:
         return True
 
     def _workload(self, run: protocol.Run) -> Workload:
-        if run.workload is not None:
-            workload = Workload(run.workload)
-            self._workloads[workload.sha256] = workload
-        try:
-            return self._workloads[run.workload_sha256]
-        except KeyError:
-            raise InputError("the engine was not given this workload's sources") from None
+        sha256 = run.workload_sha256
+        if sha256 not in self._workloads:
+            if sha256 not in self._sources:
+                raise InputError("the engine was not given this workload's sources")
+            self._workloads[sha256] = Workload(self._sources[sha256])
+        return self._workloads[sha256]
 
     def _send_reading(self, device_id: str, reading: Reading) -> None:
         self._outbox.put(protocol.Telemetry(device=device_id, reading=reading))
