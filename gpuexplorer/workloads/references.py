@@ -1,16 +1,15 @@
 """Is a result right? Compare it with float64, in full or by samples, as the workload says.
 
 Inputs are taken as stored (a half is what it was rounded to), so an error is the computation's own.
-The float64 side is computed once for a problem and kept: checking the same problem again, with
-another block or variant, costs the comparison alone.
+The float64 side is computed once: checking the same problem again, with another block or variant,
+costs the comparison alone.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from gpuexplorer.core.errors import InputError
@@ -37,36 +36,40 @@ FULL_ELEMENTS = 1 << 24
 SAMPLED_FLOP = 2e9
 """Operations that a sample of rows may cost, beyond its ``SAMPLED_ROWS``."""
 _CHUNK = 1 << 20
-KEPT_B = 1 << 30
-"""Bytes of float64 kept for problems checked before."""
 
 
 class Reference:
-    """What one problem's outputs must be, whatever the device, variant or block."""
+    """What one problem's outputs must be, whatever the device, the block, and any variant without a
+    reference of its own.
+    """
 
     def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
-        """Compute the float64 side of every checked output.
-
-        Raises InputError when an expression fails or does not give the output's shape.
-        """
+        """Remember the problem; ``inputs`` are what ``fills.make_inputs`` made for the plan."""
         self._spec = workload.reference_of(plan.config.variant)
         self._tolerance = workload.manifest.precisions[plan.config.precision].tolerance
         self._plan = plan
         self._scope = Scope(workload, plan, inputs)
-        self._comparisons = {
-            name: self._compare(plan.array(name), expression)
+
+    @cached_property
+    def _comparisons(self) -> dict[str, Comparison]:
+        made = {
+            name: self._compare(self._plan.array(name), expression)
             for name, expression in self._spec.outputs.items()
         }
         self._scope.forget()
+        return made
 
     @property
     def nbytes(self) -> int:
-        """Bytes kept, in float64 and as inputs."""
-        kept = sum(comparison.nbytes for comparison in self._comparisons.values())
-        return kept + sum(a.nbytes for a in self._scope.inputs.values())
+        """Bytes of float64 kept, once the first result was checked."""
+        made: dict[str, Comparison] = self.__dict__.get("_comparisons", {})
+        return sum(comparison.nbytes for comparison in made.values())
 
     def verify(self, outputs: Mapping[str, HostArray]) -> Verification:
         """Compare every checked output; shapes and dtypes are the plan's.
+
+        The float64 side is computed at the first call. Raises InputError when an expression fails
+        or does not give the output's shape.
 
         ``max_rel_error`` is the largest ``|out - ref| / (|ref| + rms(ref))``, or over the manifest's
         ``scale``. It is infinite where an output is NaN or infinite and the reference is not; where
@@ -154,56 +157,11 @@ def _shaped(values: Array, shape: tuple[int, ...], expression: str) -> Array:
     )
 
 
-class ReferenceCache:
-    """The references of the problems checked last, up to ``KEPT_B`` bytes and always the last one."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, Reference] = OrderedDict()
-
-    def get(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> Reference:
-        """Return the reference of a plan's problem; ``inputs`` are what ``fills.make_inputs`` made."""
-        key = _problem(workload, plan)
-        if key not in self._kept:
-            self._kept[key] = Reference(workload, plan, inputs)
-        self._kept.move_to_end(key)
-        while len(self._kept) > 1 and sum(r.nbytes for r in self._kept.values()) > KEPT_B:
-            self._kept.popitem(last=False)
-        return self._kept[key]
-
-
-def _problem(workload: Workload, plan: Plan) -> bytes:
-    """Return a key that is equal for plans with equal inputs and right outputs."""
-    config = plan.config
-    reference = workload.reference_of(config.variant)
-    parts = (
-        workload.sha256,
-        reference,
-        config.size,
-        config.precision,
-        config.fill,
-        config.seed,
-    )
-    return msgspec.json.encode(parts, order="sorted")
-
-
-_cache = ReferenceCache()
-
-
 def verify(
     workload: Workload,
     plan: Plan,
     inputs: Mapping[str, HostArray],
     outputs: Mapping[str, HostArray],
 ) -> Verification:
-    """Compare a plan's outputs with float64, keeping the reference for the next time."""
-    return _cache.get(workload, plan, inputs).verify(outputs)
-
-
-def explain(
-    workload: Workload,
-    plan: Plan,
-    inputs: Mapping[str, HostArray],
-    outputs: Mapping[str, HostArray],
-) -> str:
-    """Say in one clause which element of a wrong result is furthest off."""
-    return _cache.get(workload, plan, inputs).explain(outputs)
+    """Compare a plan's outputs with float64, once; keep a ``Reference`` to do it again."""
+    return Reference(workload, plan, inputs).verify(outputs)

@@ -1,0 +1,8 @@
+// One thread adds one pair of elements.
+__global__ void vectorAdd(const real *A, const real *B, real *C, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) {
+        C[i] = (real)((accum)A[i] + (accum)B[i]);
+    }
+}
