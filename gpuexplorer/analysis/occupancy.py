@@ -74,7 +74,7 @@ class Occupancy:
 
 
 def parse_architecture(arch: str) -> tuple[int, int] | None:
-    """Return the compute capability of a name such as ``sm_90`` or ``sm_90a``; None if it is none."""
+    """Return the compute capability of ``sm_90`` or ``sm_90a``; None for another text."""
     digits = arch.removeprefix("sm_").rstrip("af")
     if not arch.startswith("sm_") or not digits.isdigit() or len(digits) < 2:
         return None

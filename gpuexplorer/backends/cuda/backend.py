@@ -1,0 +1,166 @@
+"""The CUDA backend: what is here, why not, and the sessions of the devices in use."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from typing import ClassVar
+
+from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.cuda import driver as cu
+from gpuexplorer.backends.cuda import nvml
+from gpuexplorer.backends.cuda.describe import architecture, describe, peak_bandwidth_B_per_s
+from gpuexplorer.backends.cuda.session import Api, Session
+from gpuexplorer.core.device import DeviceInfo, Unavailable
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.workloads.plan import Plan
+
+OLDEST_CUDA = 12
+NEWEST_CUDA = 13
+"""CUDA's majors that there is an extra for; a newer driver runs the newest of them."""
+
+
+class CudaBackend(Backend):
+    """NVIDIA GPUs, through CuPy. Nothing of CuPy is imported before a driver has been found."""
+
+    name: ClassVar[str] = "cuda"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._facts: dict[str, cu.DeviceFacts] = {}
+        self._sessions: dict[str, Session] = {}
+
+    def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
+        """Return the GPUs, or what is missing: driver, device, CuPy, the right CuPy."""
+        library = cu.Driver.load()
+        if library is None:
+            return self._without("no NVIDIA driver is installed", "install NVIDIA's driver")
+        try:
+            driver = cu.Driver(library)
+            major, minor = driver.version
+            found = driver.devices()
+        except cu.DriverError as error:
+            return self._driver_trouble(error)
+        if not found:
+            return self._driver_trouble(cu.DriverError(cu.NO_DEVICE, "CUDA_ERROR_NO_DEVICE"))
+        missing = cupy_trouble(major, minor)
+        if missing is not None:
+            return self._without(*missing)
+        version = nvml.driver_version()
+        label = f"{version} (CUDA {major}.{minor})" if version else f"CUDA {major}.{minor}"
+        libraries = _libraries()
+        devices = []
+        for facts in found:
+            info = describe(facts, label, _peak_B_per_s(facts), libraries)
+            self._facts[info.id] = facts
+            devices.append(info)
+        return tuple(devices)
+
+    def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
+        """Return a runner for one configuration."""
+        from gpuexplorer.backends.cuda.build import builder
+        from gpuexplorer.backends.cuda.kernels import KernelRunner
+        from gpuexplorer.backends.cuda.library import LibraryRunner
+
+        session = self._session(device)
+        if plan.library is not None:
+            return LibraryRunner(plan, device, session)
+        return KernelRunner(plan, device, session, builder(architecture(session.facts.capability)))
+
+    def _session(self, device: DeviceInfo) -> Session:
+        if device.id not in self._facts:
+            found = self.discover()
+            if isinstance(found, Unavailable):
+                raise CannotRunHere(
+                    f"device '{device.id}' is not available: {found.reason}", remedy=found.remedy
+                )
+        if device.id not in self._facts:
+            raise CannotRunHere(f"device '{device.id}' is not there any more")
+        if device.id not in self._sessions:
+            from gpuexplorer.backends.cuda.build import gate_compiler
+
+            facts = self._facts[device.id]
+            compile_gate = gate_compiler(architecture(facts.capability))
+            self._sessions[device.id] = Session(facts, Api.of_cupy(), compile_gate)
+        return self._sessions[device.id]
+
+    def versions(self) -> dict[str, str]:
+        """Return CuPy's version and that of the CUDA it was built for."""
+        if not self._facts:
+            return {}
+        import cupy
+        from cupy.cuda import runtime
+
+        number = runtime.runtimeGetVersion()
+        return {"cupy": cupy.__version__, "cuda": f"{number // 1000}.{number % 1000 // 10}"}
+
+    def close(self) -> None:
+        """Close the devices in use."""
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            session.close()
+
+    def _without(self, reason: str, remedy: str) -> Unavailable:
+        return Unavailable(backend=self.name, reason=reason, remedy=remedy)
+
+    def _driver_trouble(self, error: cu.DriverError) -> Unavailable:
+        if error.code == cu.NO_DEVICE:
+            return self._without(
+                "the NVIDIA driver is installed and finds no GPU",
+                "compare with nvidia-smi, and look whether CUDA_VISIBLE_DEVICES hides it",
+            )
+        return self._without(
+            f"the NVIDIA driver does not start: {error}",
+            "run nvidia-smi; after an update of the driver, restart the machine",
+        )
+
+
+def cupy_trouble(major: int, minor: int) -> tuple[str, str] | None:
+    """Return reason and remedy when CuPy cannot run under a driver for CUDA ``major.minor``."""
+    if major < OLDEST_CUDA:
+        return (
+            f"the NVIDIA driver supports CUDA {major}.{minor} only",
+            f"install a driver for CUDA {OLDEST_CUDA} or newer",
+        )
+    remedy = f"pip install 'gpuexplorer[cuda{min(major, NEWEST_CUDA)}]'"
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed", remedy
+    try:
+        from cupy.cuda import runtime
+    except ImportError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip(" =*-")]
+        said = lines[0] if lines else "no reason given"
+        return f"CuPy {cupy_version()} cannot be imported ({said})", remedy
+    built = int(runtime.runtimeGetVersion()) // 1000
+    if built > major:
+        return (
+            f"CuPy is built for CUDA {built}, and the NVIDIA driver supports {major}.{minor}",
+            f"pip uninstall cupy-cuda{built}x, then {remedy}",
+        )
+    return None
+
+
+def cupy_version() -> str:
+    """Return the version of the CuPy that is installed, whatever its package is called."""
+    for package in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def _libraries() -> tuple[str, ...]:
+    from gpuexplorer.backends.cuda.library import offered
+
+    return offered()
+
+
+def _peak_B_per_s(facts: cu.DeviceFacts) -> float | None:
+    """Return the nominal bandwidth by the driver's word, else by NVML's, else None."""
+    by_driver = peak_bandwidth_B_per_s(
+        facts.attribute(cu.MEMORY_CLOCK_kHz), facts.attribute(cu.MEMORY_BUS_WIDTH_bit)
+    )
+    if by_driver is not None:
+        return by_driver
+    return peak_bandwidth_B_per_s(*nvml.memory_clock_and_width(facts.uuid))

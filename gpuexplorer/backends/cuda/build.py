@@ -1,0 +1,48 @@
+"""From a step's source to a cubin for the device's exact architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpuexplorer.backends.cuda import gate
+from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
+from gpuexplorer.compile.arguments import bind_arguments
+from gpuexplorer.compile.nvrtc import compile_cubin, signatures
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.plan import Plan, Step
+
+
+def builder(arch: str) -> Build:
+    """Return what compiles one step for ``arch``, such as ``sm_90a``."""
+
+    def build(plan: Plan, step: Step) -> BuiltStep:
+        entries = sorted({s.entry for s in plan.steps if s.source == step.source})
+        cubin = compile_cubin(
+            step.source,
+            plan.files,
+            arch,
+            precision=plan.config.precision,
+            defines=plan.defines,
+            entries=entries,
+        )
+        known = signatures(step.source, plan.files)
+        name = step.entry.partition("<")[0].rpartition("::")[2].strip()
+        if name not in known:
+            raise InputError(f"{step.source} has no kernel '{step.entry}'")
+        return BuiltStep(
+            cubin=cubin.code,
+            symbol=cubin.kernels[step.entry].symbol,
+            arguments=bind_arguments(step, plan, known[name]),
+        )
+
+    return build
+
+
+def gate_compiler(arch: str) -> Callable[[], bytes]:
+    """Return what compiles the gate's kernel for ``arch``."""
+
+    def compile_gate() -> bytes:
+        files = {gate.SOURCE_NAME: gate.SOURCE}
+        return compile_cubin(gate.SOURCE_NAME, files, arch, entries=[gate.ENTRY]).code
+
+    return compile_gate

@@ -1,0 +1,87 @@
+"""From what the driver says of a device to what the rest of the program knows of it."""
+
+from __future__ import annotations
+
+from gpuexplorer.analysis.occupancy import WARP, MultiprocessorLimits
+from gpuexplorer.backends.cuda import driver as cu
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits
+
+PEAK_SOURCE = "memory clock × bus width (nominal)"
+FIRST_WITH_HALF = (5, 3)
+FIRST_WITH_OWN_TARGET = 9
+"""From compute capability 9.0 on, an ``a`` target has the instructions of that chip alone."""
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """Return the compiler's name of the exact architecture, such as ``sm_90a``."""
+    major, minor = capability
+    return f"sm_{major}{minor}" + ("a" if major >= FIRST_WITH_OWN_TARGET else "")
+
+
+def peak_bandwidth_B_per_s(clock_kHz: int | None, bus_width_bit: int | None) -> float | None:
+    """Return the nominal peak: two transfers a clock, over the bus; None when either is unknown."""
+    if not clock_kHz or not bus_width_bit:
+        return None
+    return clock_kHz * 1e3 * 2 * bus_width_bit / 8
+
+
+def multiprocessor_limits(facts: cu.DeviceFacts) -> MultiprocessorLimits | None:
+    """Return the limits of one multiprocessor as the device states them; None when it does not."""
+    threads = facts.attribute(cu.MAX_THREADS_PER_MULTIPROCESSOR)
+    blocks = facts.attribute(cu.MAX_BLOCKS_PER_MULTIPROCESSOR)
+    shared_B = facts.attribute(cu.MAX_SHARED_PER_MULTIPROCESSOR)
+    block_B = facts.attribute(cu.MAX_SHARED_PER_BLOCK_OPTIN)
+    reserved_B = facts.attribute(cu.RESERVED_SHARED_PER_BLOCK)
+    registers = facts.attribute(cu.MAX_REGISTERS_PER_MULTIPROCESSOR)
+    if not (threads and blocks and shared_B and block_B and registers) or reserved_B is None:
+        return None
+    return MultiprocessorLimits(
+        warps=threads // WARP,
+        blocks=blocks,
+        shared_B=shared_B,
+        shared_per_block_B=block_B,
+        reserved_per_block_B=reserved_B,
+        shared_unit_B=128 if facts.capability >= (8, 0) else 256,
+        registers=registers,
+    )
+
+
+def describe(
+    facts: cu.DeviceFacts,
+    driver: str,
+    peak_B_per_s: float | None,
+    libraries: tuple[str, ...],
+) -> DeviceInfo:
+    """Return the device as the rest of the program sees it."""
+    capability = facts.capability
+    half = capability >= FIRST_WITH_HALF
+    exact = architecture(capability)
+    features = ["cuda", "shuffle", "fp64", *(["fp16"] if half else []), exact.rstrip("a")]
+    if exact not in features:
+        features.append(exact)
+    x, y, z = (facts.needed(n) for n in cu.MAX_BLOCK_DIM)
+    grid_x, grid_y, grid_z = (facts.needed(n) for n in cu.MAX_GRID_DIM)
+    return DeviceInfo(
+        id=f"cuda:{facts.index}",
+        hardware_id=facts.uuid,
+        name=facts.name,
+        backend="cuda",
+        kind="gpu",
+        driver=driver,
+        compute_units=facts.needed(cu.MULTIPROCESSORS),
+        peak_bandwidth_B_per_s=peak_B_per_s,
+        peak_source=PEAK_SOURCE if peak_B_per_s is not None else None,
+        limits=DeviceLimits(
+            max_threads_per_block=facts.needed(cu.MAX_THREADS_PER_BLOCK),
+            max_block=(x, y, z),
+            max_grid=(grid_x, grid_y, grid_z),
+            max_shared_B=facts.attribute(cu.MAX_SHARED_PER_BLOCK_OPTIN)
+            or facts.needed(cu.MAX_SHARED_PER_BLOCK),
+            memory_B=facts.memory_B,
+        ),
+        precisions=("fp64", "fp32", "fp16") if half else ("fp64", "fp32"),
+        features=tuple(features),
+        libraries=libraries,
+        runs_kernels=True,
+        compute_capability=capability,
+    )

@@ -1,0 +1,144 @@
+"""NVIDIA's driver library asked directly, so that nothing is imported where there is no GPU.
+
+CuPy's device properties are no substitute: it turns the UUID's 16 bytes into a C string, which
+ends at the first zero byte.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+SUCCESS = 0
+NO_DEVICE = 100
+
+# CUdevice_attribute, cuda.h
+MAX_THREADS_PER_BLOCK = 1
+MAX_BLOCK_DIM = (2, 3, 4)
+MAX_GRID_DIM = (5, 6, 7)
+MAX_SHARED_PER_BLOCK = 8
+MULTIPROCESSORS = 16
+CAN_MAP_HOST_MEMORY = 19
+MEMORY_CLOCK_kHz = 36
+MEMORY_BUS_WIDTH_bit = 37
+L2_CACHE_B = 38
+MAX_THREADS_PER_MULTIPROCESSOR = 39
+CAPABILITY = (75, 76)
+MAX_SHARED_PER_MULTIPROCESSOR = 81
+MAX_REGISTERS_PER_MULTIPROCESSOR = 82
+MAX_SHARED_PER_BLOCK_OPTIN = 97
+MAX_BLOCKS_PER_MULTIPROCESSOR = 106
+RESERVED_SHARED_PER_BLOCK = 111
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """What the driver says of one device; None for an attribute it does not know."""
+
+    index: int
+    name: str
+    uuid: str
+    memory_B: int
+    attributes: dict[int, int | None]
+
+    def attribute(self, number: int) -> int | None:
+        """Return an attribute's value, or None."""
+        return self.attributes.get(number)
+
+    def needed(self, number: int) -> int:
+        """Return an attribute that every device has."""
+        value = self.attributes[number]
+        assert value is not None
+        return value
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability."""
+        return self.needed(CAPABILITY[0]), self.needed(CAPABILITY[1])
+
+
+class DriverError(Exception):
+    """A call of the driver library failed."""
+
+    def __init__(self, code: int, name: str) -> None:
+        super().__init__(f"{name} ({code})")
+        self.code = code
+
+
+class Driver:
+    """The driver library, initialised."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._check(library.cuInit(0))
+
+    @staticmethod
+    def load() -> Any | None:
+        """Return the driver library, or None when it is not installed."""
+        try:
+            if sys.platform == "win32":
+                return ctypes.WinDLL("nvcuda.dll")
+            return ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            return None
+
+    def _check(self, code: int) -> None:
+        if code == SUCCESS:
+            return
+        text = ctypes.c_char_p()
+        found = self._library.cuGetErrorName(code, ctypes.byref(text)) == SUCCESS
+        raise DriverError(code, text.value.decode() if found and text.value else "error")
+
+    def _number(self, function: str, *arguments: Any) -> int:
+        value = ctypes.c_int()
+        self._check(getattr(self._library, function)(ctypes.byref(value), *arguments))
+        return value.value
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The newest CUDA version this driver runs."""
+        number = self._number("cuDriverGetVersion")
+        return number // 1000, number % 1000 // 10
+
+    def devices(self) -> list[DeviceFacts]:
+        """Return every device, in CUDA's order."""
+        return [self._facts(i) for i in range(self._number("cuDeviceGetCount"))]
+
+    def _facts(self, index: int) -> DeviceFacts:
+        device = ctypes.c_int(self._number("cuDeviceGet", ctypes.c_int(index)))
+        name = ctypes.create_string_buffer(256)
+        self._check(self._library.cuDeviceGetName(name, ctypes.c_int(len(name)), device))
+        memory_B = ctypes.c_size_t()
+        self._check(self._library.cuDeviceTotalMem_v2(ctypes.byref(memory_B), device))
+        return DeviceFacts(
+            index=index,
+            name=name.value.decode(errors="replace"),
+            uuid=self._uuid(device),
+            memory_B=memory_B.value,
+            attributes={number: self._attribute(number, device) for number in _ATTRIBUTES},
+        )
+
+    def _uuid(self, device: ctypes.c_int) -> str:
+        """Return the UUID as NVML writes it; of a MIG instance, where the device is one."""
+        raw = (ctypes.c_ubyte * 16)()
+        call = getattr(self._library, "cuDeviceGetUuid_v2", self._library.cuDeviceGetUuid)
+        self._check(call(ctypes.byref(raw), device))
+        return f"GPU-{uuid.UUID(bytes=bytes(raw))}"
+
+    def _attribute(self, number: int, device: ctypes.c_int) -> int | None:
+        try:
+            return self._number("cuDeviceGetAttribute", ctypes.c_int(number), device)
+        except DriverError:
+            return None
+
+
+_ATTRIBUTES = (
+    MAX_THREADS_PER_BLOCK, *MAX_BLOCK_DIM, *MAX_GRID_DIM, MAX_SHARED_PER_BLOCK, MULTIPROCESSORS,
+    CAN_MAP_HOST_MEMORY, MEMORY_CLOCK_kHz, MEMORY_BUS_WIDTH_bit, L2_CACHE_B,
+    MAX_THREADS_PER_MULTIPROCESSOR, *CAPABILITY, MAX_SHARED_PER_MULTIPROCESSOR,
+    MAX_REGISTERS_PER_MULTIPROCESSOR, MAX_SHARED_PER_BLOCK_OPTIN, MAX_BLOCKS_PER_MULTIPROCESSOR,
+    RESERVED_SHARED_PER_BLOCK,
+)  # fmt: skip

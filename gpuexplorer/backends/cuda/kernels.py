@@ -1,0 +1,184 @@
+"""A variant's own kernels on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpuexplorer.analysis.occupancy import WARP, occupancy
+from gpuexplorer.backends.base import Batch
+from gpuexplorer.backends.cuda import timing
+from gpuexplorer.backends.cuda.arguments import PackedArguments
+from gpuexplorer.backends.cuda.describe import multiprocessor_limits
+from gpuexplorer.backends.cuda.driver import MULTIPROCESSORS
+from gpuexplorer.backends.cuda.predict import predict_s
+from gpuexplorer.backends.cuda.runner import CudaRunner
+from gpuexplorer.backends.cuda.session import LoadedKernel, Session
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import Resources
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.plan import Plan, Step
+
+DEFAULT_SHARED_B = 48 * 1024
+"""Above this a kernel has to be told that it may use more."""
+
+
+@dataclass(frozen=True)
+class BuiltStep:
+    """One step compiled: its cubin, the kernel's symbol in it, and its typed arguments."""
+
+    cubin: bytes
+    symbol: str
+    arguments: list[str | np.generic]
+
+
+Build = Callable[[Plan, Step], BuiltStep]
+
+
+@dataclass
+class _Step:
+    step: Step
+    kernel: LoadedKernel
+    arguments: list[str | np.generic]
+    packed: PackedArguments | None = None
+
+
+class KernelRunner(CudaRunner):
+    """Compiles, loads and launches the steps of a variant."""
+
+    def __init__(self, plan: Plan, device: DeviceInfo, session: Session, build: Build) -> None:
+        """``build`` compiles one step for the device's exact architecture."""
+        super().__init__(plan, device, session)
+        self._build = build
+        self._steps: list[_Step] = []
+
+    def build(self) -> None:
+        """Compile every step and check that the device can launch it."""
+        self._steps = []
+        for step in self.plan.steps:
+            built = self._build(self.plan, step)
+            with self.session.explained(f"loading '{step.entry}'"):
+                kernel = self.session.load(built.cubin, built.symbol)
+            _check(step, kernel, self.device)
+            if kernel.static_shared_B + step.shared_B > DEFAULT_SHARED_B:
+                with self.session.explained(f"giving '{step.entry}' more shared memory"):
+                    driver = self.session.api.driver
+                    driver.funcSetAttribute(
+                        kernel.function,
+                        driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                        step.shared_B,
+                    )
+            self._steps.append(_Step(step, kernel, built.arguments))
+        self._loaded = all(self.session.was_launched(s.kernel.function) for s in self._steps)
+        if self.arrays is not None:
+            self._bind()
+
+    def launch(self, count: int) -> Batch:
+        """Run ``count`` launches; the very first of a kernel is not held back until queued."""
+        batch = super().launch(count)
+        self._remember_launched()
+        return batch
+
+    def predict_s(self) -> float:
+        """Estimate one launch's seconds from parts of each step's grid."""
+        with self.session.explained(f"running a part of {self._what}"):
+            total_s = sum(self._predict_step_s(step) for step in self._steps)
+        self._remember_launched()
+        return total_s
+
+    def resources(self) -> Resources:
+        """Return what the first step takes, and how full it leaves a multiprocessor."""
+        first = self._steps[0]
+        shared_B = first.kernel.static_shared_B + first.step.shared_B
+        limits = multiprocessor_limits(self.session.facts)
+        found = None
+        if limits is not None:
+            found = occupancy(
+                limits, first.step.threads_per_block, first.kernel.registers, shared_B
+            )
+        share = None
+        if limits is not None:
+            warps = -(-first.step.threads_per_block // WARP)
+            share = self._resident_blocks(first) * warps / limits.warps
+        return Resources(
+            registers_per_thread=first.kernel.registers,
+            shared_B=shared_B,
+            local_B=first.kernel.local_B,
+            occupancy=share,
+            occupancy_limiter=found.limiter if found else None,
+        )
+
+    # ---- launching
+
+    def _bind(self) -> None:
+        pointers = self._allocated.pointers
+        for step in self._steps:
+            step.packed = PackedArguments(step.arguments, pointers)
+
+    def _run_once(self) -> None:
+        for step in self._steps:
+            self._queue(step, step.step.grid)
+
+    @property
+    def _operations(self) -> int:
+        return len(self._steps)
+
+    def _queue(self, step: _Step, grid: Block) -> None:
+        assert step.packed is not None
+        self.session.api.driver.launchKernel(
+            step.kernel.function,
+            *grid,
+            *step.step.block,
+            step.step.shared_B,
+            self.session.stream,
+            step.packed.address,
+            0,
+        )
+
+    def _remember_launched(self) -> None:
+        self._loaded = True
+        for step in self._steps:
+            self.session.remember_launched(step.kernel.function)
+
+    # ---- prediction
+
+    def _resident_blocks(self, step: _Step) -> int:
+        """Return how many blocks one multiprocessor holds, by the driver's word."""
+        with self.session.explained(f"asking for the occupancy of '{step.step.entry}'"):
+            return int(
+                self.session.api.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                    step.kernel.function, step.step.threads_per_block, step.step.shared_B
+                )
+            )
+
+    def _predict_step_s(self, step: _Step) -> float:
+        resident = max(1, self._resident_blocks(step)) * self.session.facts.needed(MULTIPROCESSORS)
+
+        def time_s(grid: Block) -> float:
+            work = timing.Work(lambda: self._queue(step, grid), None, 1)
+            batch = timing.time_launches(self.session, work, 1, gated=False)
+            return float(batch.seconds[0])
+
+        return predict_s(step.step.grid, min(resident, math.prod(step.step.grid)), time_s)
+
+
+def _check(step: Step, kernel: LoadedKernel, device: DeviceInfo) -> None:
+    """Raise InputError when the compiled kernel cannot be launched with this block."""
+    if step.threads_per_block > kernel.max_threads_per_block:
+        raise InputError(
+            f"'{step.entry}' uses {kernel.registers} registers a thread, so a block of it has at "
+            f"most {kernel.max_threads_per_block} threads, not {step.threads_per_block}",
+            remedy="make the block smaller",
+        )
+    shared_B = kernel.static_shared_B + step.shared_B
+    if shared_B > device.limits.max_shared_B:
+        raise InputError(
+            f"'{step.entry}' needs {quantity(shared_B, 'B')} of shared memory, and {device.id} "
+            f"gives a block {quantity(device.limits.max_shared_B, 'B')}",
+            remedy="make the tile or the block smaller",
+        )

@@ -1,0 +1,180 @@
+"""What kernels and library calls have in common on a GPU: arrays, copies, guards, timed batches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.cuda import timing
+from gpuexplorer.backends.cuda.driver import L2_CACHE_B
+from gpuexplorer.backends.cuda.memory import POISON_BYTE, DeviceArrays, lay_out
+from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.timing import Work
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import CannotRunHere, WrongResult
+from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.plan import Plan
+
+
+class CudaRunner(Runner):
+    """One configuration on an NVIDIA GPU."""
+
+    resolution_s = timing.RESOLUTION_S
+
+    def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
+        super().__init__(plan, device)
+        self.session = session
+        self.arrays: DeviceArrays | None = None
+        self._gated = True
+        self._loaded = False
+        """Whether everything was launched once. Loading code may wait for the device to be idle,
+        which behind a closed gate would be for ever."""
+        session.activate()
+
+    @property
+    def method(self) -> str:  # type: ignore[override]  # it depends on the device and the work
+        """How launches are timed."""
+        return timing.GATED if self._gated and self.session.gate is not None else timing.PLAIN
+
+    def allocate(self) -> None:
+        """Allocate every array in one piece; WorkFailed when the memory is not there."""
+        self.free()
+        with self.session.explained(f"the arrays of {self.plan.config.workload}"):
+            self.arrays = DeviceArrays(self.session, lay_out(self.plan.arrays, self.plan.reset))
+            if self.plan.config.cache == "cold":
+                self._flush_span()
+        self._bind()
+
+    def upload(self, inputs: Mapping[str, HostArray]) -> None:
+        """Copy inputs to the device and wait."""
+        with self.session.explained("copying the inputs to the device"):
+            for name, data in inputs.items():
+                self._allocated.upload(name, data)
+
+    def poison(self) -> None:
+        """Fill outputs and scratch arrays with NaN, and write the guards."""
+        with self.session.explained("filling the outputs"):
+            for array in self.plan.arrays:
+                if array.role in ("out", "scratch"):
+                    self._allocated.fill(array.name, POISON_BYTE)
+            self._allocated.set_guards()
+            self.session.wait()
+
+    def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
+        """Copy arrays to the host and wait."""
+        found: dict[str, HostArray] = {}
+        with self.session.explained("copying the outputs to the host"):
+            for name in names:
+                array = self.plan.array(name)
+                found[name] = np.empty(array.shape, dtype_of(array, self.plan.config.precision))
+                self._allocated.download(name, found[name])
+        return found
+
+    def check_guards(self) -> None:
+        """Raise WrongResult when a launch wrote before, between or behind the arrays."""
+        with self.session.explained("reading the guards"):
+            broken = self._allocated.broken_guard()
+        if broken is None:
+            return
+        name, distance_B = broken
+        config = self.plan.config
+        where = (
+            f"{distance_B} bytes behind the end of '{name}'"
+            if name
+            else f"{-distance_B} bytes before the first array"
+        )
+        raise WrongResult(
+            f"{config.workload}/{config.variant} wrote outside its arrays, {where}",
+            remedy="compare the kernel's indexes with the arrays' sizes",
+        )
+
+    def free(self) -> None:
+        """Free the arrays; harmless twice, and after the context was lost."""
+        arrays, self.arrays = self.arrays, None
+        if arrays is not None and not self.session.lost:
+            with self.session.explained("freeing the arrays"):
+                arrays.free()
+
+    def adopt(self, other: Runner) -> bool:
+        """Take over the arrays of a runner on the same device with the same arrays."""
+        if (
+            not isinstance(other, CudaRunner)
+            or other.session is not self.session
+            or other.arrays is None
+            or other.plan.arrays != self.plan.arrays
+            or other.arrays.layout != lay_out(self.plan.arrays, self.plan.reset)
+        ):
+            return False
+        self.arrays, other.arrays = other.arrays, None
+        with self.session.explained("taking the arrays over"):
+            if self.plan.config.cache == "cold":
+                self._flush_span()
+        self._bind()
+        return True
+
+    def launch(self, count: int) -> Batch:
+        """Run ``count`` launches; the very first of a kernel is not held back until queued."""
+        with self.session.explained(f"running {self._what}"):
+            if self._loaded:
+                return self._timed(count, gated=self._gated)
+            first = self._timed(1, gated=False)
+            self._loaded = True
+            if count == 1:
+                return first
+            rest = self._timed(count - 1, gated=self._gated)
+        return Batch(first.start_ns, np.concatenate([first.seconds, rest.seconds]))
+
+    # ---- for subclasses
+
+    @property
+    def _what(self) -> str:
+        return f"{self.plan.config.workload}/{self.plan.config.variant}"
+
+    @property
+    def _allocated(self) -> DeviceArrays:
+        if self.arrays is None:
+            raise RuntimeError("the arrays are not allocated")
+        return self.arrays
+
+    @abstractmethod
+    def _bind(self) -> None:
+        """Prepare everything that depends on the arrays' addresses."""
+
+    @abstractmethod
+    def _run_once(self) -> None:
+        """Queue one launch, all steps."""
+
+    @property
+    @abstractmethod
+    def _operations(self) -> int:
+        """Stream operations of one launch, at most."""
+
+    def _timed(self, count: int, *, gated: bool) -> Batch:
+        cold = self.plan.config.cache == "cold"
+        prepare = self._prepare if cold or self.plan.reset else None
+        operations = self._operations + len(self.plan.reset) + cold
+        work = Work(self._run_once, prepare, operations)
+        return timing.time_launches(self.session, work, count, gated=gated)
+
+    def _prepare(self) -> None:
+        arrays = self._allocated
+        for name in self.plan.reset:
+            if name in arrays.layout.copies:
+                arrays.restore(name)
+            else:
+                arrays.fill(name, 0)
+        if self.plan.config.cache == "cold":
+            address, nbytes = self._flush_span()
+            self.session.api.runtime.memsetAsync(address, 0, nbytes, self.session.stream)
+
+    def _flush_span(self) -> tuple[int, int]:
+        l2_B = self.session.facts.attribute(L2_CACHE_B)
+        if not l2_B:
+            raise CannotRunHere(
+                f"{self.device.id} does not say how large its L2 cache is, so it cannot be emptied",
+                remedy="use --cache hot",
+            )
+        return self.session.flush_span(l2_B)

@@ -1,0 +1,184 @@
+"""What stays open on a device between runs: context, stream, gate, events, loaded kernels."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gpuexplorer.backends.cuda import errors, gate
+from gpuexplorer.backends.cuda.driver import CAN_MAP_HOST_MEMORY, DeviceFacts
+from gpuexplorer.core.errors import DeviceLost
+
+_log = logging.getLogger(__name__)
+FLUSH_FACTOR = 2
+"""A cold launch follows a write of this many times the L2 cache."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """CuPy's thin wrappers of the runtime and the driver."""
+
+    runtime: Any
+    driver: Any
+    make_stream: Callable[[], Any]
+    """Makes a stream that waits for no other; CuPy's functions queue on it inside ``with``."""
+
+    @staticmethod
+    def of_cupy() -> Api:
+        """Import them."""
+        import cupy
+        from cupy.cuda import driver, runtime
+
+        make_stream = functools.partial(cupy.cuda.Stream, non_blocking=True)
+        return Api(runtime=runtime, driver=driver, make_stream=make_stream)
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A function of a loaded module, and what it takes."""
+
+    function: int
+    registers: int
+    static_shared_B: int
+    local_B: int
+    max_threads_per_block: int
+
+
+class Session:
+    """One device, opened for the life of the process; used from one thread."""
+
+    def __init__(
+        self, facts: DeviceFacts, api: Api, compile_gate: Callable[[], bytes] | None
+    ) -> None:
+        """Open the device; ``compile_gate`` returns the gate kernel's cubin, None for no gate."""
+        self.facts = facts
+        self.api = api
+        self.gate: gate.Gate | None = None
+        self._lost = False
+        self._modules: dict[bytes, int] = {}
+        self._kernels: dict[tuple[int, str], LoadedKernel] = {}
+        self._launched: set[int] = set()
+        self._events: list[int] = []
+        self._flush: tuple[int, int] | None = None
+        with self.explained("opening the device"):
+            self.activate()
+            self.cupy_stream = api.make_stream()
+            self.stream = int(self.cupy_stream.ptr)
+            self._done = int(api.runtime.eventCreateWithFlags(api.runtime.eventBlockingSync))
+        if compile_gate is not None:
+            self._open_gate(compile_gate)
+
+    def activate(self) -> None:
+        """Make this device current, with its context."""
+        self.api.runtime.setDevice(self.facts.index)
+        self.api.runtime.memGetInfo()  # the driver's calls need the context to exist
+
+    def _open_gate(self, compile_gate: Callable[[], bytes]) -> None:
+        """Have a gate if one works here: a profiler may make every launch wait for its end."""
+        if gate.launches_block():
+            return
+        if not self.facts.attribute(CAN_MAP_HOST_MEMORY):
+            _log.warning("launches are not queued behind a gate: no host-mapped memory")
+            return
+        with self.explained("opening the gate"):
+            kernel = self.load(compile_gate(), gate.ENTRY)
+            made = gate.Gate(self.api, kernel.function, self.stream)
+            late = False
+            for _ in range(2):  # the first loads the kernel
+                with made.closed():
+                    self.api.runtime.eventRecord(self._done, self.stream)
+                self.wait()
+                late = made.take_late()
+        if late:
+            _log.warning("launches are not queued behind a gate: something makes each one wait")
+            made.close()
+        else:
+            self.gate = made
+
+    @contextmanager
+    def explained(self, action: str) -> Iterator[None]:
+        """Turn CuPy's errors into sentences; ``action`` is what was tried, in the -ing form."""
+        try:
+            yield
+        except Exception as error:
+            known = errors.explain(error, action)
+            if known is None:
+                raise
+            self._lost = self._lost or isinstance(known, DeviceLost)
+            raise known from error
+
+    @property
+    def lost(self) -> bool:
+        """Whether an error ended the context, so that no call works any more."""
+        return self._lost
+
+    def wait(self) -> None:
+        """Wait for the stream without using the processor."""
+        self.api.runtime.eventRecord(self._done, self.stream)
+        self.api.runtime.eventSynchronize(self._done)
+
+    def events(self, count: int) -> list[int]:
+        """Return at least ``count`` events for timing, the same ones each time."""
+        while len(self._events) < count:
+            flags = self.api.runtime.eventBlockingSync
+            self._events.append(int(self.api.runtime.eventCreateWithFlags(flags)))
+        return self._events
+
+    def load(self, cubin: bytes, symbol: str) -> LoadedKernel:
+        """Return a kernel of a cubin, loaded once."""
+        driver = self.api.driver
+        if cubin not in self._modules:
+            self._modules[cubin] = int(driver.moduleLoadData(cubin))
+        module = self._modules[cubin]
+        key = (module, symbol)
+        if key not in self._kernels:
+            function = int(driver.moduleGetFunction(module, symbol))
+
+            def attribute(name: str) -> int:
+                number = getattr(driver, f"CU_FUNC_ATTRIBUTE_{name}")
+                return int(driver.funcGetAttribute(number, function))
+
+            self._kernels[key] = LoadedKernel(
+                function=function,
+                registers=attribute("NUM_REGS"),
+                static_shared_B=attribute("SHARED_SIZE_BYTES"),
+                local_B=attribute("LOCAL_SIZE_BYTES"),
+                max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
+            )
+        return self._kernels[key]
+
+    def was_launched(self, function: int) -> bool:
+        """Return whether a kernel was launched before, so that its code is on the device."""
+        return function in self._launched
+
+    def remember_launched(self, function: int) -> None:
+        """Note that a kernel was launched."""
+        self._launched.add(function)
+
+    def flush_span(self, l2_B: int) -> tuple[int, int]:
+        """Return address and length of memory whose writing empties the L2 cache."""
+        if self._flush is None:
+            nbytes = FLUSH_FACTOR * l2_B
+            self._flush = (int(self.api.runtime.malloc(nbytes)), nbytes)
+        return self._flush
+
+    def close(self) -> None:
+        """Give everything back, unless the context is lost."""
+        if self._lost:
+            return
+        with self.explained("closing the device"):
+            self.activate()
+            self.api.runtime.streamSynchronize(self.stream)
+            if self.gate is not None:
+                self.gate.close()
+            for event in [*self._events, self._done]:
+                self.api.runtime.eventDestroy(event)
+            if self._flush is not None:
+                self.api.runtime.free(self._flush[0])
+            for module in self._modules.values():
+                self.api.driver.moduleUnload(module)
+            del self.cupy_stream
