@@ -21,7 +21,7 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
     ``quantity(0.000412, "s")`` is ``"412 µs"``; a value that was not measured is ``"–"``.
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return f"∞ {unit}".strip()

@@ -1,1 +1,1 @@
-"""The engine: a child process that measures, the messages it speaks, and the client that owns it."""
+"""The engine: a child process that measures, its messages, and the client that owns it."""

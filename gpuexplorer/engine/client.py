@@ -41,7 +41,7 @@ _LAST_MESSAGES = (
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Which engine to start: an interpreter (None: this one) and its CPU threads (None: cores-1)."""
+    """Which engine: an interpreter (None: this one) and its CPU threads (None: cores-1)."""
 
     python: str | None = None
     threads: int | None = None

@@ -66,7 +66,7 @@ class Run(Message, frozen=True, kw_only=True):
 
 
 class Cancel(Message, frozen=True, kw_only=True):
-    """Stop at the next launch boundary; answered by Finished, if there were samples, or Cancelled."""
+    """Stop at the next launch boundary; answered by Finished or, without samples, Cancelled."""
 
     generation: int
 
@@ -139,7 +139,7 @@ class Telemetry(Message, frozen=True, kw_only=True):
 
 
 class NeedsConfirmation(Message, frozen=True, kw_only=True):
-    """A launch would take longer than ``CONFIRM_ABOVE_S``: nothing ran; Run again with allow_long."""
+    """A launch would take longer than ``CONFIRM_ABOVE_S``; Run again with ``allow_long``."""
 
     generation: int
     predicted_s: float
@@ -231,8 +231,7 @@ def skip_to_preamble(stream: BinaryIO, limit_B: int = 1 << 20) -> bytes:
     while not seen.endswith(PREAMBLE):
         byte = stream.read(1)
         if not byte or len(seen) >= limit_B:
-            raise ProtocolError(
-                f"no engine answered; it said: {bytes(seen[-300:]).decode(errors='replace').strip()}"
-            )
+            said = bytes(seen[-300:]).decode(errors="replace").strip()
+            raise ProtocolError(f"no engine answered; it said: {said}")
         seen += byte
     return bytes(seen[: -len(PREAMBLE)])

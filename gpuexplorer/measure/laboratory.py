@@ -16,7 +16,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.result import Environment, Phases, Traffic
 from gpuexplorer.measure.problems import Problem, ProblemCache
-from gpuexplorer.measure.recipe import Job, Sink, run_job
+from gpuexplorer.measure.recipe import LIVE_WARM_UP_S, WARM_UP_S, Job, Sink, run_job
 from gpuexplorer.measure.stop import NoiseReached, StopRule, TimeUp
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
@@ -120,6 +120,7 @@ class Laboratory:
             stop_rules=_stop_rules(seconds, stop_on_noise),
             cancelled=cancelled,
             allow_s=allow_s,
+            warm_up_s=LIVE_WARM_UP_S if seconds is None else WARM_UP_S,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             previous=self._reusable(problem),

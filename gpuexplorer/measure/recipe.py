@@ -24,7 +24,11 @@ from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 
 BATCH_S = 0.010
 """Device time of one batch: 100 a second reach the window, and a knob waits no longer."""
-WARM_UP_S = 0.005
+FIRST_BATCH_S = 0.002
+"""Device time of the first batch, so that the first sample is seen at once."""
+LIVE_WARM_UP_S = 0.002
+WARM_UP_S = 0.050
+"""Launches before the first sample; a live run keeps it short and shows its own start."""
 BUILD_DEADLINE_S = 120.0
 COPY_DEADLINE_S = 60.0
 PREDICT_DEADLINE_S = 10.0
@@ -69,6 +73,7 @@ class Job:
     cancelled: Callable[[], bool]
     allow_s: float
     """Longest predicted launch that may run."""
+    warm_up_s: float = WARM_UP_S
     include_transfers: bool = False
     known_prediction_s: float | None = None
     previous: Runner | None = None
@@ -210,23 +215,33 @@ def _verify(job: Job, sink: Sink, predicted_s: float | None) -> tuple[Verificati
     return verification, first_s, download_s
 
 
-def batch_size(launch_s: float) -> int:
-    """Return how many launches make a batch of about ``BATCH_S``."""
-    return int(min(max(BATCH_S / max(launch_s, 1e-9), 1), MAX_QUEUED_LAUNCHES))
+def batch_size(launch_s: float, batch_s: float = BATCH_S) -> int:
+    """Return how many launches make a batch of about ``batch_s``."""
+    return int(min(max(batch_s / max(launch_s, 1e-9), 1), MAX_QUEUED_LAUNCHES))
+
+
+def _warm_up(job: Job, first_s: float) -> float:
+    """Launch for ``warm_up_s`` without keeping a sample; return the last launch's seconds."""
+    started = time.perf_counter()
+    launch_s = first_s
+    while first_s < job.warm_up_s and time.perf_counter() - started < job.warm_up_s:
+        _check_cancelled(job)
+        launch_s = float(np.median(job.runner.launch(batch_size(launch_s, FIRST_BATCH_S)).seconds))
+    return launch_s
 
 
 def _sample(job: Job, sink: Sink, first_s: float) -> str:
     """Sample in batches until a rule is met or the run is cancelled."""
     runner = job.runner
-    if first_s < WARM_UP_S:
-        _check_cancelled(job)
-        first_s = float(np.median(runner.launch(batch_size(first_s * 2)).seconds))
     series = Series()
-    launch_s = first_s
+    sink.stage("measure", _launch_deadline_s(first_s))
+    launch_s = _warm_up(job, first_s)
     announced_s = 0.0
+    batch_s = FIRST_BATCH_S
     started = time.perf_counter()
     while not job.cancelled():
-        count = batch_size(launch_s)
+        count = batch_size(launch_s, batch_s)
+        batch_s = BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s
             sink.stage("measure", _launch_deadline_s(announced_s))

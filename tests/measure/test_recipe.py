@@ -127,7 +127,7 @@ def test_the_textbook_order() -> None:
     assert run_job(job(runner), sink) == "time"
     assert runner.diary[:9] == [
         "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
-        "launch 50",
+        "launch 20",
     ]  # fmt: skip
     assert sink.ready is not None
     assert sink.ready.verification.ok
