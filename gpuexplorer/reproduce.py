@@ -72,7 +72,8 @@ def python_script(
         f"    {config.workload!r},\n"
         f"{lines}"
         ")\n"
-        'print(f"median {result.timing.median_s * 1e6:.3f} µs of {result.timing.samples} launches")\n'
+        "timing = result.timing\n"
+        'print(f"median {timing.median_s * 1e6:.3f} µs of {timing.samples} launches")\n'
     )
 
 

@@ -56,17 +56,27 @@ def test_batches_that_do_not_fit_the_samples_leave_their_columns_empty(tmp_path:
 def test_a_failure_midway_leaves_what_stood_there(tmp_path: Path) -> None:
     target = tmp_path / "run.json"
     target.write_text("before")
-    with pytest.raises(RuntimeError), atomic_file(target) as stream:
-        stream.write(b"half")
-        raise RuntimeError
+
+    def write_half() -> None:
+        with atomic_file(target) as stream:
+            stream.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_half()
     assert target.read_text() == "before"
     assert os.listdir(tmp_path) == ["run.json"]
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
     target = tmp_path / "run.json"
-    with pytest.raises(InputError, match="the disk is full"), atomic_file(target):
-        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def write() -> None:
+        with atomic_file(target):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InputError, match="the disk is full"):
+        write()
     assert os.listdir(tmp_path) == []
 
 

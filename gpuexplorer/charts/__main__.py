@@ -21,7 +21,10 @@ def main(argv: list[str]) -> int:
     """Draw one chart and return the exit code."""
     try:
         if not 2 <= len(argv) <= 3 or (len(argv) == 3 and argv[2] not in THEMES):
-            raise InputError("usage: python -m gpuexplorer.charts SPEC|- OUT.png|svg|pdf [light|dark]")
+            raise InputError(
+                "wrong arguments",
+                remedy="usage: python -m gpuexplorer.charts SPEC|- OUT.png|svg|pdf [light|dark]",
+            )
         try:
             data = sys.stdin.buffer.read() if argv[0] == "-" else Path(argv[0]).read_bytes()
             spec = decode(data)

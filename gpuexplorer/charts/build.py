@@ -47,7 +47,7 @@ def sample_times(result: RunResult) -> Floats:
 
 
 def thin(x: Floats, y: Floats, most: int = MAX_POINTS) -> tuple[Floats, Floats, int]:
-    """Keep the least and the greatest of every stretch of samples; return also the stretch's length.
+    """Keep the least and the greatest of every stretch of samples; return also its length.
 
     Up to ``most`` points come back, in order; the stretch is 1 when nothing was left out.
     """
@@ -129,9 +129,7 @@ def timing_row(
 def _time_range(samples: list[Floats], log: bool) -> tuple[float, float]:
     """Return a range that holds nearly every launch: single outliers may lie outside."""
     low = min(float(s.min()) for s in samples)
-    high = max(
-        min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE)) * 1.3) for s in samples
-    )
+    high = max(min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE)) * 1.3) for s in samples)
     if log and low > 0:
         return low / 1.15, high * 1.15
     margin = max(high - low, high * 0.01, 1e-12) * 0.08
@@ -204,8 +202,8 @@ def traffic_panel(
     notes = [meaning]
     if any(role == "transfer" for rows in rates for _, role, *_ in rows):
         notes.append(
-            "Host transfers: bytes over the time of their own phase"
-            + (", the median of every sample." if result.config.include_transfers else ", one copy.")
+            "Host transfers: bytes over the time of their own phase, "
+            + ("the median of every sample." if result.config.include_transfers else "one copy.")
         )
     log = max(values) / min(values) > TRAFFIC_LOG_ABOVE
     return (
@@ -381,13 +379,13 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
         height=0.3 + 0.09 * len(names),
     )
     worst = max(results, key=lambda r: r.verification.max_rel_error / r.verification.tolerance)
-    methods = dict.fromkeys(words.method_words(r).partition(",")[0] + "." for r in results)
+    methods = dict.fromkeys(f"Timed by {r.timing.method}." for r in results)
     return ChartSpec(
         title=title or first.config.workload,
         subtitle=f"{words.config_words(first.config)}\n{first.device.name}, {first.device.driver}",
         rows=((panel,),),
         notes=(
-            "Medians with half their 95 % interval, each configuration on its own.",
+            "Medians with half their 95 % interval, where there were samples enough for one.",
             *methods,
             f"All verified; the one nearest its tolerance: {words.verification_words(worst)}",
         ),

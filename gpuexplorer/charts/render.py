@@ -48,7 +48,7 @@ def chart_format(path: Path) -> str:
 
 
 def check_chart_target(path: Path) -> str:
-    """Return the format of ``path``; InputError or CannotRunHere when no chart can be drawn there."""
+    """Return the format of ``path``; raise what ``render`` would, as far as it shows before."""
     chosen = chart_format(path)
     if importlib.util.find_spec("matplotlib") is None:
         raise CannotRunHere(
@@ -220,7 +220,8 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
             FuncFormatter(lambda value, _: quantity(float(f"{value:.3g}"), axis.unit, 1))
         )
     else:
-        target.set_major_locator(MaxNLocator(nbins=7 if which == "x" else 6, steps=[1, 2, 2.5, 5, 10]))
+        ticks = 7 if which == "x" else 6
+        target.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
         factor, prefix = (1.0, "") if axis.unit in ("", "%") else si_scale(max(abs(low), abs(high)))
         target.set_major_formatter(FuncFormatter(lambda value, _: f"{value * factor:.6g}"))
         if axis.unit:

@@ -46,9 +46,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One series; build it with ``series``.
 
     ``line points step``: x and y of equal length. ``histogram``: x holds n + 1 edges, y n values.
-    ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one value
-    in y, or in x. ``band``: x, and y as all lower values followed by all upper ones. With
-    ``sideways``, a histogram's edges and a stem's positions lie on the y axis, their lengths along x.
+    ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one
+    value in y, or in x. ``band``: x, and y as all lower values followed by all upper ones. With
+    ``sideways``, a histogram's edges and a stem's positions lie on the y axis and their lengths
+    along x.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """One pair of axes. ``width`` and ``height`` are shares, compared within a row and between rows."""
+    """One pair of axes; ``width`` is its share of the row, ``height`` compares rows."""
 
     title: str = ""
     x: Axis

@@ -33,7 +33,7 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         "device": config.device,
         "cache": "cold cache" if config.cache == "cold" else "",
         "fill": f"{config.fill} inputs" if config.fill != "normal" else "",
-        "threads": f"{config.threads} CPU threads" if config.threads else "",
+        "threads": _threads(config.threads),
         "switches": ", ".join(
             name.replace("_", " ") if value is True else f"{name} = {value}"
             for name, value in config.switches.items()
@@ -41,6 +41,10 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         ),
     }
     return parts
+
+
+def _threads(threads: int | None) -> str:
+    return f"{threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
 
 
 def config_words(config: RunConfig) -> str:
@@ -70,7 +74,7 @@ def method_words(result: RunResult) -> str:
     timing = result.timing
     why = STOPPED.get(timing.stopped_by, timing.stopped_by)
     return (
-        f"Timed by {timing.method}, resolution {quantity(timing.resolution_s, 's', 2)}; "
+        f"Timed by {timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}; "
         f"{count(timing.samples)} samples; {why}."
     )
 

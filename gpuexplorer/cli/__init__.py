@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except SystemExit as end:  # argparse after --help, rich after a closed pipe
         return end.code if isinstance(end.code, int) else 0
-    except Exception as error:  # noqa: BLE001 - every error is said in one sentence
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         return report(error, verbose=verbose)
     return code
 

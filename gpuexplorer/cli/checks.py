@@ -34,30 +34,33 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
-REQUIRED = ("numpy", "msgspec", "simpleeval", "rich", "platformdirs", "psutil")
+REQUIRED = ("numpy", "msgspec", "simpleeval", "rich", "platformdirs", "psutil", "matplotlib")
 
 OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    # what for, distributions of which one is enough, what it gives, how to get it
-    ("window", ("PySide6-Essentials", "PySide6"), "the window", "pip install 'gpuexplorer[gui]'"),
-    ("window plots", ("pyqtgraph",), "the window", "pip install 'gpuexplorer[gui]'"),
-    ("charts", ("matplotlib",), "charts as files", "pip install matplotlib"),
-    ("OpenCL", ("pyopencl",), "kernels on CPUs and other GPUs", "pip install 'gpuexplorer[cpu]'"),
+    # title, distributions of which one is enough, what it gives, what to install
+    ("PySide6", ("PySide6-Essentials", "PySide6"), "the window", "'PySide6-Essentials==6.10.*'"),
+    ("pyqtgraph", ("pyqtgraph",), "the window's plots", "'pyqtgraph==0.14.*'"),
+    ("PyOpenCL", ("pyopencl",), "kernels on CPUs and on GPUs with OpenCL", "pyopencl"),
     (
-        "OpenCL CPU runtime",
-        ("intel-opencl-rt", "pocl-binary-distribution", "pocl"),
+        "OpenCL for the CPU",
+        ("intel-opencl-rt", "pocl-binary-distribution"),
         "kernels on the CPU",
-        "pip install 'gpuexplorer[cpu]'",
+        "intel-opencl-rt",
     ),
     (
         "CuPy",
         ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
         "kernels on NVIDIA GPUs",
-        "with an NVIDIA GPU: pip install 'gpuexplorer[cuda13]' or [cuda12], after the driver",
+        "cupy-cuda13x, or cupy-cuda12x for a driver of CUDA 12, where there is an NVIDIA GPU",
     ),
-    ("NVML", ("nvidia-ml-py",), "clock, power, temperature of NVIDIA GPUs",
-     "with an NVIDIA GPU: pip install nvidia-ml-py"),
-    ("PyTorch", ("torch",), "torch.matmul to compare with", "pip install 'gpuexplorer[torch]'"),
-)  # fmt: skip
+    (
+        "NVML",
+        ("nvidia-ml-py",),
+        "clock, power and temperature of NVIDIA GPUs",
+        "nvidia-ml-py, where there is an NVIDIA GPU",
+    ),
+    ("PyTorch", ("torch",), "torch's own kernels to compare with", "torch"),
+)
 
 _LIBRARY_PACKAGES = {
     # what the loader misses: the Debian and Ubuntu package that has it
@@ -125,7 +128,7 @@ def packages() -> list[Check]:
                 remedy="" if version else f"pip install {name}",
             )
         )
-    for title, distributions, gives, remedy in OPTIONAL:
+    for title, distributions, gives, wanted in OPTIONAL:
         installed = {name: v for name in distributions if (v := _version(name))}
         listed = ", ".join(f"{name} {version}" for name, version in installed.items())
         made.append(
@@ -134,7 +137,7 @@ def packages() -> list[Check]:
                 name=title,
                 status="ok" if installed else "warn",
                 found=listed or f"not installed ({gives})",
-                remedy="" if installed else remedy,
+                remedy="" if installed else f"pip install {wanted}",
             )
         )
     return made

@@ -10,7 +10,7 @@ import sys
 
 HOW_TO_GET_A_WINDOW = (
     "over ssh: connect with 'ssh -X' and run gpuexplorer again",
-    "without X: 'QT_QPA_PLATFORM=vnc gpuexplorer' and point a VNC viewer at this machine, port 5900",
+    "without X: run 'QT_QPA_PLATFORM=vnc gpuexplorer' and connect a VNC viewer to port 5900",
 )
 CONNECT_S = 2.0
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 
 from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.render import render
-from gpuexplorer.charts.words import block_words, median_words
+from gpuexplorer.charts.words import block_words, config_parts, median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
 from gpuexplorer.cli.messages import output_console, say
@@ -62,8 +62,17 @@ class Outcome:
 
 
 def explore(options: argparse.Namespace) -> int:
-    """Measure the default workload over block shapes; write charts and JSON; return the exit code."""
-    folder = _results_folder()
+    """Measure the default workload over block shapes, write charts and JSON, return the code."""
+    folder = _results_folder()  # before the work, so that it is not in vain
+    try:
+        return _explore(options, folder)
+    finally:
+        for made in (folder, RESULTS):
+            with suppress(OSError):
+                made.rmdir()  # only when it is empty
+
+
+def _explore(options: argparse.Namespace, folder: Path) -> int:
     workload = pick(load(options.kernels), WORKLOAD)
     outcomes: list[Outcome] = []
     interrupted = False
@@ -81,7 +90,6 @@ def explore(options: argparse.Namespace) -> int:
                 interrupted = True
     results = [o.result for o in outcomes if o.result is not None]
     if not results:
-        folder.rmdir()
         if interrupted:
             return EXIT_INTERRUPTED
         raise WorkFailed(
@@ -102,7 +110,7 @@ def _results_folder() -> Path:
 
 
 def _configs(workload: Workload, devices: DeviceList) -> list[RunConfig]:
-    """Return the block shapes the device can launch, then the library calls on the same hardware."""
+    """Return the blocks the device can launch, then the library calls on the same hardware."""
     device = find_device(devices, "auto")
     configs = []
     for block in BLOCKS:
@@ -215,7 +223,8 @@ def table(outcomes: list[Outcome]) -> Table:
     speeds = [1 / o.result.timing.median_s for o in outcomes if o.result is not None]
     for outcome in outcomes:
         if outcome.result is None:
-            made.add_row(outcome.label, "", "", "", Text(f"skipped: {outcome.skipped}"), style="dim")
+            why = Text(f"skipped: {outcome.skipped}")
+            made.add_row(outcome.label, "", "", "", why, style="dim")
             continue
         speed = 1 / outcome.result.timing.median_s
         best = speed == max(speeds)
@@ -235,7 +244,7 @@ def table(outcomes: list[Outcome]) -> Table:
 
 def _introduce(workload: Workload, config: RunConfig, device: DeviceInfo) -> None:
     size = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
-    threads = f", {config.threads} CPU threads" if config.threads else ""
+    threads = f", {config_parts(config)['threads']}" if config.threads else ""
     print(f"{workload.manifest.title}, {config.variant}, {size}, {config.precision}")
     print(f"{device.name} ({device.id}{threads})")
     print("The same kernel with other threads per block (x×y), then the libraries:\n", flush=True)
@@ -266,14 +275,14 @@ def _write(
 
 
 def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
-    kernels = [o for o in outcomes if o.result is not None and o.config.block]
-    kernels.sort(key=lambda o: o.result.timing.median_s if o.result else 0.0)
-    if len(kernels) > 1:
-        first, last = kernels[0].result, kernels[-1].result
-        assert first is not None and last is not None
-        ratio = last.timing.median_s / first.timing.median_s
-        print(f"\n{kernels[0].label} is {ratio:.1f} times as fast as {kernels[-1].label}.")
-    print(f"\nWrote {folder / 'blocks.png'}, fastest.png and exploration.json.", flush=True)
+    medians = {o.label: o.result.timing.median_s for o in outcomes if o.result and o.config.block}
+    if len(medians) > 1:
+        fastest = min(medians, key=medians.__getitem__)
+        slowest = max(medians, key=medians.__getitem__)
+        ratio = medians[slowest] / medians[fastest]
+        print(f"\n{fastest} is {ratio:.1f} times as fast as {slowest}.\n")
+    for path in sorted(folder.iterdir()):
+        print(f"wrote {path}", flush=True)
     say("To get the window:")
     for line in HOW_TO_GET_A_WINDOW:
         say(f"  {line}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DETAIL_LINES = 12
-PLAIN_WIDTH = 100
+PLAIN_WIDTH = 120
 """Columns when the output is not a terminal."""
 _TELLING = re.compile(r"\b(error|fatal|undefined|warning)\b", re.IGNORECASE)
 
@@ -44,14 +45,12 @@ def report(error: Exception, *, verbose: bool = False) -> int:
 
 def say(text: str) -> None:
     """Print one line on standard error; a closed one is no reason to fail."""
-    try:
+    with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
-    except (OSError, ValueError):
-        pass
 
 
 def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
-    """Return the lines of a compiler's log that tell what is wrong, each with the line it quotes."""
+    """Return the lines of a compiler's log that tell what is wrong, with what they quote."""
     lines = [line.rstrip() for line in detail.splitlines() if line.strip()]
     if len(lines) <= most:
         return lines

@@ -79,7 +79,9 @@ def _engine_options(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--python", metavar="PATH", help="the Python interpreter that runs the engine"
     )
-    group.add_argument("-v", "--verbose", action="store_true", help="tracebacks and the engine's log")
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="tracebacks and the engine's log"
+    )
 
 
 def _threads(group: argparse._ActionsContainer) -> None:
@@ -124,7 +126,9 @@ def build_parser() -> argparse.ArgumentParser:
     run = add("run", "run", RUN_EXAMPLES)
     _add_run(run)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
-    check.add_argument("folder", metavar="DIR", type=Path, help="one workload's folder, or several's")
+    check.add_argument(
+        "folder", metavar="DIR", type=Path, help="a workload's folder, or one of many"
+    )
     check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
     _threads(check)
     doctor = add("doctor", "doctor")
@@ -156,7 +160,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--fill", metavar="F", help=f"inputs: {', '.join(FILLS)} (default: as the workload says)"
     )
-    what.add_argument("--seed", type=whole, default=1, metavar="S", help="of the inputs (default: 1)")
+    what.add_argument(
+        "--seed", type=whole, default=1, metavar="S", help="of the inputs (default: 1)"
+    )
     what.add_argument(
         "--include-transfers", action="store_true",
         help="each sample runs the whole textbook program, host to device and back",

@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar on a terminal, a plain line now and then in a log."""
+"""Progress of long work on standard error: a bar on a terminal, a few plain lines in a log."""
 
 from __future__ import annotations
 

@@ -31,11 +31,10 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     )
     rows.append(("result", "verified" if check.ok else "WRONG", error))
     noise = "known to 0.5 %" if timing.converged else "not yet known to 0.5 %"
-    ended = (
-        f"resolution {quantity(timing.resolution_s, 's', 2)} · "
-        f"{STOPPED.get(timing.stopped_by, timing.stopped_by)}, median {noise}"
-    )
-    rows.append(("measured by", timing.method, ended))
+    method = f"{timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}"
+    rows.append(("measured by", "", method))
+    ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
+    rows.append(("ended", "", f"{ended}; median {noise}"))
     state = _state(result)
     if state:
         rows.append(("device state", "", state))
@@ -101,7 +100,7 @@ def _resources(result: RunResult) -> str:
     parts = []
     if kernel.registers_per_thread is not None:
         parts.append(f"{kernel.registers_per_thread} registers a thread")
-    if kernel.shared_B is not None:
+    if kernel.shared_B:
         parts.append(f"{quantity(kernel.shared_B, 'B')} shared")
     if kernel.local_B:
         parts.append(f"{quantity(kernel.local_B, 'B')} local")
@@ -124,7 +123,7 @@ def print_summary(result: RunResult, title: str, console: Console) -> None:
     console.print(Text(f"{device.name} · {device.id} · {device.driver}{threads}\n", style="dim"))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
-    table.add_column(style="bold")
+    table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, figure, words_ in facts(result):
         bad = figure == "WRONG" or name == "SUSPECT"

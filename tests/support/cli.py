@@ -14,7 +14,7 @@ TIMEOUT_S = 120.0
 
 
 def cli_environment(**changes: str) -> dict[str, str]:
-    """Return an environment in which ``python -m gpuexplorer`` is this checkout, without a display."""
+    """Return an environment without a display, in which this checkout is imported."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     root = str(Path(gpuexplorer.__file__).resolve().parents[1])
     path = environment.get("PYTHONPATH")

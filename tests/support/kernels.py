@@ -103,9 +103,7 @@ ENDLESS_BODY = (
     "volatile int going = 1; while (going) { going = (i >= 0); } if (i < N) B[i] = 2.0f * A[i];"
 )
 OUT_OF_BOUNDS_BODY = "if (i < N) { B[i] = 2.0f * A[i]; if (i < 8) B[N + i] = 1.0f; }"
-FAR_OUT_OF_BOUNDS_BODY = (
-    "if (i < N) { B[i] = 2.0f * A[i]; B[(long)i * 1000003L * 4099L] = 1.0f; }"
-)
+FAR_OUT_OF_BOUNDS_BODY = "if (i < N) { B[i] = 2.0f * A[i]; B[(long)i * 1000003L * 4099L] = 1.0f; }"
 
 
 def write_article(root: Path, name: str = "article") -> Path:
