@@ -1,0 +1,71 @@
+# GPU Explorer: `make run` opens the window, `make test` runs every check. Both set up what they need.
+
+PYTHON ?= python3
+# Arguments for `make run`, such as ARGS="run matmul --size 512".
+ARGS ?=
+# Paths and options for pytest in `make test`, such as TESTS=tests/core.
+TESTS ?= tests
+# TORCH=no leaves PyTorch out; V=1 shows what pip and apt print.
+TORCH ?= yes
+V ?= 0
+
+BOOTSTRAP = $(PYTHON) packaging/bootstrap.py
+OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose)
+PY = .venv/bin/python
+PY_NOQT = .venv-noqt/bin/python
+DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
+
+.NOTPARALLEL:
+.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean setup-test setup-noqt
+
+help:
+	@echo "make run        open the window (ARGS=... for the command line instead)"
+	@echo "make test       every check: lint, types, import contracts, tests with and without Qt"
+	@echo "make setup      prepare the environment that make run uses"
+	@echo "make lint       ruff: style and format"
+	@echo "make typecheck  mypy, strict"
+	@echo "make imports    who may import whom"
+	@echo "make bench      the benchmarks (tests/bench)"
+	@echo "make clean      remove the environments, caches and built files"
+
+setup:
+	@$(BOOTSTRAP) run $(OPTIONS)
+
+setup-test:
+	@$(BOOTSTRAP) test $(OPTIONS)
+
+setup-noqt:
+	@$(BOOTSTRAP) noqt $(OPTIONS)
+
+run: setup
+	@$(PY) -m gpuexplorer $(ARGS)
+
+# What fails fast comes first.
+test: lint typecheck imports pytest pytest-noqt
+	@echo "All checks passed."
+
+lint: setup-test
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+typecheck: setup-test
+	$(PY) -m mypy
+
+imports: setup-test
+	.venv/bin/lint-imports
+
+pytest: setup-test
+	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(TESTS)
+
+# The engine and the command line never need Qt: here it is not even installed.
+pytest-noqt: setup-noqt
+	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
+	$(PY_NOQT) -m pytest $(TESTS) --ignore=tests/gui
+
+bench: setup-test
+	$(DISPLAY_OF_ITS_OWN) $(PY) -m pytest -o addopts="--import-mode=importlib -ra -s" tests/bench
+
+clean:
+	rm -rf .venv .venv-noqt build dist out
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find gpuexplorer packaging tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,503 @@
+"""Set GPU Explorer up on this machine: system packages, a virtual environment, the right extras.
+
+Standard library only, because it runs before anything is installed::
+
+    python3 packaging/bootstrap.py run     # what the window and the command line need
+    python3 packaging/bootstrap.py test    # and what the tests and checks need
+    python3 packaging/bootstrap.py noqt    # a second environment in which Qt is not installed
+
+A second call finds its stamp in the environment and returns at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGING = ROOT / "packaging"
+APT_LIST = PACKAGING / "linux" / "apt-packages.txt"
+OLDEST_PYTHON = (3, 11)
+TORCH_VERSION = "2.13.0"
+TORCH_INDEX = "https://download.pytorch.org/whl"
+LOG_TAIL_LINES = 15
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the message is one sentence that names the remedy."""
+
+
+class Accelerator(Enum):
+    """What this machine computes on, which decides the libraries it gets."""
+
+    CPU = "cpu"
+    CUDA12 = "cuda12"
+    CUDA13 = "cuda13"
+
+
+class Packages(Enum):
+    """What to do about Debian packages that are missing."""
+
+    NOTHING = "nothing"
+    INSTALL = "install"
+    ASK = "ask"
+    PRINT = "print"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One use of the checkout: which Debian packages, environment and extras it needs."""
+
+    name: str
+    environment: str
+    apt_sections: tuple[str, ...]
+    extras: frozenset[str]
+    torch: bool
+
+
+GOALS = {
+    goal.name: goal
+    for goal in (
+        Goal("run", ".venv", ("qt", "x11", "pocl"), frozenset({"gui"}), torch=True),
+        Goal("test", ".venv", ("qt", "x11", "pocl", "test"), frozenset({"gui", "dev"}), torch=True),
+        Goal("noqt", ".venv-noqt", ("pocl",), frozenset({"test"}), torch=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class TorchRequest:
+    """One way to ask pip for torch: the requirement, where else to look, and the constraints."""
+
+    requirement: str
+    extra_index: str | None
+    constraints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What an environment was made for: it is ready for whatever asks no more than this."""
+
+    key: str
+    extras: frozenset[str]
+
+    def covers(self, other: Stamp) -> bool:
+        """Return whether an environment with this stamp also serves the other."""
+        return self.key == other.key and self.extras >= other.extras
+
+    def to_json(self) -> str:
+        """Return the stamp as it is stored."""
+        return json.dumps({"key": self.key, "extras": sorted(self.extras)})
+
+    @staticmethod
+    def from_json(text: str) -> Stamp | None:
+        """Return the stored stamp, or None when it cannot be understood."""
+        try:
+            data = json.loads(text)
+            return Stamp(str(data["key"]), frozenset(map(str, data["extras"])))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+# --- which libraries -----------------------------------------------------------------------------
+
+
+def accelerator_for(cuda_version: tuple[int, int] | None) -> Accelerator:
+    """Return the extras for a driver that runs CUDA up to this version; None means no GPU."""
+    if cuda_version is None or cuda_version[0] < 12:
+        return Accelerator.CPU
+    return Accelerator.CUDA12 if cuda_version[0] == 12 else Accelerator.CUDA13
+
+
+def extras_for(goal: Goal, accelerator: Accelerator) -> frozenset[str]:
+    """Return the package's extras; without a GPU, NVRTC is added to compile and analyse anyway."""
+    if goal.environment == ".venv-noqt" or accelerator is Accelerator.CPU:
+        return goal.extras | {"cpu", "nvrtc"}
+    return goal.extras | {accelerator.value}
+
+
+def constraints_for(extras: Collection[str]) -> tuple[str, ...]:
+    """Return the constraint files: the common one, and the one of the CUDA libraries in use."""
+    cuda = "constraints-cuda12.txt" if "cuda12" in extras else "constraints-cuda13.txt"
+    return ("constraints.txt", cuda)
+
+
+def torch_requests(accelerator: Accelerator, platform: str = sys.platform) -> list[TorchRequest]:
+    """Return the ways to ask for torch, in the order to try them.
+
+    Without a GPU only the build for the CPU is ever asked for, first as this machine's own pip
+    configuration finds it, then from PyTorch's public index. What PyPI serves for Linux needs a
+    driver for CUDA 13, so CUDA 12 has an index of its own; that build brings its own minor version
+    of the CUDA libraries, hence the common constraints alone.
+    """
+    both = ("constraints.txt", "constraints-cuda13.txt")
+    if platform == "darwin":  # there is one build, for the CPU and Metal
+        return [TorchRequest(f"torch=={TORCH_VERSION}", None, both)]
+    if accelerator is Accelerator.CUDA13:
+        index = f"{TORCH_INDEX}/cu130" if platform == "win32" else None
+        return [TorchRequest(f"torch=={TORCH_VERSION}", index, both)]
+    if accelerator is Accelerator.CUDA12:
+        build = f"torch=={TORCH_VERSION}+cu126"
+        return [TorchRequest(build, f"{TORCH_INDEX}/cu126", ("constraints.txt",))]
+    build = f"torch=={TORCH_VERSION}+cpu"
+    return [TorchRequest(build, None, both), TorchRequest(build, f"{TORCH_INDEX}/cpu", both)]
+
+
+# --- the NVIDIA driver ---------------------------------------------------------------------------
+
+
+def version_from_driver_number(number: int) -> tuple[int, int]:
+    """Return (major, minor) from what cuDriverGetVersion reports, such as 12040 for 12.4."""
+    return number // 1000, number % 1000 // 10
+
+
+def version_from_nvidia_smi(text: str) -> tuple[int, int] | None:
+    """Return the CUDA version in nvidia-smi's heading, or None when it names none."""
+    found = re.search(r"CUDA(?: UMD)? Version:\s*(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def ask_driver_library() -> tuple[int, int] | None:
+    """Return the CUDA version of a driver that has a GPU, from the driver's own library."""
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        driver = ctypes.CDLL(name)
+        count, version = ctypes.c_int(0), ctypes.c_int(0)
+        if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+            return None
+        if count.value == 0 or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
+            return None
+    except (OSError, AttributeError):
+        return None
+    return version_from_driver_number(version.value)
+
+
+def ask_nvidia_smi() -> tuple[int, int] | None:
+    """Return the CUDA version that nvidia-smi reports, or None without a working driver."""
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return version_from_nvidia_smi(answer.stdout) if answer.returncode == 0 else None
+
+
+def find_cuda_version() -> tuple[int, int] | None:
+    """Return the highest CUDA version this machine's NVIDIA driver runs, or None without a GPU."""
+    return ask_driver_library() or ask_nvidia_smi()
+
+
+# --- Debian packages -----------------------------------------------------------------------------
+
+
+def parse_apt_list(text: str) -> dict[str, list[tuple[str, ...]]]:
+    """Return each section's packages; a package is the tuple of names of which any will do."""
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    current: list[tuple[str, ...]] | None = None
+    for raw in text.splitlines():
+        line = raw.partition("#")[0].strip()
+        if not line:
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            current = sections.setdefault(line[1:-1], [])
+        elif current is None:
+            raise ValueError(f"{line!r} stands before the first [section]")
+        else:
+            current.append(tuple(name.strip() for name in line.split("|")))
+    return sections
+
+
+def parse_installed(listing: str) -> set[str]:
+    """Return the installed packages in dpkg-query's lines of ``name<TAB>status``."""
+    rows = (line.split("\t") for line in listing.splitlines())
+    return {row[0] for row in rows if len(row) == 2 and row[1].strip() == "install ok installed"}
+
+
+def missing_packages(wanted: Iterable[tuple[str, ...]], installed: Collection[str]) -> list[str]:
+    """Return what to ask apt for: the first name of each package of which none is installed."""
+    return [names[0] for names in wanted if not any(name in installed for name in names)]
+
+
+def apt_commands(packages: Sequence[str]) -> list[list[str]]:
+    """Return the commands that install these packages without a question."""
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    return [["apt-get", "update"], install]
+
+
+def command_line(commands: Iterable[Sequence[str]], *, sudo: bool = False) -> str:
+    """Return commands as one line to paste into a shell."""
+    prefix = ["sudo"] if sudo else []
+    return " && ".join(shlex.join([*prefix, *command]) for command in commands)
+
+
+def decide(missing: Collection[str], *, is_root: bool, terminal: bool, ci: bool) -> Packages:
+    """Return what to do: root installs, after one question where somebody can answer it."""
+    if not missing:
+        return Packages.NOTHING
+    if not is_root:
+        return Packages.PRINT
+    return Packages.ASK if terminal and not ci else Packages.INSTALL
+
+
+def under_ci(environment: Mapping[str, str]) -> bool:
+    """Return whether a continuous-integration service runs this, by the variable they all set."""
+    return environment.get("CI", "").lower() not in {"", "0", "false", "no"}
+
+
+def installed_packages() -> set[str] | None:
+    """Return the installed Debian packages, or None where there is no dpkg."""
+    if shutil.which("dpkg-query") is None:
+        return None
+    answer = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package}\\t${Status}\\n"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return parse_installed(answer.stdout)
+
+
+# --- doing it ------------------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    """Print one line of progress."""
+    print(f"setup: {text}", flush=True)
+
+
+def run_logged(command: Sequence[str], log: Path, *, verbose: bool) -> bool:
+    """Run a command with its output in the log, or on the screen as well; return its success."""
+    quiet_apt = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"$ {shlex.join(command)}\n")
+        file.flush()
+        if not verbose:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=quiet_apt,
+                check=False,
+            )
+            return done.returncode == 0
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=quiet_apt,
+            text=True,
+        ) as child:
+            assert child.stdout is not None
+            for line in child.stdout:
+                print(line, end="", flush=True)
+                file.write(line)
+        return child.returncode == 0
+
+
+def fail(log: Path, sentence: str, *, verbose: bool) -> NoReturn:
+    """Show the end of the log, unless it was on the screen, and stop with this sentence."""
+    if not verbose:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        print("\n".join(f"  {line}" for line in lines[-LOG_TAIL_LINES:]), file=sys.stderr)
+    raise SetupError(f"{sentence} The whole log is {log}.")
+
+
+def ensure_packages(goal: Goal, log: Path, *, verbose: bool) -> None:
+    """Install the Debian packages this goal needs, or say how to."""
+    if sys.platform != "linux":
+        return
+    sections = parse_apt_list(APT_LIST.read_text(encoding="utf-8"))
+    wanted = [names for section in goal.apt_sections for names in sections[section]]
+    installed = installed_packages()
+    if installed is None:
+        names = ", ".join(names[0] for names in wanted)
+        say(f"this is not Debian; please have your system's counterparts of: {names}")
+        return
+    missing = missing_packages(wanted, installed)
+    action = decide(
+        missing,
+        is_root=os.geteuid() == 0,
+        terminal=sys.stdin.isatty() and sys.stdout.isatty(),
+        ci=under_ci(os.environ),
+    )
+    commands = apt_commands(missing)
+    if action is Packages.ASK:
+        answer = input(f"setup: install {len(missing)} packages ({' '.join(missing)})? [Y/n] ")
+        action = Packages.INSTALL if answer.strip().lower() in {"", "y", "yes"} else Packages.PRINT
+    if action is Packages.PRINT:
+        say("system packages are missing; install them with:")
+        print(f"  {command_line(commands, sudo=os.geteuid() != 0)}", flush=True)
+    if action is Packages.INSTALL:
+        say(f"installing {len(missing)} system packages")
+        # A stale list of packages may still do, so only the install decides.
+        successes = [run_logged(command, log, verbose=verbose) for command in commands]
+        if not successes[-1]:
+            retry = command_line(commands)
+            fail(log, f"apt could not install them; try: {retry}.", verbose=verbose)
+
+
+def python_of(environment: Path) -> Path:
+    """Return the path of an environment's interpreter."""
+    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def ensure_environment(environment: Path) -> Path:
+    """Make the virtual environment unless it works already; return its interpreter."""
+    python = python_of(environment)
+    if (
+        python.exists()
+        and subprocess.run(
+            [python, "-m", "pip", "--version"], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
+        return python
+    say(f"making {environment.name} with Python {sys.version.split()[0]}")
+    try:
+        venv.create(environment, with_pip=True, symlinks=sys.platform != "win32")
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SetupError(
+            "Python cannot make a virtual environment with pip; on Debian install python3-venv "
+            "(apt-get install python3-venv) and run this again."
+        ) from error
+    return python
+
+
+def pip_install(
+    python: Path,
+    requirements: Sequence[str],
+    constraints: Sequence[str],
+    log: Path,
+    *,
+    extra_index: str | None = None,
+    verbose: bool = False,
+) -> bool:
+    """Run pip in the environment; return its success."""
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+    command += ["--progress-bar", "off", "--no-input"]
+    for name in constraints:
+        command += ["--constraint", str(PACKAGING / name)]
+    if extra_index is not None:
+        command += ["--extra-index-url", extra_index]
+    return run_logged([*command, *requirements], log, verbose=verbose)
+
+
+def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose: bool) -> None:
+    """Install torch the first way that works, or say that the rest goes on without it."""
+    requests = torch_requests(accelerator)
+    say(f"installing {requests[0].requirement}")
+    for request in requests:
+        if pip_install(
+            python,
+            [request.requirement],
+            request.constraints,
+            log,
+            extra_index=request.extra_index,
+            verbose=verbose,
+        ):
+            return
+    say(f"pip found no {requests[0].requirement}; going on without torch (its devices stay hidden)")
+
+
+def describe(cuda_version: tuple[int, int] | None, accelerator: Accelerator) -> str:
+    """Return in one line what was found and what follows from it."""
+    if cuda_version is None:
+        return "no NVIDIA GPU found: the CPU is the device"
+    version = f"{cuda_version[0]}.{cuda_version[1]}"
+    if accelerator is Accelerator.CPU:
+        return f"the NVIDIA driver runs CUDA {version}, older than 12: the CPU is the device"
+    return f"the NVIDIA driver runs CUDA {version}: using {accelerator.value}"
+
+
+def stamp_key(accelerator: Accelerator, *, torch: bool) -> str:
+    """Return what an installation depends on, as a hash; a change means to install again."""
+    digest = hashlib.sha256()
+    constraint_files = sorted(PACKAGING.glob("constraints*.txt"))
+    for path in (ROOT / "pyproject.toml", *constraint_files, Path(__file__)):
+        digest.update(path.read_bytes())
+    digest.update(repr((str(ROOT), sys.version_info[:3], accelerator.value, torch)).encode())
+    return digest.hexdigest()
+
+
+def read_stamp(path: Path) -> Stamp | None:
+    """Return the stamp in a file, or None."""
+    return Stamp.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def set_up(goal: Goal, *, torch: bool, verbose: bool) -> None:
+    """Bring the machine to where this goal works; return at once if it is there already."""
+    environment = ROOT / goal.environment
+    environment.mkdir(exist_ok=True)
+    log, stamp_file = environment / "setup.log", environment / "setup.stamp"
+    cuda_version = find_cuda_version()
+    accelerator = accelerator_for(cuda_version)
+    with_torch = torch and goal.torch
+    key = stamp_key(accelerator, torch=with_torch)
+    wanted = Stamp(key, extras_for(goal, accelerator))
+    present = read_stamp(stamp_file)
+    ensure_packages(goal, log, verbose=verbose)
+    if present is not None and present.covers(wanted) and python_of(environment).exists():
+        return
+    extras = wanted.extras
+    if present is not None and present.key == key:
+        extras |= present.extras  # a second goal in the same environment keeps the first's
+    stamp_file.unlink(missing_ok=True)
+    say(describe(cuda_version, accelerator))
+    python = ensure_environment(environment)
+    if with_torch:
+        install_torch(python, accelerator, log, verbose=verbose)
+    listed = ",".join(sorted(extras))
+    say(f"installing gpuexplorer[{listed}] (a few minutes the first time; log: {log})")
+    project = ["--editable", f"{ROOT}[{listed}]"]
+    if not pip_install(python, project, constraints_for(extras), log, verbose=verbose):
+        fail(
+            log,
+            "pip could not install the packages; check the network and run this again.",
+            verbose=verbose,
+        )
+    stamp_file.write_text(Stamp(key, extras).to_json(), encoding="utf-8")
+    say(f"{environment.name} is ready")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Set up for one goal; return 0, or 1 after one sentence on what is wrong."""
+    parser = argparse.ArgumentParser(description="Set GPU Explorer up on this machine.")
+    parser.add_argument("goal", choices=sorted(GOALS), help="what to set up for")
+    parser.add_argument("--no-torch", action="store_true", help="leave torch out")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show pip's and apt's output")
+    options = parser.parse_args(arguments)
+    try:
+        if sys.version_info < OLDEST_PYTHON:
+            raise SetupError(
+                f"GPU Explorer needs Python 3.11 or newer, this is {sys.version.split()[0]}; "
+                "name another one with: make PYTHON=python3.12 ..."
+            )
+        set_up(GOALS[options.goal], torch=not options.no_torch, verbose=options.verbose)
+    except SetupError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, EOFError):
+        print("\nsetup: stopped; run the same command to go on.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
