@@ -1,0 +1,130 @@
+"""Charts say what was measured: every sample counted, thinning stated, kinds kept apart."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.charts import build, words
+from gpuexplorer.charts.spec import ChartSpec, Series
+from gpuexplorer.core.result import Phases
+from tests.support.results import made_config, made_result
+
+
+def all_series(chart: ChartSpec) -> list[Series]:
+    return [s for row in chart.rows for panel in row for s in panel.series]
+
+
+def test_times_follow_the_batches_clock() -> None:
+    result = made_result(40)
+    times = build.sample_times(result)
+    starts = np.array([b.start_s for b in result.batches])
+    np.testing.assert_allclose(times[::8], starts - starts[0], atol=1e-9)
+    np.testing.assert_allclose(times[1] - times[0], result.samples_s[0], rtol=1e-9)
+
+
+def test_times_without_batches_are_the_running_sum() -> None:
+    result = msgspec.structs.replace(made_result(40), batches=[])
+    np.testing.assert_allclose(build.sample_times(result), np.cumsum([0.0, *result.samples_s])[:-1])
+
+
+@given(st.lists(st.floats(1e-9, 10, allow_nan=False), min_size=1, max_size=300), st.integers(8, 64))
+def test_thinning_keeps_order_bounds_and_extremes(values: list[float], most: int) -> None:
+    y = np.array(values)
+    x = np.arange(float(len(y)))
+    kept_x, kept_y, stretch = build.thin(x, y, most)
+    assert len(kept_x) <= max(most, 8) + 2
+    assert np.all(np.diff(kept_x) > 0)
+    assert set(kept_y) <= set(y)
+    assert kept_y.max() == y.max()
+    assert kept_y.min() == y.min()
+    assert (stretch == 1) == (len(y) <= most)
+
+
+def test_thinning_is_said_on_the_chart() -> None:
+    few, many = build.run_chart(made_result(100)), build.run_chart(made_result(20_000))
+    assert not any("thinned" in note for note in few.notes)
+    assert any("thinned: of every 10 launches" in note for note in many.notes)
+    assert sum(len(s.x) for s in many.rows[0][0].series if s.kind == "line") <= build.MAX_POINTS + 2
+
+
+def test_the_distribution_counts_every_launch_and_says_which_lie_outside() -> None:
+    result = made_result(5000)
+    values = list(result.samples_s)
+    values[17] = 1.0
+    result = msgspec.structs.replace(result, samples_s=values)
+    chart = build.run_chart(result)
+    (shares,) = [s for s in all_series(chart) if s.kind == "histogram"]
+    outside = [note for note in chart.notes if "outside the range shown" in note]
+    assert outside
+    assert outside[0].startswith("1 of 5")
+    assert shares.y.sum() == pytest.approx(100 * 4999 / 5000)
+
+
+def test_traffic_kinds_have_their_roles_and_their_rates() -> None:
+    result = made_result(100)
+    panel, _ = build.traffic_panel(result)
+    assert panel is not None
+    drawn = {(panel.y.categories[round(x)], s.role): y
+             for s in panel.series if s.kind == "stems"
+             for x, y in zip(s.x, s.y, strict=True)}  # fmt: skip
+    n, median = 512, result.timing.median_s
+    assert drawn[("compulsory read", "compulsory")] == pytest.approx(8 * n * n / median)
+    assert drawn[("requested read", "requested")] == pytest.approx(8 * n**3 / median)
+    assert drawn[("host → device", "transfer")] == pytest.approx(8 * n * n / 3e-4)
+    assert drawn[("device → host", "transfer")] == pytest.approx(4 * n * n / 1e-4)
+    peaks = [s for s in panel.series if s.role == "ceiling"]
+    assert [s.x.tolist() for s in peaks] == [[4e10]]
+
+
+def test_an_unknown_peak_is_not_drawn_and_unmeasured_transfers_are_left_out() -> None:
+    result = msgspec.structs.replace(made_result(100, peak=None), phases_s=Phases())
+    panel, _ = build.traffic_panel(result)
+    assert panel is not None
+    assert not [s for s in panel.series if s.role in ("ceiling", "transfer")]
+
+
+def test_pinned_runs_are_ghosts_named_by_what_differs() -> None:
+    chart = build.run_chart(made_result(), [made_result(block=(1, 256, 1))])
+    ghosts = [s.name for s in all_series(chart) if s.role == "pinned" and s.name]
+    assert len(ghosts) == 1
+    assert ghosts[0].startswith("pinned: block 1×256, median ")
+
+
+def test_runs_far_apart_share_a_logarithmic_axis() -> None:
+    near = build.run_chart(made_result(), [made_result(median_s=8e-3)])
+    far = build.run_chart(made_result(), [made_result(median_s=0.2)])
+    assert near.rows[0][0].y.scale == "linear"
+    assert far.rows[0][0].y.scale == "log"
+
+
+def test_every_chart_states_method_noise_and_verification() -> None:
+    notes = " ".join(build.run_chart(made_result()).notes)
+    for said in ("OpenCL profiling events", "95 % interval", "Verified against float64", "1 ns"):
+        assert said in notes
+
+
+def test_a_run_without_samples_cannot_be_drawn() -> None:
+    with pytest.raises(ValueError, match="without samples"):
+        build.run_chart(msgspec.structs.replace(made_result(), samples_s=[]))
+
+
+def test_a_sweep_names_blocks_and_library_variants() -> None:
+    runs = [made_result(), made_result(block=(256, 1, 1)),
+            made_result(variant="torch", device="torch:cpu", block=None, grid=None)]  # fmt: skip
+    panel = build.sweep_chart(runs).rows[0][0]
+    assert panel.y.categories == ("16×16", "256×1", "torch (torch:cpu)")
+    np.testing.assert_allclose(
+        panel.series[0].y, [r.throughput.flop_per_s for r in runs if r.throughput.flop_per_s]
+    )
+
+
+def test_differences_in_words() -> None:
+    base = made_config()
+    assert words.difference_words(made_config(precision="fp16"), base) == "fp16"
+    assert words.difference_words(made_config(block=None), base) == "no block"
+    assert words.difference_words(base, base) == words.config_words(base)
+    assert words.block_words((8, 8, 4)) == "8×8×4"

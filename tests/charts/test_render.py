@@ -1,0 +1,107 @@
+"""Files drawn from charts: whole, in the format asked for, nothing clipped, errors told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from gpuexplorer.charts import render, spec
+from gpuexplorer.charts.build import run_chart
+from gpuexplorer.charts.style import THEMES
+from gpuexplorer.core.errors import InputError
+from tests.support.cli import cli_environment
+from tests.support.results import made_result
+
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("ending", render.FORMATS)
+def test_each_format_is_written(ending: str, tmp_path: Path) -> None:
+    target = tmp_path / f"chart.{ending.upper()}"
+    render.render(run_chart(made_result()), target)
+    assert target.read_bytes().startswith(MAGIC[ending])
+    assert os.listdir(tmp_path) == [target.name]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("pins", [0, 5])
+@pytest.mark.parametrize("over_time", [False, True])
+def test_no_text_is_clipped_or_overlaps_the_notes(theme: str, pins: int, over_time: bool) -> None:
+    pinned = [made_result(block=(2**i, 1, 1), median_s=7e-3 * (1 + i)) for i in range(pins)]
+    chart = run_chart(made_result(), pinned, title="Matrix multiply", over_time=over_time)
+    with mpl.rc_context(render._settings(chart, THEMES[theme])):
+        figure = render.draw(chart, THEMES[theme])
+        figure.draw_without_rendering()
+        drawer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+        width, height = figure.canvas.get_width_height()
+        written = [t for t in figure.texts if t.get_text()]
+        panels = [a.get_tightbbox(drawer) for a in figure.axes]
+    for text in written:
+        box = text.get_window_extent(drawer)
+        assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
+        assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
+        assert not any(p is not None and p.overlaps(box) for p in panels), text.get_text()
+    for panel in panels:
+        assert panel is not None
+        assert 0 <= panel.x0 <= panel.x1 <= width + 1
+        assert 0 <= panel.y0 <= panel.y1 <= height
+
+
+def test_drawing_twice_gives_the_same_picture(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        render.render(run_chart(made_result()), tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["chart.gif", "chart", "chart."])
+def test_an_unknown_ending_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf"):
+        render.render(run_chart(made_result()), tmp_path / name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_child_process_draws_what_it_is_given(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gpuexplorer.charts"]
+    data = spec.encode(run_chart(made_result()))
+    done = subprocess.run(
+        [*command, "-", str(tmp_path / "a.svg"), "dark"], input=data, env=cli_environment(),
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "said"),
+    [
+        (["-", "a.png"], b"\xc1", "is not a chart"),
+        (["missing.msgpack", "a.png"], b"", "cannot read missing.msgpack"),
+        (["-"], b"", "usage"),
+        (["-", "a.png", "pink"], b"", "usage"),
+    ],
+)
+def test_a_child_process_says_what_is_wrong(
+    arguments: list[str], data: bytes, said: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuexplorer.charts", *arguments], input=data, cwd=tmp_path,
+        env=cli_environment(), capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.decode().count("\n") == 1
+    assert said in done.stderr.decode()
+    assert os.listdir(tmp_path) == []
+
+
+def test_describing_a_chart_imports_no_plotter() -> None:
+    code = (
+        "import sys, gpuexplorer.charts.build, gpuexplorer.charts.style, gpuexplorer.exchange\n"
+        "sys.exit(any(m in sys.modules for m in ('matplotlib', 'PySide6', 'pyopencl', 'torch')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=cli_environment(), check=False)
+    assert done.returncode == 0

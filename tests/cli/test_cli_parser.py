@@ -1,0 +1,95 @@
+"""Options: what is read, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.cli import main, parser
+from gpuexplorer.core.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("16x16", (16, 16)),
+        ("256X1", (256, 1)),
+        ("8×8×4", (8, 8, 4)),
+        ("64", (64,)),
+        ("0x5", (0, 5)),
+    ],
+)
+def test_blocks(text: str, read: tuple[int, ...]) -> None:
+    assert parser.block(text) == read
+
+
+@pytest.mark.parametrize("text", ["axb", "", "16x", "1x2x3x4", "-1x4", "1.5x2", "٣x٣", "16 x 16"])
+def test_blocks_that_are_none(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="such as 16x16"):
+        parser.block(text)
+
+
+def test_sizes() -> None:
+    assert parser.size("512") == {"": 512}
+    assert parser.size("N=512,M=64") == {"N": 512, "M": 64}
+
+
+@pytest.mark.parametrize("text", ["", "N", "N=", "N=a", "5,6", "N=1;M=2", "=4"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        parser.size(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "x", "", "1e9"])
+def test_seconds_that_are_none(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="seconds"):
+        parser.seconds(text)
+
+
+def test_json_defaults_to_standard_output() -> None:
+    assert parser.parse(["run", "matmul", "--json"]).json == "-"
+    assert parser.parse(["run", "matmul", "--json", "f.json"]).json == "f.json"
+    assert parser.parse(["run", "matmul"]).json is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rnu"], "no command 'rnu'; did you mean 'run'?"),
+        (["run", "matmul", "--sise", "5"], "unknown argument '--sise'; did you mean '--size'?"),
+        (["run"], "WORKLOAD"),
+        (["run", "matmul", "--block", "axb"], "--block: 'axb' is not"),
+        (["run", "matmul", "--threads", "0"], "--threads: '0' is not"),
+        (["devices", "more"], "unknown argument 'more'"),
+        (["--no-such"], "unknown argument '--no-such'"),
+        (["run", "matmul", "--set", "TILE"], "TILE=16"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("gpuexplorer: error: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@given(st.lists(st.text(max_size=8), max_size=4))
+def test_no_command_line_raises_anything_else(arguments: list[str]) -> None:
+    try:
+        parser.parse(["run", *arguments])
+    except (InputError, SystemExit):
+        pass
+
+
+def test_every_command_of_the_help_exists() -> None:
+    made = parser.build_parser()
+    offered = next(a.choices for a in made._actions if isinstance(a, argparse._SubParsersAction))
+    assert list(offered) == list(parser.COMMANDS)
+    for name, command in offered.items():
+        assert command.format_help().startswith(f"usage: gpuexplorer {name}")

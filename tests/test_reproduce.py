@@ -1,0 +1,130 @@
+"""A run as a command and as a script gives the same run again."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.run import request_of
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.reproduce import command_line, python_script
+from tests.support.cli import cli_environment
+from tests.support.results import made_config
+
+NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
+NUMBERS = st.integers(1, 10**9)
+
+CONFIGS = st.builds(
+    RunConfig,
+    workload=st.from_regex(r"[a-z][a-z0-9_.-]{0,12}", fullmatch=True),
+    variant=st.text("abc 'x$\"", min_size=1, max_size=8).filter(lambda t: t.strip() == t),
+    size=st.dictionaries(NAMES, NUMBERS, min_size=1, max_size=3),
+    precision=st.sampled_from(["fp64", "fp32", "fp16"]),
+    device=st.sampled_from(["opencl:0", "cuda:1", "torch:cpu"]),
+    block=st.none() | st.tuples(NUMBERS, NUMBERS, NUMBERS),
+    tunables=st.dictionaries(NAMES, st.integers(-9, 10**6), max_size=3),
+    fill=st.sampled_from(["normal", "zeros"]),
+    seed=st.integers(0, 10**9),
+    threads=st.none() | st.integers(1, 256),
+    switches=st.sampled_from([{}, {"include_transfers": True}]),
+)
+
+
+def asked_for(config: RunConfig) -> RunRequest:
+    """Return what a request must say to give this configuration on any machine."""
+    block = config.block
+    if block is not None and block[2] == 1:
+        block = block[:2]  # type: ignore[assignment]
+    return RunRequest(
+        workload=config.workload,
+        variant=config.variant,
+        size=config.size,
+        block=block,
+        precision=config.precision,
+        device=config.device,
+        tunables=config.tunables,
+        fill=config.fill if config.fill != "normal" else None,
+        seed=config.seed,
+        threads=config.threads,
+        switches=config.switches,
+    )
+
+
+@given(CONFIGS)
+def test_the_command_line_asks_for_the_same_configuration(config: RunConfig) -> None:
+    words = shlex.split(command_line(config))
+    assert words[0] == "gpuexplorer"
+    assert request_of(parse(words[1:])) == asked_for(config)
+
+
+def test_folders_and_seconds_come_along() -> None:
+    line = command_line(made_config(), [Path("my kernels")], seconds=0.5)
+    options = parse(shlex.split(line)[1:])
+    assert options.kernels == [Path("my kernels")]
+    assert options.seconds == 0.5
+
+
+def test_only_what_differs_from_the_defaults_is_named() -> None:
+    line = command_line(made_config(threads=None))
+    assert line == (
+        "gpuexplorer run matmul --variant naive --size N=512 --block 16x16 --precision fp32 "
+        "--device opencl:0"
+    )
+
+
+@given(CONFIGS)
+def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None:
+    import gpuexplorer.api
+
+    seen: dict[str, object] = {}
+
+    class Timing:
+        median_s, samples = 1e-3, 3
+
+    class Result:
+        timing = Timing()
+
+    def run(workload: str, **arguments: object) -> Result:
+        seen.update(arguments, workload=workload)
+        return Result()
+
+    script = python_script(config, seconds=0.25)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpuexplorer.api, "run", run)
+        exec(compile(script, "script", "exec"), {})
+    wanted = asked_for(config)
+    assert seen.pop("seconds") == 0.25
+    for name in ("workload", "variant", "size", "precision", "device"):
+        assert seen.pop(name) == getattr(wanted, name)
+    assert seen.pop("block", None) == wanted.block
+    assert seen.pop("tunables", {}) == wanted.tunables
+    assert seen.pop("seed", 1) == wanted.seed
+    assert seen.pop("fill", None) == wanted.fill
+    assert seen.pop("threads", None) == wanted.threads
+    assert seen.pop("include_transfers", False) == bool(wanted.switches)
+    assert not seen
+
+
+def test_the_script_runs(tmp_path: Path) -> None:
+    config = made_config(size={"N": 64}, threads=1)
+    script = tmp_path / "again.py"
+    script.write_text(python_script(config, seconds=0.05), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        env=cli_environment(PYTHONIOENCODING="utf-8"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("median ")
