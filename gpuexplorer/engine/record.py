@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from copy import copy
 from datetime import UTC, datetime
 from statistics import median
 
@@ -74,6 +75,13 @@ class RunRecord:
         self.stopped_by = stopped_by
         if phases_s is not None:
             self.phases_s = phases_s
+
+    def snapshot(self) -> RunRecord:
+        """Return a copy that later additions leave alone, for use in another thread."""
+        made = copy(self)
+        made._batches = list(self._batches)
+        made._readings = list(self._readings)
+        return made
 
     def samples_s(self) -> npt.NDArray[np.float64]:
         """Return the durations in seconds, in order."""
