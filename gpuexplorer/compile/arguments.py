@@ -121,4 +121,5 @@ def _scalar(
                 remedy="choose a smaller size or a wider type",
             )
         value = int(value)
-    return dtype.type(value)
+    converted: np.generic = dtype.type(value)
+    return converted

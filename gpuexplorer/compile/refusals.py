@@ -8,8 +8,6 @@ these checks err on the side of refusing, and each says how to write it instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
 from gpuexplorer.compile.cuda_source import CudaSource, Function
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.core.errors import WorkFailed
@@ -21,9 +19,12 @@ SHUFFLES = frozenset(
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _ASSIGNED = re.compile(
-    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)([^;]*)"
+    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?<![=<>!])(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 )
+
+_COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
 
 
 def refuse_unportable(source: CudaSource) -> None:
@@ -31,21 +32,27 @@ def refuse_unportable(source: CudaSource) -> None:
     _refuse_assembly(source)
     _refuse_kernels(source)
     _refuse_shared(source)
-    barriers = callers_of(source, BARRIERS) | BARRIERS
+    barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
     for function in source.functions:
         _refuse_barriers(source, function, barriers)
 
 
-def callers_of(source: CudaSource, names: Iterable[str]) -> frozenset[str]:
+def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
     """Return the functions and macros that call one of ``names``, directly or through others."""
+    helpers = {f.name for f in source.functions if not f.is_kernel}
     bodies = {f.name: source.plain[slice(*f.body)] for f in source.functions}
-    for match in _DEFINE.finditer(source.plain):
-        bodies[match[1]] = match[2]
-    words = {name: set(_WORD.findall(body)) for name, body in bodies.items()}
-    wanted = set(names)
+    macros = {m[1]: m[2] for m in _DEFINE.finditer(source.plain)}
+    bodies.update(macros)
     found: set[str] = set()
     while True:
-        more = {n for n, used in words.items() if n not in found and used & (wanted | found)}
+        words = names | (found & macros.keys())
+        called = found & helpers
+        more = {
+            name
+            for name, body in bodies.items()
+            if name not in found
+            and (words.intersection(_WORD.findall(body)) or called.intersection(_CALL.findall(body)))
+        }
         if not more:
             return frozenset(found)
         found |= more
@@ -141,13 +148,31 @@ def _thread_dependent(body: str, function: Function, source: CudaSource) -> froz
     shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
     tainted = {"threadIdx"}
     if not function.is_kernel:
-        tainted |= {p.name for p in source.parameters(function) if not p.pointers}
-    assignments = [(m[1], set(_WORD.findall(m[2]))) for m in _ASSIGNED.finditer(body)]
+        tainted |= {p.name for p in source.parameters(function) if not p.is_pointer}
+    assignments = _assignments(body)
     while True:
         more = {n for n, used in assignments if used & tainted} - tainted - shared
         if not more:
             return frozenset(tainted)
         tainted |= more
+
+
+def _assignments(text: str) -> list[tuple[str, set[str]]]:
+    """Return each assignment of a text: the name, and the names its value is made of."""
+    return [
+        (m[1], set(_WORD.findall(_right_side(text, m.end())))) for m in _ASSIGNED.finditer(text)
+    ]
+
+
+def _right_side(body: str, start: int) -> str:
+    """Return what is assigned: up to the semicolon, comma or closing bracket that ends it."""
+    depth = 0
+    for i in range(start, len(body)):
+        c = body[i]
+        depth += (c in "([{") - (c in ")]}")
+        if depth < 0 or (depth == 0 and c in ";,"):
+            return body[start:i]
+    return body[start:]
 
 
 def _refuse_divergence(
@@ -158,7 +183,14 @@ def _refuse_divergence(
         return any(word in barriers for word in _WORD.findall(text))
 
     def divergent(statement: Statement) -> bool:
-        return any(word in tainted for word in _WORD.findall(statement.condition))
+        used = tainted.intersection(_WORD.findall(statement.condition))
+        own = _COUNTER.match(statement.condition) if statement.kind == "for" else None
+        if own and own[1] in used:  # its own counter; another one of that name may depend
+            text = source.code[statement.start : statement.end]
+            values = [names for name, names in _assignments(text) if name == own[1]]
+            if not any(names & (tainted - {own[1]}) for names in values):
+                used -= {own[1]}
+        return bool(used)
 
     remedy = "move it out, so that every thread of the block reaches it"
     for statement in walk(body):

@@ -61,7 +61,9 @@ class OpenCLBackend(Backend):
             chosen = os.environ.get(CHOICE_VARIABLE)
             which = f" named '{chosen}' ({CHOICE_VARIABLE})" if chosen else ""
             return self._unavailable(f"no OpenCL driver{which} is installed")
-        self._drivers, devices, problems = [], [], []
+        self._drivers = []
+        devices: list[ProbedDevice] = []
+        problems: list[str] = []
         for driver in installed:
             have_cpu = any(d.kind == "cpu" for d in devices)
             if have_cpu and driver.name == "pocl":

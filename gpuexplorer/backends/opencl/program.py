@@ -98,11 +98,10 @@ def _compile(session: Session, text: str, options: str, source: str) -> Any:
             return cl.Program(session.context, text).build(options, cache_dir=False)
     except (cl.Error, RuntimeError) as error:
         log = clean_log(str(error))
-        first = next((line for line in log.splitlines() if ": error:" in line), "")
-        at = first.partition(": error:")
-        what = f"{at[0]}: {at[2].strip()}" if first else f"{source} does not compile"
+        first = re.search(r"^([^\s:][^:\n]*:\d+):\d+: (?:fatal )?error: (.*)$", log, re.MULTILINE)
+        what = f"{first[1]}: {first[2]}" if first else f"{source}: {log or error}"
         raise WorkFailed(
-            f"the kernel does not compile: {what}" if first else what,
+            f"the kernel does not compile: {what}",
             remedy="correct the source",
             detail=log,
         ) from None

@@ -1,0 +1,427 @@
+"""The OpenCL backend on the CPU: right results, device times, and everything it must refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES
+from gpuexplorer.core.errors import InputError, WorkFailed, WrongResult
+from gpuexplorer.workloads.loader import load
+from tests.backends.opencl_support import (
+    backend,
+    device,
+    made_workload,
+    near,
+    plan_for,
+    ready_runner,
+    run_once,
+    verify,
+)
+
+SHIPPED = load()
+COPY = """\
+__global__ void made(const real *A, real *B, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) B[i] = A[i];
+}
+"""
+ARTICLE = """\
+__global__ void matrixMul(float *A, float *B, float *C, int N) { \
+int row = blockIdx.y * blockDim.y + threadIdx.y; int col = blockIdx.x * blockDim.x + threadIdx.x; \
+if (row < N && col < N) { float sum = 0.0f; for (int k = 0; k < N; k++) { \
+sum += A[row * N + k] * B[k * N + col]; } C[row * N + col] = sum; } }
+"""
+
+
+def configurations() -> list[Any]:
+    found = []
+    for workload in SHIPPED.values():
+        for name, variant in workload.manifest.variants.items():
+            if variant.library is None and "cuda" not in variant.requires:
+                for precision in workload.precisions_of(name):
+                    found.append(
+                        pytest.param(
+                            workload.name, name, precision, id=f"{workload.name}-{name}-{precision}"
+                        )
+                    )
+    return found
+
+
+# ---- what ships
+
+
+@pytest.mark.parametrize(("workload", "variant", "precision"), configurations())
+def test_every_shipped_kernel_verifies_whether_or_not_the_size_divides_the_block(
+    workload: str, variant: str, precision: str
+) -> None:
+    first = next(iter(SHIPPED[workload].manifest.sizes))
+    for size in (128, 127, 1, 200):
+        verify(SHIPPED[workload], variant=variant, precision=precision, size={first: size})
+
+
+@pytest.mark.parametrize("block", [(1, 1), (1, 64), (64, 1), (32, 8), (7, 5), (1024, 1)])
+def test_the_textbook_product_is_right_for_every_block_shape(block: tuple[int, int]) -> None:
+    verify(SHIPPED["matmul"], variant="naive", size={"N": 45}, block=block)
+
+
+def test_the_articles_kernel_runs_unchanged() -> None:
+    manifest = SHIPPED["matmul"].source.manifest.split("[variants.naive]")[0]
+    precisions = manifest[manifest.index("[precisions]") : manifest.index("[arrays]")]
+    manifest = manifest.replace(precisions, "[precisions]\nfp32 = { tolerance = 2e-5 }\n")
+    manifest += """
+[variants.naive]
+title = "Article"
+teaches = "As printed."
+[[variants.naive.launch]]
+source = "article.cu"
+entry = "matrixMul"
+block = [16, 16]
+grid = ["ceil_div(N, block_x)", "ceil_div(N, block_y)"]
+args = ["A", "B", "C", "N"]
+"""
+    from gpuexplorer.workloads.workload import Workload, WorkloadSource
+
+    workload = Workload(WorkloadSource(manifest=manifest, files={"article.cu": ARTICLE}))
+    verify(workload, size={"N": 100}, precision="fp32")
+
+
+# ---- CUDA's language
+
+
+def test_dynamic_shared_memory_and_grid_size_reach_the_kernel() -> None:
+    source = """
+__global__ void made(const real *A, real *B, int N) {
+    extern __shared__ real staged[];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < N; i += gridDim.x * blockDim.x) {
+        staged[threadIdx.x] = A[i];
+        B[i] = staged[threadIdx.x] + (real)gridDim.x;
+    }
+}
+"""
+    workload = made_workload(source, grid="[3]", shared="block_x * itemsize", reference="A + 3")
+    verify(workload, size={"N": 1000}, block=(64,))
+
+
+WARP_OPERATIONS = {
+    "down": ("__shfl_down_sync(0xffffffffu, v, 3)", lambda v, i: v[i + 3] if i < 29 else v[i]),
+    "down in eights": (
+        "__shfl_down_sync(0xffffffffu, v, 2, 8)",
+        lambda v, i: v[i + 2] if i % 8 < 6 else v[i],
+    ),
+    "up": ("__shfl_up_sync(0xffffffffu, v, 5)", lambda v, i: v[i - 5] if i >= 5 else v[i]),
+    "xor": ("__shfl_xor_sync(0xffffffffu, v, 13)", lambda v, i: v[i ^ 13]),
+    "from one lane": ("__shfl_sync(0xffffffffu, v, 7)", lambda v, i: v[7]),
+    "from a lane each": (
+        "__shfl_sync(0xffffffffu, v, (threadIdx.x * 5 + 1) % 32)",
+        lambda v, i: v[(i * 5 + 1) % 32],
+    ),
+    "from in eights": ("__shfl_sync(0xffffffffu, v, 3, 8)", lambda v, i: v[i // 8 * 8 + 3]),
+    "ballot": (
+        "(real)(float)__popc(__ballot_sync(0xffffffffu, threadIdx.x % 3 == 0))",
+        lambda v, i: 11,
+    ),
+    "any": ("(real)(float)__any_sync(0xffffffffu, threadIdx.x == 5)", lambda v, i: 1),
+    "all": ("(real)(float)__all_sync(0xffffffffu, threadIdx.x == 5)", lambda v, i: 0),
+}
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+def test_warp_exchanges_do_what_they_do_on_a_gpu(precision: str) -> None:
+    body = "\n".join(
+        f"    B[{k} * 32 + threadIdx.x] = {text};" for k, (text, _) in
+        enumerate(WARP_OPERATIONS.values())
+    )  # fmt: skip
+    source = f"""
+__global__ void made(const real *A, real *B, int N) {{
+    real v = A[threadIdx.x];
+{body}
+}}
+"""
+    count = 32 * len(WARP_OPERATIONS)
+    workload = made_workload(source, grid="[1]")
+    runner, inputs = ready_runner(
+        workload, size={"N": count}, block=(32,), precision=precision
+    )
+    runner.launch(1)
+    got = runner.download(("B",))["B"].reshape(-1, 32)
+    runner.free()
+    for row, (name, (_, expected)) in zip(got, WARP_OPERATIONS.items(), strict=True):
+        lanes = inputs["A"][:32]
+        assert list(row) == [expected(lanes, i) for i in range(32)], name
+
+
+def test_a_block_that_cannot_form_warps_is_refused() -> None:
+    source = COPY.replace("B[i] = A[i]", "B[i] = __shfl_sync(0xffffffffu, A[i], 0)")
+    with pytest.raises(InputError, match="multiple of 32"):
+        backend().runner(plan_for(made_workload(source), block=(16,)), device()).build()
+
+
+def test_atomics_helpers_templates_and_long_long() -> None:
+    source = """
+template <typename T> __device__ __forceinline__ T twice(T x) { return x + x; }
+__device__ void add(float *where, float what) { atomicAdd(where, what); }
+__global__ void made(const float * __restrict__ A, float *B, size_t N, bool negative) {
+    __shared__ float total;
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) total = 0.0f;
+    __syncthreads();
+    if (i < N) add(&total, twice(A[i]));
+    __syncthreads();
+    if (i < N) B[i] = negative ? -total : total;
+}
+"""
+    workload = made_workload(
+        source, grid="[1]", args='["A", "B", "N", { type = "int", value = "1" }]'
+    )
+    result = run_once(workload, size={"N": 64}, fill="integers")
+    runner, inputs = ready_runner(workload, size={"N": 64}, fill="integers")
+    runner.free()
+    assert near(result, np.full(64, -2 * inputs["A"].sum()))
+
+
+def test_included_files_of_the_folder_are_found() -> None:
+    source = '#include "helper.cuh"\n#include <stdio.h>\n' + COPY.replace("= A[i]", "= same(A[i])")
+    helper = "#pragma once\n__device__ real same(real x) { return x; }\n"
+    verify(made_workload(source, files={"helper.cuh": helper}), size={"N": 100})
+
+
+def test_tunables_are_macros() -> None:
+    source = COPY.replace("= A[i]", "= A[i] * (real)(float)WIDTH")
+    workload = made_workload(
+        source, reference="A * 4", variant="[variants.only.tunables.WIDTH]\nvalues = [2, 4]"
+    )
+    verify(workload, size={"N": 100}, tunables={"WIDTH": 4})
+
+
+# ---- timing
+
+
+def test_launches_are_timed_one_by_one_in_order() -> None:
+    runner, _ = ready_runner(made_workload(COPY), size={"N": 65536})
+    batch = runner.launch(50)
+    runner.free()
+    assert len(batch.seconds) == 50
+    assert (batch.seconds > 0).all()
+
+
+def test_a_full_queue_costs_the_host_little() -> None:
+    runner, _ = ready_runner(made_workload(COPY), size={"N": 64})
+    runner.launch(8)
+    costs = []
+    for _ in range(5):
+        started = runner.now_ns()
+        batch = runner.launch(MAX_QUEUED_LAUNCHES)
+        costs.append((runner.now_ns() - started) / MAX_QUEUED_LAUNCHES - batch.seconds.mean() * 1e9)
+    runner.free()
+    assert min(costs) < 100_000, "nanoseconds of host time a launch"
+
+
+@pytest.mark.parametrize("role", ["out", "inout"])
+def test_reset_arrays_start_each_launch_as_the_first(role: str) -> None:
+    source = "__global__ void made(const real *A, real *B, int N) { B[threadIdx.x] += A[0]; }\n"
+    arrays = f'A = {{ shape = ["N"], role = "in" }}\nB = {{ shape = ["N"], role = "{role}" }}'
+    workload = made_workload(source, grid="[1]", arrays=arrays, variant='reset = ["B"]')
+    runner, inputs = ready_runner(workload, size={"N": 64})
+    runner.launch(7)
+    got = runner.download(("B",))["B"]
+    runner.free()
+    before = inputs["B"] if role == "inout" else np.zeros(64)
+    assert near(got, before + inputs["A"][0])
+
+
+@pytest.mark.parametrize("block", [(16, 16), (1, 64), (256, 1)])
+def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> None:
+    runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=block)
+    predicted = min(runner.predict_s() or 0.0 for _ in range(3))
+    runner.poison()
+    actual = min(runner.launch(3).seconds)
+    runner.free()
+    assert actual / 5 < predicted < actual * 5
+
+
+def test_a_launch_of_a_minute_is_foreseen_in_a_moment() -> None:
+    runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 2048}, block=(1, 1))
+    started = runner.now_ns()
+    predicted = runner.predict_s()
+    took_s = (runner.now_ns() - started) * 1e-9
+    runner.free()
+    assert predicted is not None
+    assert predicted > 2
+    assert took_s < 2
+
+
+def test_a_part_of_a_grid_strides_as_the_whole_would() -> None:
+    source = """
+__global__ void made(const real *A, real *B, int N) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < N; i += gridDim.x * blockDim.x) {
+        float x = (float)A[i];
+        for (int k = 0; k < 500; k++) x = sinf(x);
+        B[i] = (real)x;
+    }
+}
+"""
+    runner, _ = ready_runner(made_workload(source, grid="[512]"), size={"N": 1 << 16}, block=(64,))
+    runner.predict_s()
+    written = np.count_nonzero(~np.isnan(runner.download(("B",))["B"]))
+    runner.free()
+    assert 0 < written < (1 << 16), "the first blocks did the work of all"
+
+
+# ---- arrays
+
+
+def test_arrays_are_taken_over_with_what_they_hold() -> None:
+    first, inputs = ready_runner(made_workload(COPY), size={"N": 500}, block=(64,))
+    second = backend().runner(plan_for(made_workload(COPY), size={"N": 500}, block=(128,)), device())
+    second.build()
+    assert second.adopt(first)
+    first.free()
+    second.launch(1)
+    assert np.array_equal(second.download(("B",))["B"], inputs["A"])
+    other = backend().runner(plan_for(made_workload(COPY), size={"N": 501}), device())
+    assert not other.adopt(second)
+    second.free()
+    second.free()
+
+
+def test_unwritten_elements_show_as_nan() -> None:
+    source = COPY.replace("i < N", "i < N - 1")
+    result = run_once(made_workload(source), size={"N": 100})
+    assert np.isnan(result[-1])
+    assert not np.isnan(result[:-1]).any()
+
+
+@pytest.mark.parametrize(("index", "words"), [("N + 2", "3 elements behind"), ("-1", "1 elements")])
+def test_a_write_outside_an_array_is_seen_and_names_it(index: str, words: str) -> None:
+    source = COPY.replace("B[i] = A[i];", f"B[i] = A[i]; if (i == 0) B[{index}] = A[0];")
+    runner, _ = ready_runner(made_workload(source), size={"N": 1000})
+    runner.launch(1)
+    with pytest.raises(WrongResult, match=f"outside array B: {words}"):
+        runner.check_guards()
+    runner.free()
+
+
+# ---- refusals
+
+
+def test_a_kernel_that_does_not_compile_names_the_users_file_and_line() -> None:
+    with pytest.raises(WorkFailed, match=r"made\.cu:4: .*'oops'") as caught:
+        ready_runner(made_workload(COPY.replace("A[i]", "A[i] + oops")))
+    assert caught.value.detail.startswith("made.cu:4:")
+    assert "prelude" not in caught.value.detail
+
+
+def test_an_error_in_an_included_file_names_that_file() -> None:
+    with pytest.raises(WorkFailed, match=r"helper\.cuh:2: "):
+        ready_runner(
+            made_workload('#include "helper.cuh"\n' + COPY, files={"helper.cuh": "\nint x = oops;"})
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"entry": "other"}, "no kernel 'other'"),
+        ({"args": '["A", "B"]'}, r"made\.cu:1: .*takes 3 arguments"),
+        ({"args": '["N", "B", "N"]'}, "'A' is a pointer"),
+        ({"args": '["A", "B", "A"]'}, "'N' is not a pointer"),
+        ({"args": '["A", "B", { value = "2 ** 40" }]'}, "cannot hold"),
+        ({"shared": "64"}, "no extern __shared__"),
+    ],
+)
+def test_a_manifest_that_does_not_fit_the_source_is_refused(
+    change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        ready_runner(made_workload(COPY, **change))
+
+
+def test_float_in_the_source_is_not_handed_doubles() -> None:
+    source = COPY.replace("real", "float")
+    verify(made_workload(source), precision="fp32")
+    with pytest.raises(InputError, match="points to float"):
+        ready_runner(made_workload(source), precision="fp64")
+
+
+def test_more_shared_memory_than_a_gpu_gives_is_refused() -> None:
+    source = COPY.replace("{\n", "{\n    __shared__ float big[13000];\n    big[N % 7] = 0;\n", 1)
+    with pytest.raises(InputError, match="shared memory"):
+        ready_runner(made_workload(source.replace("A[i];", "A[i] + (real)big[0];")))
+
+
+@pytest.mark.parametrize("block", [(1025,), (33, 33), (1, 1, 65)])
+def test_blocks_that_no_gpu_launches_are_refused(block: tuple[int, ...]) -> None:
+    shape = str([16, 16, 1][: len(block)])
+    workload = made_workload(COPY, block=shape)
+    with pytest.raises(InputError, match="block"):
+        plan_for(workload, block=block)
+
+
+# ---- processes
+
+
+def test_the_framework_is_not_imported_with_the_backend() -> None:
+    code = (
+        "import sys; from gpuexplorer.backends.opencl import OpenCLBackend; OpenCLBackend(1); "
+        "sys.exit('pyopencl' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=root()).returncode == 0
+
+
+def root() -> Path:
+    return Path(__file__).resolve().parents[2]
+
+
+def test_device_and_thread_count_are_as_asked() -> None:
+    info = device()
+    assert (info.id, info.kind, info.threads) == ("opencl:0", "cpu", 1)
+    assert info.hardware_id.startswith("cpu:")
+    assert {"fp32"} <= set(info.precisions)
+    assert info.limits.max_threads_per_block == 1024
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_kernel_uses_exactly_the_threads_it_may(threads: int) -> None:
+    if len(os.sched_getaffinity(0)) < threads:
+        pytest.fail("this test needs two cores")
+    code = f"""
+import time
+from gpuexplorer.backends.opencl import OpenCLBackend
+import tests.backends.opencl_support as support
+from gpuexplorer.workloads.loader import load
+support.backend = lambda: made
+made = OpenCLBackend({threads})
+runner, _ = support.ready_runner(load()["matmul"], variant="naive", size={{"N": 256}}, block=(16, 16))
+runner.launch(2)
+wall, cpu = time.perf_counter(), time.process_time()
+while time.perf_counter() - wall < 0.4:
+    runner.launch(8)
+print((time.process_time() - cpu) / (time.perf_counter() - wall))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=root(), capture_output=True, text=True
+    )
+    used = float(done.stdout.split()[-1])
+    assert used < threads + 0.15, "more threads than allowed, or a host thread that polls"
+    assert used > 0.1
+
+
+def test_a_driver_that_is_not_there_is_a_reason_and_a_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from gpuexplorer.backends.opencl import OpenCLBackend
+    from gpuexplorer.core.device import Unavailable
+
+    monkeypatch.setenv("GPUEXPLORER_OPENCL_CPU", "nonsense")
+    found = OpenCLBackend(1).discover()
+    assert isinstance(found, Unavailable)
+    assert "nonsense" in found.reason
+    assert "pip install" in found.remedy

@@ -1,0 +1,168 @@
+"""NVRTC: what ships compiles for every architecture; the cubin's figures are ptxas' own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from gpuexplorer.compile import nvrtc
+from gpuexplorer.compile.cubin import CubinError, read_cubin
+from gpuexplorer.compile.nvrtc import compile_cubin, signatures
+from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+SHIPPED = load()
+HEAVY = """\
+__global__ void __launch_bounds__(256) heavy(const real *A, real *B, int n)
+{
+    __shared__ accum tile[32][33];
+    accum mine[64];
+    for (int k = 0; k < 64; k++) mine[k] = (accum)A[k * n] * (accum)threadIdx.x;
+    tile[threadIdx.x % 32][threadIdx.x / 32] = mine[n % 64];
+    __syncthreads();
+    B[threadIdx.x] = (real)tile[n % 32][n % 33];
+}
+template <int WIDTH> __global__ void wide(real *B) { B[threadIdx.x] = (real)(accum)WIDTH; }
+"""
+
+
+def sources() -> list[Any]:
+    """Return every source, precision and architecture, with the macros and entries it needs."""
+    found: dict[tuple[str, str, str], tuple[dict[str, int], set[str]]] = {}
+    for workload in SHIPPED.values():
+        for name, variant in workload.manifest.variants.items():
+            for step in variant.launch:
+                for precision in workload.precisions_of(name):
+                    key = (workload.name, step.source, precision)
+                    defines, entries = found.setdefault(key, ({}, set()))
+                    entries.add(step.entry)
+                    defines.update(default_tunables(workload, name))
+    return [
+        pytest.param(*key, *rest, arch, id=f"{'-'.join(key)}-{arch}")
+        for key, rest in found.items()
+        for arch in ARCHITECTURES
+    ]
+
+
+def default_tunables(workload: Workload, variant: str) -> dict[str, int]:
+    tunables = workload.variant(variant).tunables
+    return {
+        name: 16 if t.formula is not None else t.values[0] if t.default is None else t.default
+        for name, t in tunables.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("workload", "source", "precision", "defines", "entries", "arch"), sources()
+)
+def test_every_shipped_kernel_compiles_for_every_architecture(
+    workload: str, source: str, precision: str, defines: dict[str, int], entries: set[str], arch: str
+) -> None:
+    cubin = compile_cubin(
+        source,
+        SHIPPED[workload].source.files,
+        arch,
+        precision=precision,
+        defines=defines,
+        entries=sorted(entries),
+    )
+    assert set(cubin.kernels) == entries
+    for kernel in cubin.kernels.values():
+        assert 0 < kernel.resources.registers_per_thread <= 255
+        assert kernel.spill_store_B == 0, "a shipped kernel spills"
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_the_cubins_figures_are_what_ptxas_printed(arch: str, precision: str) -> None:
+    cubin = compile_cubin(
+        "k.cu", {"k.cu": HEAVY}, arch, precision=precision, entries=["heavy", "wide<3>"]
+    )
+    for kernel in cubin.kernels.values():
+        log = cubin.log.partition(f"Function properties for {kernel.symbol}\n")[2]
+        log = log.partition("Compiling entry function")[0]
+        resources = kernel.resources
+        assert resources.registers_per_thread == number(r"Used (\d+) registers", log)
+        assert resources.static_shared_B == number(r"(\d+) bytes smem", log)
+        assert resources.frame_B == number(r"(\d+) bytes stack frame", log)
+        assert kernel.spill_store_B == number(r"(\d+) bytes spill stores", log)
+    assert cubin.kernels["heavy"].resources.max_threads == 256
+    assert cubin.kernels["wide<3>"].resources.max_threads is None
+    assert cubin.kernels["heavy"].resources.static_shared_B > 0
+
+
+def number(pattern: str, log: str) -> int:
+    found = re.search(pattern, log)
+    return int(found[1]) if found else 0
+
+
+def test_no_kernel_is_named_means_all_that_are_not_templates() -> None:
+    assert set(compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90").kernels) == {"heavy"}
+    assert [p.name for p in signatures("k.cu", {"k.cu": HEAVY})["heavy"].parameters] == [
+        "A",
+        "B",
+        "n",
+    ]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_textbook_headers_and_the_folders_own_are_understood(precision: str) -> None:
+    files = {
+        "k.cu": '#include <stdio.h>\n#include <cuda_runtime.h>\n#include "h.cuh"\n'
+        "__global__ void k(real *A, int64_t n) { A[n] = (real)same(INFINITY); }\n",
+        "h.cuh": "#pragma once\n__device__ float same(float x) { return x; }\n",
+    }
+    assert set(compile_cubin("k.cu", files, "sm_80", precision=precision).kernels) == {"k"}
+
+
+def test_the_compilers_message_names_the_users_file_and_line() -> None:
+    files = {"k.cu": '#include <stdio.h>\n#include "h.cuh"\n__global__ void k() { oops; }\n'}
+    files["h.cuh"] = "\n"
+    with pytest.raises(WorkFailed, match=r"k\.cu:3: .*oops") as caught:
+        compile_cubin("k.cu", files, "sm_90")
+    assert caught.value.detail.splitlines()[0].startswith("k.cu(3): error")
+    files["h.cuh"] = "\n\nint x = oops;"
+    with pytest.raises(WorkFailed, match=r"h\.cuh:3: "):
+        compile_cubin("k.cu", files, "sm_90")
+
+
+def test_unknown_names_are_input_errors() -> None:
+    with pytest.raises(InputError, match="no kernel 'other'"):
+        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90", entries=["other"])
+    with pytest.raises(InputError, match="sm_12"):
+        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_12")
+
+
+def test_a_second_compile_is_read_from_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(nvrtc, "_compile", refuse)
+    assert compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90") == first
+    with pytest.raises(AssertionError, match="compiled again"):
+        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90", defines={"TILE": 8})
+
+
+def test_without_nvrtc_there_is_a_reason_and_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    with pytest.raises(CannotRunHere, match="pip install"):
+        compile_cubin("k.cu", {"k.cu": HEAVY + "// never compiled before\n"}, "sm_90")
+
+
+@pytest.mark.parametrize("length", [0, 3, 40, 200, 900])
+def test_a_damaged_cubin_is_refused(length: int) -> None:
+    code = compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90").code
+    with pytest.raises(CubinError):
+        read_cubin(code[:length], "sm_90")
+    with pytest.raises(CubinError):
+        read_cubin(b"MZ" + code[2:], "sm_90")
+    with pytest.raises(CubinError):
+        read_cubin(code, "native")

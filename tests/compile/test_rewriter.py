@@ -1,0 +1,321 @@
+"""Portable CUDA to OpenCL text: what changes, what must not, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.compile.cuda_source import CudaSource, blank, inline_includes
+from gpuexplorer.compile.rewriter import Rewritten, rewrite
+from gpuexplorer.core.errors import WorkFailed
+
+FIRST = '#line 1 "k.cu"\n'
+
+
+def rewritten(text: str) -> Rewritten:
+    return rewrite("k.cu", {"k.cu": text})
+
+
+def body(text: str) -> str:
+    """Return the rewritten text without the line that names the file."""
+    result = rewritten(text).source
+    assert result.startswith(FIRST)
+    return result[len(FIRST) :]
+
+
+# ---- parameters
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("float *A", "__global float *A"),
+        ("const real* __restrict__ A", "__global const real* __restrict__ A"),
+        ("real const *A, int N", "__global real const *A, int N"),
+        ("float A[], int N", "__global float A[], int N"),
+        ("size_t n, bool flag", "ulong n, uchar flag"),
+        ("const size_t n", "const ulong n"),
+        ("unsigned long long n", "unsigned long      n"),
+        ("size_t *counts", "__global size_t *counts"),
+        ("int /* size_t */ n", "int /* size_t */ n"),
+        ("void", "void"),
+        ("", ""),
+    ],
+)
+def test_parameters(before: str, after: str) -> None:
+    assert body(f"__global__ void k({before}) {{ }}") == f"__global__ void k({after}) {{ }}"
+
+
+def test_helpers_keep_their_parameters() -> None:
+    text = "__device__ float f(const float *p, size_t n) { return p[n]; }"
+    assert body(text) == text
+
+
+def test_kernels_are_found_with_what_the_host_must_know() -> None:
+    found = rewritten(
+        "// two kernels\n"
+        'extern "C" __global__ void __launch_bounds__(256, 2)\n'
+        "first(const real *A, bool flag) { __shared__ int x[4]; x[0] = 1; }\n"
+        "static __global__ void second(float4 *B, unsigned int n)\n"
+        "{ extern __shared__ float s[]; s[0] = gridDim.x; }\n"
+    ).kernels
+    first, second = found["first"], found["second"]
+    assert [(p.name, p.type, p.is_pointer) for p in first.signature.parameters] == [
+        ("A", "real", True),
+        ("flag", "bool", False),
+    ]
+    assert first.retyped == {"flag": "uchar"}
+    assert first.signature.where == "k.cu:3"
+    assert not first.dynamic_shared
+    assert not first.takes_grid
+    assert [p.type for p in second.signature.parameters] == ["float4", "unsigned int"]
+    assert second.dynamic_shared
+    assert second.takes_grid
+    assert second.splittable
+
+
+def test_dynamic_shared_memory_becomes_a_parameter() -> None:
+    result = body(
+        "__global__ void k(real *A) {\n  extern __shared__ __align__(16) unsigned char s[];\n}"
+    )
+    assert "void k(__global real *A, __local unsigned char *s)" in result
+    assert "extern" not in result
+
+
+def test_a_second_dynamic_array_starts_where_the_first_does() -> None:
+    result = body(
+        "__global__ void k() { extern __shared__ float s[]; extern __shared__ long long t[]; }"
+    )
+    assert "void k(__local float *s)" in result
+    assert "__local long *t = (__local long *)s;" in result
+
+
+def test_the_grids_size_is_passed_so_that_a_part_of_it_can_run() -> None:
+    result = body("__global__ void k(void) { int n = gridDim.x * gridDim.y; }")
+    assert "int gpux_grid_x, int gpux_grid_y, int gpux_grid_z)" in result
+    assert "void gpux" not in result.replace("(    ", "(").split("{")[0].partition("k(")[2]
+    assert "gridDim" not in result
+
+
+def test_a_helper_that_asks_for_the_grid_cannot_be_split() -> None:
+    text = (
+        "__device__ int all() { return gridDim.x; }\n"
+        "__global__ void k(int *A) { A[0] = all() + gridDim.x; }\n"
+    )
+    assert not rewritten(text).kernels["k"].splittable
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("long long x = 5LL;", "long      x = 5L;"),
+        ("unsigned long long x = 0xFFull;", "unsigned long      x = 0xFFUL;"),
+        ("x = 1llu;", "x = 1UL;"),
+        ("x = callLL(1);", "x = callLL(1);"),
+        ("long  \n long y;", "long  \n      y;"),
+    ],
+)
+def test_64_bit_integers(before: str, after: str) -> None:
+    assert body(f"void f() {{ {before} }}") == f"void f() {{ {after} }}"
+
+
+def test_includes_and_extern_c_are_blanked() -> None:
+    result = body('#include <stdio.h>\nextern "C" {\n__global__ void k(int *A) { }\n}\n')
+    assert result.split("\n")[0].strip() == ""
+    assert "extern" not in result
+    assert result.count("{") == result.count("}") == 1
+
+
+def test_warp_exchanges_mark_the_kernels_that_use_them_through_helpers_too() -> None:
+    kernels = rewritten(
+        "__device__ float sum(float v) { return __shfl_down_sync(~0u, v, 1); }\n"
+        "#define TOTAL(v) sum(v)\n"
+        "__global__ void a(float *A) { A[0] = TOTAL(1.0f); }\n"
+        "__global__ void b(float *A) { A[0] = 1.0f; }\n"
+    ).kernels
+    assert kernels["a"].uses_warps
+    assert not kernels["b"].uses_warps
+
+
+# ---- comments, strings, lines
+
+
+def test_comments_and_strings_survive() -> None:
+    text = (
+        '__device__ const char *s = "__global__ void k(float *A) // /* \\" long long";\n'
+        "// __global__ void k(float *A) \\\n   long long 5LL\n"
+        "/* extern __shared__ float s[]; \n */ __device__ char c = '\"', d = '\\'';\n"
+        'auto raw = R"x(long long "quoted" )" )x";\n'
+        "#define TEXT \"long long\" // don't\n"
+        "int big = 1'000'000;\n"
+    )
+    assert body(text) == text
+
+
+CHUNKS = st.sampled_from(
+    [
+        "int x = 1; ", "\n", "// it's a \"comment\"\n", "/* a\nb */", '"a // b \\" c"', "'\\''",
+        "'{'", "long long y = 7LL;", "#include <math.h>\n", "\n#define A(x) \\\n  (x)\n", " ",
+        "__global__ void k(float *A, size_t n)\n{ A[n] = 1; }\n", 'R"(x\n"y)"', "1'000",
+        "extern __shared__\nfloat s[];", "__device__ void f() { }", "é", "\\\n", "\t",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(CHUNKS, max_size=12))
+def test_every_line_stays_where_it_is(chunks: list[str]) -> None:
+    text = "".join(chunks)
+    plain = blank(text)
+    assert len(plain) == len(text)
+    assert [i for i, c in enumerate(text) if c == "\n"] == [
+        i for i, c in enumerate(plain) if c == "\n"
+    ]
+    try:
+        result = rewritten(text).source
+    except WorkFailed:
+        return
+    assert result.count("\n") == text.count("\n") + 1
+
+
+@given(st.text(alphabet="\"'/*\\\n #abR(){}x1;", max_size=60))
+def test_any_text_is_read_without_failing(text: str) -> None:
+    assert len(blank(text)) == len(text)
+    CudaSource(text).functions  # noqa: B018
+
+
+@given(st.text(alphabet="ab \n", max_size=30))
+def test_text_in_comments_and_strings_is_never_touched(text: str) -> None:
+    quoted = text.replace("\n", " ")
+    source = f'/* long long {text} */ const char *s = "5LL {quoted}"; // size_t {quoted}\n'
+    assert body(source) == source
+
+
+# ---- includes of the folder
+
+
+def test_included_files_are_put_in_place_under_their_own_name() -> None:
+    flat = inline_includes(
+        "k.cu", {"k.cu": 'int a;\n#include "h.cuh"\nint oops;\n', "h.cuh": "int b;\nint c;"}
+    )
+    source = CudaSource(flat)
+    assert source.where(flat.index("int a")) == "k.cu:1"
+    assert source.where(flat.index("int c")) == "h.cuh:2"
+    assert source.where(flat.index("int oops")) == "k.cu:3"
+
+
+def test_a_file_included_once_appears_once() -> None:
+    files = {
+        "k.cu": '#include "a.h"\n#include "b.h"\n',
+        "a.h": '#pragma once\n#include "b.h"\n',
+        "b.h": "#pragma once\nint b;\n",
+    }
+    assert inline_includes("k.cu", files).count("int b;") == 1
+
+
+def test_files_that_include_each_other_are_refused() -> None:
+    files = {"k.cu": '#include "a.h"\n', "a.h": '#include "k.cu"\n'}
+    with pytest.raises(WorkFailed, match="never end"):
+        inline_includes("k.cu", files)
+
+
+def test_an_include_in_a_comment_is_not_one() -> None:
+    text = '/*\n#include "h.cuh"\n*/'
+    assert inline_includes("k.cu", {"k.cu": text, "h.cuh": "int b;"}) == FIRST + text
+
+
+# ---- refusals
+
+KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ("if (threadIdx.x > 5) return;\n__syncthreads();", "k.cu:4: a return before"),
+        (
+            "for (int i = 0; i < N; i++) {\n__syncthreads();\nif (threadIdx.x == 3) return; }",
+            "k.cu:6: a return before",
+        ),
+        ("if (threadIdx.x < 5) { __syncthreads(); }", "inside 'if' that depends"),
+        ("int t = threadIdx.x;\nint u = t * 2;\nwhile (u < N) { __syncthreads(); u++; }", "'while'"),
+        ("int i = threadIdx.x;\nif (i == 0)\n A[0] = 1;\nelse\n __syncthreads();", "k.cu:5: .*'if'"),
+        ("switch (threadIdx.y) { case 0: __syncthreads(); }", "'switch'"),
+        (
+            "for (int i = 0; i < N; i++) { if (threadIdx.x == i) break; __syncthreads(); }",
+            "'break' by some threads",
+        ),
+        ("do { __syncthreads(); } while (A[threadIdx.x] > 0);", "'do'"),
+        ("for (int i = threadIdx.x; i < N; i += 32) { __syncthreads(); }", "'for'"),
+        ("{ __shared__ float t[2]; t[0] = 1; }", "nested block"),
+        ('asm volatile ("nop;");', "inline assembly"),
+        ("#define SYNC __syncthreads()\nif (threadIdx.x == 0) SYNC;", "inside 'if'"),
+    ],
+)
+def test_what_would_go_wrong_silently_is_refused(inside: str, words: str) -> None:
+    with pytest.raises(WorkFailed, match=words):
+        rewritten(KERNEL.format(inside))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("template <int T>\n__global__ void k(float *A) { }", "k.cu:2: the template kernel 'k'"),
+        ("__global__ void k(int N,\n float **A) { }", "k.cu:2: 'A', a pointer to pointers"),
+        ("__global__ void k(float *A[4]) { }", "pointer to pointers"),
+        ("__device__ void f() { __shared__ float s[4]; }", "outside a kernel"),
+        ("extern __shared__ float s[];\n__global__ void k() { }", "k.cu:1: .*outside a kernel"),
+        (
+            "__device__ void f(float *s) { __syncthreads(); }\n"
+            "__global__ void k(float *A) { if (threadIdx.x == 0) f(A); }",
+            "k.cu:2: .*inside 'if'",
+        ),
+        (
+            "__device__ void f(float *s) { __syncthreads(); }\n"
+            "__global__ void k(float *A) { if (threadIdx.x == 0) return; f(A); }",
+            "return before",
+        ),
+    ],
+)
+def test_what_cannot_be_said_in_opencl_is_refused(text: str, words: str) -> None:
+    with pytest.raises(WorkFailed, match=words):
+        rewritten(text)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "__syncthreads();\nif (threadIdx.x > 5) return;\nA[0] = 1;",
+        "if (N > 5) { __syncthreads(); }",
+        "for (int d = blockDim.x / 2; d > 0; d >>= 1) {\n"
+        "  if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];\n  __syncthreads();\n}",
+        "for (int k = threadIdx.x; k < 4; k++) s[k] = 0;\n"
+        "for (int k = 0; k < N; k++) { s[threadIdx.x] += k; __syncthreads(); }",
+        "for (int k = 0; k < N; k++) {\n  for (int j = 0; j < 9; j++) if (threadIdx.x == j) break;\n"
+        "}\n__syncthreads();",
+        "if (threadIdx.x == 0) s[0] = 1;\n__syncthreads();\nif (s[0] > 0) __syncthreads();",
+        "auto f = [](float x) { return x * 2; };\n__syncthreads();\nA[0] = f(1);",
+        "#pragma unroll\nfor (int i = 0; i < 4; i++) { __syncthreads(); }",
+        "// return;\n/* if (threadIdx.x) */ __syncthreads();",
+        "do { __syncthreads(); N--; } while (N > 0);\n",
+    ],
+)
+def test_what_every_thread_reaches_is_accepted(inside: str) -> None:
+    result = rewritten(KERNEL.format(inside))
+    assert result.kernels["k"].signature.where == "k.cu:1"
+
+
+def test_a_refusal_in_an_included_file_names_it() -> None:
+    files = {"k.cu": '\n#include "h.cuh"\n', "h.cuh": "\n__device__ void f() { __shared__ int x; }"}
+    with pytest.raises(WorkFailed, match=r"^h\.cuh:2: "):
+        rewrite("k.cu", files)
+
+
+def test_where_counts_from_the_line_directive() -> None:
+    text = '#line 7 "a.cu"\nint x;\n// #line 3 "b.cu"\nint y;'
+    source = CudaSource(text)
+    assert source.where(text.index("int x")) == "a.cu:7"
+    assert source.where(text.index("int y")) == "a.cu:9"
+    assert re.fullmatch(r"a\.cu:9", source.where(len(text) + 10))
