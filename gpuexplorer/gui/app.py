@@ -1,0 +1,124 @@
+"""Start the window: ``create`` makes it, ``main`` also runs it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui import resources
+from gpuexplorer.gui.main_window import MainWindow, Started
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.workloads.loader import load
+
+log = logging.getLogger("gpuexplorer.gui")
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="gpuexplorer", description="Open the window.")
+    parser.add_argument("--kernels", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--python", metavar="PATH", help="the engine's interpreter")
+    parser.add_argument("--threads", type=int, metavar="T", help="CPU threads work may use")
+    return parser.parse_known_args(argv)[0]
+
+
+def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
+    """Make and show the window without entering the event loop.
+
+    ``argv`` may begin with the program's name. Knows ``--kernels DIR``, ``--python PATH`` and
+    ``--threads T``; the rest is Qt's.
+    """
+    words = list(argv)
+    if words and not words[0].startswith("-"):
+        del words[0]
+    options = _options(words)
+    existing = QApplication.instance()
+    application = (
+        existing if isinstance(existing, QApplication) else QApplication(["gpuexplorer", *words])
+    )
+    application.setApplicationName("gpuexplorer")
+    application.setApplicationDisplayName("GPU Explorer")
+    application.setStyle("Fusion")
+    icon = resources.folder() / "icons" / "gpuexplorer.svg"
+    if icon.is_file():
+        application.setWindowIcon(QIcon(str(icon)))
+    settings = Settings()
+    make_theme(application, settings.theme)
+    folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
+    experiment = Experiment(load(folders))
+    engine = EngineOptions(python=options.python or settings.python, threads=options.threads)
+    window = MainWindow(
+        Session(experiment, engine), settings, Started(tuple(options.kernels), engine)
+    )
+    window.insight.kernel_folders = folders
+    if complaints:
+        window.session.notice.emit(Notice("bad", " ".join(complaints)))
+    window.show()
+    return application, window
+
+
+def _kernel_folders(given: list[Path], remembered: list[Path]) -> tuple[list[Path], list[str]]:
+    """Return the folders that can be read, and a sentence for each that cannot."""
+    good: list[Path] = []
+    complaints: list[str] = []
+    for folder in dict.fromkeys([*given, *remembered]):
+        try:
+            load([folder])
+        except ExplorerError as error:
+            complaints.append(f"{error}.")
+        else:
+            good.append(folder)
+    return good, complaints
+
+
+def _catch_all(window: MainWindow) -> None:
+    """Show an exception from a slot as a sentence instead of losing it."""
+
+    def hook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            window.close()
+            return
+        text = "".join(traceback.format_exception(kind, error, trace))
+        log.error("%s", text)
+        sys.stderr.write(text)
+        QTimer.singleShot(
+            0,
+            window,
+            lambda: window.session.notice.emit(
+                Notice("bad", f"Something in the window went wrong: {error}.", detail=text)
+            ),
+        )
+
+    sys.excepthook = hook
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Open the window and return the exit code when it is closed."""
+    try:
+        application, window = create(sys.argv[1:] if argv is None else argv)
+    except ExplorerError as error:
+        print(f"gpuexplorer: error: {error}", file=sys.stderr)
+        return error.exit_code
+    _catch_all(window)
+    ticks = QTimer()  # lets Python see Ctrl-C
+    ticks.timeout.connect(lambda: None)
+    ticks.start(500)
+    code: int = application.exec()
+    ticks.stop()
+    return code

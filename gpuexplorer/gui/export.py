@@ -1,0 +1,112 @@
+"""Export of what is shown, in a thread of its own; charts are drawn by a child process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QThread, Signal
+
+from gpuexplorer import exchange
+from gpuexplorer.charts.build import run_chart
+from gpuexplorer.charts.spec import encode
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.engine.process import engine_environment
+from gpuexplorer.engine.record import RunRecord
+
+FORMATS: dict[str, str] = {
+    "png": "PNG image",
+    "svg": "SVG drawing",
+    "pdf": "PDF document",
+    "csv": "CSV table of all samples",
+    "json": "JSON document of the run",
+}
+CHARTS = ("png", "svg", "pdf")
+RENDER_LIMIT_S = 180
+
+
+def default_name(config: RunConfig, suffix: str) -> str:
+    """Return a file name that says what was run, such as ``matmul-naive-N512-16x16-fp32.png``."""
+    parts = [config.workload, config.variant]
+    parts += [f"{symbol}{value}" for symbol, value in config.size.items()]
+    if config.block is not None:
+        x, y, z = config.block
+        parts.append(f"{x}x{y}" if z == 1 else f"{x}x{y}x{z}")
+    parts.append(config.precision)
+    if config.include_transfers:
+        parts.append("transfers")
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts)) + f".{suffix}"
+
+
+def write(path: Path, record: RunRecord, pinned: Sequence[RunRecord], theme: str) -> None:
+    """Write one file by its suffix; raises ExplorerError in one sentence."""
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix not in FORMATS:
+        raise InputError(
+            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
+        )
+    exchange.check_target(path)
+    result = record.result()
+    if suffix == "json":
+        exchange.write_json(result, path)
+        return
+    others = [p.result() for p in pinned]
+    if suffix == "csv":
+        exchange.write_csv([result, *others], path)
+        return
+    spec = encode(run_chart(result, others, over_time=not others))
+    render(spec, path, theme)
+
+
+def render(spec: bytes, path: Path, theme: str) -> None:
+    """Have a child process draw a chart; WorkFailed when it does not."""
+    command = [sys.executable, "-m", "gpuexplorer.charts", "-", str(path.resolve()), theme]
+    try:
+        done = subprocess.run(
+            command,
+            input=spec,
+            capture_output=True,
+            env=engine_environment(),
+            timeout=RENDER_LIMIT_S,
+            check=False,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkFailed(f"drawing {path} took longer than {RENDER_LIMIT_S} s") from None
+    except OSError as error:
+        raise WorkFailed(f"the drawing process cannot be started: {error.strerror}") from None
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        last = said.splitlines()[-1] if said else f"it ended with status {done.returncode}"
+        raise WorkFailed(last.removeprefix("gpuexplorer: error: "), detail=said)
+
+
+class ExportJob(QThread):
+    """Writes one file; ``done`` carries None, or the error to show."""
+
+    done = Signal(object)
+
+    def __init__(
+        self, path: Path, record: RunRecord, pinned: Sequence[RunRecord], theme: str
+    ) -> None:
+        super().__init__()
+        self.setObjectName("export")
+        self.path = path
+        self._record = record.snapshot()
+        self._pinned = [p.snapshot() for p in pinned]
+        self._theme = theme
+
+    def run(self) -> None:
+        """Write the file."""
+        try:
+            write(self.path, self._record, self._pinned, self._theme)
+        except ExplorerError as error:
+            self.done.emit(error)
+        except Exception as error:  # a bug must not end in silence
+            self.done.emit(WorkFailed(f"cannot export to {self.path}: {error!r}"))
+        else:
+            self.done.emit(None)

@@ -1,0 +1,61 @@
+"""The help pages: short texts shipped as Markdown, shown in a window of their own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QUrl, Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser, QWidget
+
+from gpuexplorer.gui import resources
+
+PAGES = {
+    "first-steps": "First steps",
+    "reading-the-plots": "Reading the plots",
+    "what-numbers-promise": "What numbers promise",
+    "your-own-kernels": "Your own kernels",
+    "keys": "Keys and mouse",
+}
+
+
+class HelpWindow(QDialog):
+    """A list of pages at the left, the page at the right; it never blocks the main window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("helpWindow")
+        self.setWindowTitle("GPU Explorer: help")
+        self.resize(820, 600)
+        self.list = QListWidget()
+        self.list.setObjectName("helpList")
+        self.list.setFixedWidth(190)
+        for name, title in PAGES.items():
+            item = QListWidgetItem(title)
+            item.setData(Qt.ItemDataRole.UserRole, name)
+            self.list.addItem(item)
+        self.browser = QTextBrowser()
+        self.browser.setObjectName("helpBrowser")
+        self.browser.setOpenLinks(False)
+        self.browser.anchorClicked.connect(self._follow)
+        self.browser.document().setDocumentMargin(18)
+        self.list.currentItemChanged.connect(self._chosen)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.list)
+        layout.addWidget(self.browser, 1)
+
+    def open_page(self, name: str) -> None:
+        """Show a page."""
+        self.list.setCurrentRow(list(PAGES).index(name))
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def _chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            name = item.data(Qt.ItemDataRole.UserRole)
+            self.browser.setMarkdown(resources.text("help", f"{name}.md"))
+
+    def _follow(self, link: QUrl) -> None:
+        name = link.toString().removesuffix(".md")
+        if name in PAGES:
+            self.open_page(name)

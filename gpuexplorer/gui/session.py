@@ -1,0 +1,425 @@
+"""The window's conductor: knobs to runs, the engine's events to the models, nothing on screen."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import numpy as np
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gpuexplorer.charts.words import config_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.history import History
+from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.panels.history import HistoryModel
+from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
+
+HISTORY_GAP_S = 1.0
+RATE_WINDOW_S = 1.5
+
+STAGES = {
+    "check": "checking the configuration",
+    "inputs": "making inputs",
+    "build": "building the kernel",
+    "allocate": "allocating memory",
+    "upload": "copying inputs to the device",
+    "predict": "predicting a launch's time",
+    "verify": "verifying against float64",
+    "measure": "measuring",
+    "finish": "finishing",
+}
+
+
+class Session(QObject):
+    """Owns experiment, live view, history and the engine's worker.
+
+    ``frame`` follows each hand-over of new data and carries whether a new configuration began;
+    ``state_changed`` whatever the status bar and buttons show; ``notice`` a sentence for the
+    banner, None to hide it.
+    """
+
+    frame = Signal(bool)
+    state_changed = Signal()
+    knobs_changed = Signal()
+    devices_changed = Signal()
+    notice = Signal(object)
+
+    def __init__(self, experiment: Experiment, options: EngineOptions) -> None:
+        super().__init__()
+        self.experiment = experiment
+        self.live_model = Live()
+        self.history = History()
+        self.history_model = HistoryModel(self.history)
+        self.options = options
+        self.live = False
+        self.live_at_start = True
+        self.engine_state = "not started"
+        self.engine_words = ""
+        self.activity = ""
+        self.engine_log: deque[str] = deque(maxlen=400)
+        self.moved_at: float | None = None
+        """When the knobs last moved (``time.perf_counter``), until that run's first samples."""
+        self._ticket = 0
+        self._asked: dict[int, RunConfig] = {}
+        self._wanted: RunConfig | None = None
+        self._history_at = 0.0
+        self._rate: deque[tuple[float, int]] = deque()
+        self._resumed: RunConfig | None = None
+        self._resume = False
+        experiment.on_change = self._knobs_moved
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._ask_for_run)
+        self.worker = EngineWorker(options)
+        self.worker.updated.connect(self._take)
+        self.worker.logged.connect(self.engine_log.append)
+
+    # ---- asked by the window
+
+    def start(self) -> None:
+        """Start the engine; its devices follow."""
+        self._set_state("starting")
+        self.worker.ask_devices()
+        self.worker.start()
+
+    def close(self) -> bool:
+        """End everything; return whether the worker ended in time."""
+        self._soon.stop()
+        self.live = False
+        return self.worker.close()
+
+    def set_live(self, on: bool) -> None:
+        """Measure until told otherwise, or stop."""
+        if on == self.live:
+            return
+        self.live = on
+        self._resumed = None
+        if on:
+            self._wanted = None
+            self._ask_for_run()
+        else:
+            self._stop_engine("stopped")
+        self.state_changed.emit()
+
+    def run_long(self) -> None:
+        """Run the present configuration, however long one launch takes."""
+        self.live = True
+        self._wanted = None
+        self._ask_for_run(allow_long=True)
+
+    def restart(self, options: EngineOptions) -> None:
+        """End the engine and start one with other options."""
+        self.options = options
+        self._set_state("starting")
+        self._end_current("user")
+        self._wanted = None
+        self.experiment.devices = None
+        self.worker.ask_restart(options)
+        self.worker.ask_devices()
+
+    def kernels_reloaded(self) -> None:
+        """Run again from the sources as they are now."""
+        if self.live:
+            self._wanted = None
+            self._ask_for_run()
+
+    def pin(self) -> bool:
+        """Keep the current run as a ghost; False when it has no samples yet."""
+        run = self.live_model.current
+        return run is not None and self.live_model.pin(config_words(run.config)) is not None
+
+    @property
+    def config(self) -> RunConfig | None:
+        """The present configuration; None when it cannot run or no device is known."""
+        if self.experiment.devices is None:
+            return None
+        try:
+            return self.experiment.config()
+        except ExplorerError:
+            return None
+
+    @property
+    def device(self) -> DeviceInfo | None:
+        """The device of the current run, or else the chosen one."""
+        run = self.live_model.current
+        if run is not None and run.prepared is not None:
+            return run.prepared.device
+        return self.experiment.device
+
+    @property
+    def samples_per_s(self) -> float | None:
+        """How many launches were timed a second, lately; None while nothing comes."""
+        now = time.monotonic()
+        while self._rate and self._rate[0][0] < now - RATE_WINDOW_S:
+            self._rate.popleft()
+        if len(self._rate) < 2:
+            return None
+        span = now - self._rate[0][0]
+        return sum(n for _, n in self._rate) / span if span > 0 else None
+
+    # ---- knobs to runs
+
+    def _knobs_moved(self) -> None:
+        self.knobs_changed.emit()
+        if self.live and self.experiment.devices is not None:
+            if self.moved_at is None:
+                self.moved_at = time.perf_counter()
+            self._soon.start()
+
+    def _ask_for_run(self, *, allow_long: bool = False) -> None:
+        if not self.live or self.experiment.devices is None:
+            return
+        try:
+            config = self.experiment.config()
+        except ExplorerError as error:
+            self._wanted = None
+            self._stop_engine("waiting for a configuration that can run")
+            self._tell("warning", f"This configuration cannot run: {error}.", detail=error.detail)
+            return
+        if config == self._wanted and not allow_long:
+            self.moved_at = None
+            return
+        self._wanted = config
+        self.notice.emit(None)
+        self._ticket += 1
+        self._asked[self._ticket] = config
+        self.worker.ask_run(
+            self._ticket, config, self.experiment.workload, allow_long=allow_long
+        )
+        self._set_activity("asking the engine")
+
+    def _stop_engine(self, words: str) -> None:
+        self._wanted = None
+        self.moved_at = None
+        self.worker.ask_cancel()
+        self._set_activity(words)
+
+    # ---- the engine's events to the models
+
+    def _take(self, update: Update) -> None:
+        began = False
+        for ticket, item in update.items:
+            began = self._begin_if_new(ticket, item) or began
+            if isinstance(item, Chunk):
+                self._take_chunk(ticket, item)
+            elif isinstance(item, Summary):
+                self._take_summary(ticket, item)
+            else:
+                self._take_event(ticket, item)
+        device = self.device
+        for device_id, reading in update.readings:
+            if device is None or device_id == device.id:
+                self.live_model.read(reading)
+        self.frame.emit(began)
+        self.worker.taken()
+
+    def _begin_if_new(self, ticket: int, item: object) -> bool:
+        """Begin a run at the first thing that is told about it."""
+        config = self._asked.pop(ticket, None)
+        if config is None:
+            return False
+        for older in [t for t in self._asked if t < ticket]:
+            del self._asked[older]
+        before = self.live_model.current
+        self._end_current("user")
+        if before is not None and before.config.device != config.device:
+            self.live_model.clear_readings()
+        self.live_model.begin(ticket, config)
+        self._rate.clear()
+        return True
+
+    def _is_current(self, ticket: int) -> bool:
+        run = self.live_model.current
+        return run is not None and run.ticket == ticket
+
+    def _take_chunk(self, ticket: int, chunk: Chunk) -> None:
+        if not self._is_current(ticket):
+            return
+        self.live_model.add(
+            np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
+        )
+        self._rate.append((time.monotonic(), sum(len(d) for d in chunk.durations_s)))
+
+    def _take_summary(self, ticket: int, summary: Summary) -> None:
+        if not self._is_current(ticket):
+            return
+        self.live_model.summarize(summary)
+        run = self.live_model.current
+        now = time.monotonic()
+        if run is not None and run.record is not None:
+            if run.over or now - self._history_at >= HISTORY_GAP_S:
+                self._history_at = now
+                self.history_model.update(ticket, run.record, summary, running=not run.over)
+
+    def _end_current(self, stopped_by: str) -> None:
+        """Note that the current run is over, and give it its row."""
+        run = self.live_model.current
+        if run is None or run.over:
+            return
+        run.over = True
+        if run.record is not None:
+            run.record.end(stopped_by)
+            if run.summary is not None:
+                self.history_model.update(run.ticket, run.record, run.summary, running=False)
+            self.history_model.finish(run.ticket)
+
+    def _take_event(self, ticket: int, event: Told) -> None:
+        if isinstance(event, EngineReady):
+            self._engine_ready(event)
+        elif isinstance(event, EngineLost):
+            self._engine_lost(ticket, event)
+        elif isinstance(event, protocol.Devices):
+            self._devices(event)
+        elif isinstance(event, protocol.Failed) and ticket == 0:
+            self._tell("bad", _sentence(event.what, event.remedy), detail=event.detail)
+        elif self._is_current(ticket):
+            self._take_run_event(event)
+
+    def _take_run_event(self, event: Told) -> None:
+        run = self.live_model.current
+        assert run is not None
+        if isinstance(event, protocol.Stage):
+            self._set_activity(STAGES.get(event.name, event.name))
+        elif isinstance(event, protocol.Prepared):
+            self.live_model.prepare(event)
+            predicted = event.predicted_s
+            words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
+            self._set_activity(words if predicted is not None and predicted > 1.0 else "measuring")
+        elif isinstance(event, protocol.Finished):
+            if run.record is not None:
+                run.record.phases_s = event.phases_s
+            self._end_current(event.stopped_by)
+            self._set_activity(f"stopped after {count(run.trace.total)} launches")
+        elif isinstance(event, protocol.Cancelled):
+            self._end_current("user")
+            self._set_activity("stopped")
+        elif isinstance(event, protocol.NeedsConfirmation):
+            self._end_current("user")
+            self._needs_confirmation(event)
+        elif isinstance(event, protocol.Failed):
+            self._end_current("failed")
+            self._give_up("this configuration failed")
+            self._tell("bad", _sentence(event.what, event.remedy), detail=_detail(event))
+
+    def _give_up(self, words: str) -> None:
+        """Stop wanting the run that just ended; a knob's next move asks again."""
+        self._wanted = None
+        self.moved_at = None
+        self._set_activity(words)
+
+    def _needs_confirmation(self, event: protocol.NeedsConfirmation) -> None:
+        self._give_up("waiting for your word")
+        self.notice.emit(
+            Notice(
+                "warning",
+                f"One launch would take about {quantity(event.predicted_s, 's', 2)} on this device. "
+                "You can stop it at any time.",
+                actions=(("Run it anyway", self.run_long), ("Choose another block", None)),
+            )
+        )
+
+    # ---- the engine itself
+
+    def _engine_ready(self, event: EngineReady) -> None:
+        welcome = event.welcome
+        self._set_state("ready")
+        self.engine_words = (
+            f"Engine: process {welcome.pid}, Python {welcome.python}, {welcome.threads} CPU "
+            f"thread{'s' if welcome.threads > 1 else ''}; answered in {event.handshake_s:.2f} s"
+        )
+        resume, self._resume = self._resume, False
+        if resume and self.live:
+            self._ask_for_run()
+        self.state_changed.emit()
+
+    def _engine_lost(self, ticket: int, event: EngineLost) -> None:
+        run = self.live_model.current
+        kept = run.trace.total if run is not None else 0
+        this_run = run is not None and self._is_current(ticket)
+        if this_run:
+            self._end_current("engine lost")
+        self._set_state("restarting" if event.restarting else "lost")
+        if event.kind == "cancelled":
+            if this_run and not self.live:
+                self._set_activity("stopped; the launch did not end in time, so its engine was ended")
+            return
+        if not event.restarting:
+            self.live = False
+            self._give_up("no engine")
+            said = "\n".join(self.engine_log)
+            self._tell("bad", f"{_capital(event.reason)}.", detail=said, retry=True)
+            return
+        samples = f" The {count(kept)} samples it delivered are kept." if this_run and kept else ""
+        again = this_run and kept > 0 and self.live and self._resumed != self._wanted
+        self._resume = again
+        self._resumed = self._wanted if again else None  # once more, but not for ever
+        if this_run or ticket:
+            self._wanted = None
+            self.moved_at = None
+        after = (
+            " A fresh engine takes over."
+            if again
+            else " A fresh engine is ready for another configuration."
+        )
+        if this_run or event.kind != "start":
+            self._set_activity("the engine is restarting")
+            self._tell("warning" if again else "bad", f"{_capital(event.reason)}.{samples}{after}")
+
+    def _devices(self, event: protocol.Devices) -> None:
+        first = self.experiment.devices is None
+        self.experiment.set_devices(event.devices)
+        self.devices_changed.emit()
+        if not event.devices.devices:
+            reasons = "\n".join(
+                f"{u.backend}: {u.reason}. {u.remedy}" for u in event.devices.unavailable
+            )
+            self._tell("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
+        elif first and (self.live_at_start or self.live):
+            self.live_at_start = False
+            self.live = True
+            self._ask_for_run()
+            self.state_changed.emit()
+
+    # ---- what is shown beside the plots
+
+    def answered(self, ticket: int) -> float | None:
+        """Return the seconds from the knob's move to now, when ``ticket`` is its run."""
+        if self.moved_at is None or ticket != self._ticket:
+            return None
+        took, self.moved_at = time.perf_counter() - self.moved_at, None
+        return took
+
+    def _tell(self, kind: str, text: str, *, detail: str = "", retry: bool = False) -> None:
+        actions = (("Try again", lambda: self.restart(self.options)),) if retry else ()
+        self.notice.emit(Notice(kind, text, actions=actions, detail=detail))
+
+    def _set_state(self, state: str) -> None:
+        self.engine_state = state
+        self.state_changed.emit()
+
+    def _set_activity(self, words: str) -> None:
+        if words != self.activity:
+            self.activity = words
+            self.state_changed.emit()
+
+
+def _sentence(what: str, remedy: str) -> str:
+    return f"{_capital(what)}; {remedy}." if remedy else f"{_capital(what)}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _detail(event: protocol.Failed) -> str:
+    return "\n\n".join(part for part in (event.detail, event.traceback) if part)
