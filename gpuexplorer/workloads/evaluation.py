@@ -1,4 +1,4 @@
-"""What a reference's expressions see: inputs in float64, sizes, and scalars as the kernel gets them."""
+"""What a reference's expressions see: inputs in float64, sizes, and scalars as stored."""
 
 from __future__ import annotations
 

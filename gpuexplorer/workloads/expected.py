@@ -27,8 +27,8 @@ def root_mean_square(values: Array) -> float:
 class Expected:
     """Right values, and the measure of an error.
 
-    The error of an element is ``|out - ref| / (|ref| + rms)``, with the root mean square of all that
-    fit into the storage type, or over ``scale`` (one number or one an element) where given.
+    The error of an element is ``|out - ref| / (|ref| + rms)``, with the root mean square of all
+    that fit into the storage type, or over ``scale`` (one number or one an element) where given.
     """
 
     def __init__(

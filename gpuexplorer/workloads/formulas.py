@@ -66,21 +66,63 @@ NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floor": math.floor,
 }
 
+
+def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a NumPy function take one array only: a second one would be overwritten."""
+
+    def called(a: Any) -> Any:
+        return function(a)
+
+    return called
+
+
+def _along(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a NumPy reduction take an array and, when wanted, an axis."""
+
+    def called(a: Any, axis: int | None = None) -> Any:
+        return function(a, axis=axis)
+
+    return called
+
+
+def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a NumPy function take two arrays whose result stays within bounds."""
+
+    def called(a: Any, b: Any) -> Any:
+        _check_size(a, b)
+        return function(a, b)
+
+    return called
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    _check_size(condition, a, b)
+    return np.where(condition, a, b)
+
+
+def _check_size(*operands: Any) -> None:
+    """Refuse operands that would spread out to a result of too many elements."""
+    shape = np.broadcast_shapes(*(np.shape(o) for o in operands))
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise FormulaError("an intermediate result has too many elements")
+
+
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "transpose": np.transpose,
-    "sum": np.sum,
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "abs": np.abs,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "tanh": np.tanh,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "where": np.where,
+    "transpose": _of_one(np.transpose),
+    "sum": _along(np.sum),
+    "mean": _along(np.mean),
+    "max": _along(np.max),
+    "min": _along(np.min),
+    "abs": _of_one(np.abs),
+    "sqrt": _of_one(np.sqrt),
+    "exp": _of_one(np.exp),
+    "log": _of_one(np.log),
+    "tanh": _of_one(np.tanh),
+    "maximum": _of_two(np.maximum),
+    "minimum": _of_two(np.minimum),
+    "where": _where,
 }
+"""``sum``, ``mean``, ``max`` and ``min`` take an axis as a second argument."""
 
 
 @lru_cache(maxsize=4096)
@@ -138,6 +180,7 @@ def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool 
 
 def _bounded_power(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        _check_size(a, b)
         return a**b
     if abs(b) > MAX_EXPONENT:
         raise FormulaError(f"exponent {b} is above {MAX_EXPONENT}")
@@ -150,8 +193,15 @@ def _bounded(value: Any) -> Any:
     return value
 
 
-def _bounded_multiply(a: Any, b: Any) -> Any:
-    return _bounded(a * b)
+def _within_bounds(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Bound the result of an operator: the bits of a number, the elements of an array."""
+
+    def called(a: Any, b: Any) -> Any:
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            _check_size(a, b)
+        return _bounded(operation(a, b))
+
+    return called
 
 
 def _bounded_matmul(a: Any, b: Any) -> Any:
@@ -167,23 +217,23 @@ def _bounded_matmul(a: Any, b: Any) -> Any:
 
 
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: _bounded_multiply,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Add: _within_bounds(operator.add),
+    ast.Sub: _within_bounds(operator.sub),
+    ast.Mult: _within_bounds(operator.mul),
+    ast.Div: _within_bounds(operator.truediv),
+    ast.FloorDiv: _within_bounds(operator.floordiv),
+    ast.Mod: _within_bounds(operator.mod),
     ast.Pow: _bounded_power,
     ast.MatMult: _bounded_matmul,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    ast.Eq: _within_bounds(operator.eq),
+    ast.NotEq: _within_bounds(operator.ne),
+    ast.Lt: _within_bounds(operator.lt),
+    ast.LtE: _within_bounds(operator.le),
+    ast.Gt: _within_bounds(operator.gt),
+    ast.GtE: _within_bounds(operator.ge),
 }
 
 

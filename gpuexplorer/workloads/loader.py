@@ -23,12 +23,13 @@ def shipped_folder() -> Path:
 def read_folder(folder: Path) -> WorkloadSource:
     """Read one workload's folder as text; InputError when a file is missing or unreadable."""
     manifest = folder / MANIFEST_NAME
-    files = {
-        path.name: _read(path)
-        for path in sorted(folder.iterdir())
-        if path.suffix in SOURCE_SUFFIXES and path.is_file()
-    }
-    return WorkloadSource(manifest=_read(manifest), files=files, origin=str(manifest))
+    text = _read(manifest)
+    try:
+        sources = [p for p in sorted(folder.iterdir()) if p.suffix in SOURCE_SUFFIXES]
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
+    files = {path.name: _read(path) for path in sources if path.is_file()}
+    return WorkloadSource(manifest=text, files=files, origin=str(manifest))
 
 
 def _read(path: Path) -> str:

@@ -69,9 +69,9 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
 
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
     arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
-    ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors. Small problems are
-    always checked in full. An error is measured against ``|reference|`` plus its root mean square,
-    or against ``scale`` (an expression that sees what ``outputs`` see) where given.
+    ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors. Small problems
+    are always checked in full. An error is measured against ``|reference|`` plus its root mean
+    square, or against ``scale`` (an expression that sees what ``outputs`` see) where given.
     """
 
     outputs: dict[str, str]
@@ -148,7 +148,7 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     requested_read_bytes: Formula | None = None
     requested_write_bytes: Formula | None = None
     reset: list[str] = []
-    """Arrays set back before each timed launch (untimed): ``out`` to zero, ``inout`` to its fill."""
+    """Arrays set back before each launch, untimed: ``out`` to zero, ``inout`` to its fill."""
 
     @property
     def dimensions(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.manifest import (
     ElementType,
+    Formula,
     InputFill,
     LaunchArgument,
     LaunchSpec,
@@ -140,6 +142,16 @@ def base_names(workload: Workload, config: RunConfig) -> Names:
     }
 
 
+def _shape(name: str, shape: Sequence[Formula], base: Names) -> tuple[int, ...]:
+    lengths = tuple(formulas.whole(f, base) for f in shape)
+    if min(lengths) < 1:
+        listed = ", ".join(map(str, lengths))
+        raise InputError(
+            f"array '{name}' would have the shape ({listed})", remedy="choose a larger size"
+        )
+    return lengths
+
+
 def block_names(block: Block) -> Names:
     """Return the names of a block's dimensions in formulas."""
     return dict(zip(("block_x", "block_y", "block_z"), block, strict=True))
@@ -158,7 +170,7 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
     arrays = tuple(
         ArrayPlan(
             name=name,
-            shape=tuple(formulas.whole(f, base) for f in spec.shape),
+            shape=_shape(name, spec.shape, base),
             type=spec.type,
             role=spec.role,
             fill=spec.fill if config.fill == "normal" else config.fill,  # type: ignore[arg-type]
@@ -178,6 +190,7 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
         "compulsory_write_B": float(formulas.number(work.write_bytes, base)),
     }
     if variant.library is not None:
+        tunable_values(workload, config)  # refuses every tunable
         arguments = tuple(_argument(name, workload, base, {}) for name in variant.args)
         plan = Plan(
             config=msgspec.structs.replace(config, block=None, grid=None, tunables={}),
@@ -247,6 +260,10 @@ def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
     values: dict[str, int] = {}
     for name, tunable in variant.tunables.items():
         if tunable.formula is not None:
+            if name in config.tunables:
+                raise InputError(
+                    f"tunable {name} follows from '{tunable.formula}'", remedy="leave it out"
+                )
             values[name] = formulas.whole(tunable.formula, names)
             continue
         default = tunable.values[0] if tunable.default is None else tunable.default
@@ -291,15 +308,21 @@ def _argument(
 ) -> Argument:
     manifest = workload.manifest
     if isinstance(argument, LaunchArgument):
-        value = formulas.number(argument.value, names)
-        return Argument(kind="scalar", type=argument.type, value=value)
+        return _scalar("", argument.type, formulas.number(argument.value, names))
     if argument in manifest.arrays:
         return Argument(kind="array", name=argument)
     if argument in manifest.scalars:
         scalar = manifest.scalars[argument]
-        value = formulas.number(scalar.value, base)
-        return Argument(kind="scalar", name=argument, type=scalar.type, value=value)
-    return Argument(kind="scalar", name=argument, type="int", value=base[argument])
+        return _scalar(argument, scalar.type, formulas.number(scalar.value, base))
+    return _scalar(argument, "int", base[argument])
+
+
+def _scalar(name: str, type_: ElementType, value: float) -> Argument:
+    """Return a scalar argument; InputError for an int that would be cut or wrap around."""
+    if type_ == "int" and not (value == int(value) and -(2**31) <= value < 2**31):
+        which = f"argument '{name}'" if name else "a computed argument"
+        raise InputError(f"{which} is {value:g}, not a whole number of 32 bits")
+    return Argument(kind="scalar", name=name, type=type_, value=value)
 
 
 def check_requirements(

@@ -71,9 +71,10 @@ class Reference:
         The float64 side is computed at the first call. Raises InputError when an expression fails
         or does not give the output's shape.
 
-        ``max_rel_error`` is the largest ``|out - ref| / (|ref| + rms(ref))``, or over the manifest's
-        ``scale``. It is infinite where an output is NaN or infinite and the reference is not; where
-        the reference does not fit into the storage type, the output must be infinite with its sign.
+        ``max_rel_error`` is the largest ``|out - ref| / (|ref| + rms(ref))``, or over the
+        manifest's ``scale``. It is infinite where an output is NaN or infinite and the reference is
+        not; where the reference does not fit into the storage type, the output must be infinite
+        with its sign.
         """
         worst = max(c.error(outputs[name]) for name, c in self._comparisons.items())
         methods = dict.fromkeys(c.method for c in self._comparisons.values())

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
+from collections.abc import Callable
 
 import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.library import Kind, check_call
 from gpuexplorer.workloads.manifest import Manifest, ReferenceSpec, VariantSpec, WorkSpec
 from gpuexplorer.workloads.strict import convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
 BLOCK_NAMES = frozenset({"block_x", "block_y", "block_z"})
+_SIMPLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 GRID_NAMES = frozenset({"grid_x", "grid_y", "grid_z"})
 
 
@@ -89,13 +93,17 @@ class Workload:
 
 def _check(manifest: Manifest, source: WorkloadSource) -> None:
     """Check what types cannot say: names that must exist, formulas that must be readable."""
+    for key, names in (("name", [manifest.name]), ("variants", list(manifest.variants))):
+        for name in names:
+            if not _SIMPLE_NAME.fullmatch(name):
+                raise InputError(
+                    f"'{key}' holds '{name}'", remedy="use letters, digits, '_' and '-' only"
+                )
     if not manifest.sizes:
         raise InputError("'sizes' is empty", remedy="declare at least one size symbol")
     if not manifest.variants:
         raise InputError("'variants' is empty", remedy="declare at least one variant")
     for symbol, size in manifest.sizes.items():
-        if not symbol.isidentifier():
-            raise InputError(f"size symbol '{symbol}' is not a name")
         if not 1 <= size.min <= size.default <= size.max:
             raise InputError(f"'sizes.{symbol}' needs 1 <= min <= default <= max")
     for name, precision in manifest.precisions.items():
@@ -107,7 +115,10 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
     if manifest.default_variant is not None:
         _known("default_variant", manifest.default_variant, manifest.variants)
     base = frozenset(manifest.sizes) | {"itemsize", "accum_itemsize"}
+    _check_symbols(manifest)
     for name, array in manifest.arrays.items():
+        if not array.shape:
+            raise InputError(f"'arrays.{name}.shape' is empty", remedy="use [1] for one element")
         for formula in array.shape:
             _formula(f"arrays.{name}.shape", formula, base)
     for name, scalar in manifest.scalars.items():
@@ -121,6 +132,18 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
             _check_work(variant.work, f"{key}.work", base)
         if variant.reference is not None:
             _check_reference(manifest, variant.reference, f"{key}.reference")
+
+
+def _check_symbols(manifest: Manifest) -> None:
+    """Sizes, arrays and scalars share one name space with the names that formulas offer."""
+    taken = {"itemsize", "accum_itemsize"} | BLOCK_NAMES | GRID_NAMES
+    for key in ("sizes", "arrays", "scalars"):
+        for name in getattr(manifest, key):
+            if not name.isidentifier() or name in taken:
+                raise InputError(
+                    f"'{key}.{name}' is not a free name", remedy="choose another identifier"
+                )
+            taken.add(name)
 
 
 def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
@@ -139,6 +162,11 @@ def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> 
         if reference.check == "freivalds" and formulas.product_factors(expression) is None:
             raise InputError(
                 f"'{key}.outputs.{name}' is checked by freivalds and is not a product 'P @ Q'",
+                remedy="use check = 'rows' or 'full'",
+            )
+        if reference.check == "freivalds" and len(manifest.arrays[name].shape) != 2:
+            raise InputError(
+                f"'{key}.outputs.{name}' is checked by freivalds and is not a matrix",
                 remedy="use check = 'rows' or 'full'",
             )
     if not reference.outputs:
@@ -166,8 +194,13 @@ def _check_variant(
         raise InputError(f"'{key}' needs either 'library' or 'launch' steps")
     for precision in variant.precisions:
         _known(f"{key}.precisions", precision, manifest.precisions)
-    for name in [*variant.args, *variant.reset]:
-        _known(key, name, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+    for name in variant.reset:
+        _known(f"{key}.reset", name, manifest.arrays)
+    for name in variant.args:
+        _known(f"{key}.args", name, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+    if variant.library is not None:
+        kinds: list[Kind] = ["array" if n in manifest.arrays else "scalar" for n in variant.args]
+        _within(f"{key}.library", lambda: check_call(variant.library or "", kinds))
     names = base | frozenset(variant.tunables) | BLOCK_NAMES
     for name, tunable in variant.tunables.items():
         if not name.isidentifier() or name in base | BLOCK_NAMES | GRID_NAMES:
@@ -218,9 +251,13 @@ def _known(key: str, name: str, known: object) -> None:
 def _formula(
     key: str, formula: str | int | float, names: frozenset[str], *, arrays: bool = False
 ) -> None:
-    if not isinstance(formula, str):
-        return
+    if isinstance(formula, str):
+        _within(key, lambda: formulas.check_names(formula, names, arrays=arrays))
+
+
+def _within(key: str, check: Callable[[], None]) -> None:
+    """Run a check and name the key in what it refuses."""
     try:
-        formulas.check_names(formula, names, arrays=arrays)
+        check()
     except InputError as error:
         raise InputError(f"'{key}': {error.what}", remedy=error.remedy) from None

@@ -1,0 +1,152 @@
+"""Library calls that return when they are done, timed by the host's clock one by one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from time import perf_counter_ns
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.plan import ArrayPlan
+
+TRIED_ROWS = 64
+"""Rows of a product that are computed to estimate the time of the whole."""
+SHORT_FLOP = 1e9
+"""A product below this takes well under a second and needs no estimate."""
+
+Call = Callable[[], object]
+
+
+class LibraryRunner(Runner):
+    """Arrays and one library call on them; subclasses say what an array and a call are."""
+
+    method: ClassVar[str] = "host clock around each call, its dispatch included"
+    resolution_s: ClassVar[float] = 1e-7
+
+    _arrays: dict[str, Any]
+    _inputs: Mapping[str, HostArray]
+    _call: Call | None = None
+
+    @abstractmethod
+    def _empty(self, array: ArrayPlan, dtype: np.dtype[Any]) -> Any:
+        """Return an uninitialised array."""
+
+    @abstractmethod
+    def _write(self, array: Any, values: HostArray) -> None:
+        """Copy the host's values into an array."""
+
+    @abstractmethod
+    def _read(self, array: Any) -> HostArray:
+        """Copy an array to the host."""
+
+    @abstractmethod
+    def _fill_bytes(self, array: Any, byte: int) -> None:
+        """Set every byte of an array."""
+
+    @abstractmethod
+    def _bind(self, operands: list[Any]) -> Call:
+        """Return the call on these arrays and numbers, in the manifest's order."""
+
+    def _wait(self) -> None:
+        """Wait until the device has done everything."""
+
+    # ---- the textbook program
+
+    def allocate(self) -> None:
+        """Allocate every array of the plan, uninitialised."""
+        self.free()
+        precision = self.plan.config.precision
+        arrays: dict[str, Any] = {}
+        try:
+            for array in self.plan.arrays:
+                arrays[array.name] = self._empty(array, dtype_of(array, precision))
+        except MemoryError:
+            raise WorkFailed(
+                f"{self.device.id} has no {quantity(self.plan.memory_B, 'B')} of memory free",
+                remedy="choose a smaller size",
+            ) from None
+        self._arrays = arrays
+
+    def upload(self, inputs: Mapping[str, HostArray]) -> None:
+        """Copy the host's inputs and wait."""
+        self._inputs = {**getattr(self, "_inputs", {}), **inputs}
+        for name, values in inputs.items():
+            self._write(self._arrays[name], values)
+        self._wait()
+
+    def poison(self) -> None:
+        """Fill outputs and scratch arrays with NaN."""
+        for array in self.plan.arrays:
+            if array.role in ("out", "scratch"):
+                self._fill_bytes(self._arrays[array.name], 0xFF)
+        self._wait()
+
+    def predict_s(self) -> float | None:
+        """Estimate a long product's time from its first rows; None for everything else."""
+        if not (self.plan.library or "").endswith(".matmul") or self.plan.flops < SHORT_FLOP:
+            return None
+        left, right, out = self._operands()
+        rows = min(TRIED_ROWS, len(left))
+        trial = self._bind([left[:rows], right, out[:rows]])
+        self._wait()
+        started = perf_counter_ns()
+        trial()
+        self._wait()
+        return (perf_counter_ns() - started) * 1e-9 * len(left) / rows
+
+    def launch(self, count: int) -> Batch:
+        """Call ``count`` times and time each call."""
+        call = self._bound()
+        durations_ns = np.empty(count)
+        start_ns = self.now_ns()
+        for i in range(count):
+            self._reset()
+            before = perf_counter_ns()
+            call()
+            durations_ns[i] = perf_counter_ns() - before
+        return Batch(start_ns=start_ns, seconds=durations_ns * 1e-9)
+
+    def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
+        """Copy arrays back to the host."""
+        return {name: self._read(self._arrays[name]) for name in names}
+
+    def free(self) -> None:
+        """Free every array."""
+        self._arrays = {}
+        self._inputs = {}
+        self._call = None
+
+    def adopt(self, other: Runner) -> bool:
+        """Take over the arrays of a runner of the same kind, with the same arrays."""
+        if type(other) is not type(self) or not isinstance(other, LibraryRunner):
+            return False
+        same = other.plan.arrays == self.plan.arrays and other.device.id == self.device.id
+        if not same or not getattr(other, "_arrays", None):
+            return False
+        self._arrays, self._inputs = other._arrays, other._inputs
+        other.free()
+        return True
+
+    # ---- helpers
+
+    def _operands(self) -> list[Any]:
+        arguments = self.plan.library_arguments
+        return [self._arrays[a.name] if a.kind == "array" else a.value for a in arguments]
+
+    def _bound(self) -> Call:
+        if self._call is None:
+            self._call = self._bind(self._operands())
+        return self._call
+
+    def _reset(self) -> None:
+        for name in self.plan.reset:
+            if name in self._inputs:
+                self._write(self._arrays[name], self._inputs[name])
+            else:
+                self._fill_bytes(self._arrays[name], 0)

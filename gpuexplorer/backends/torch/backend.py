@@ -1,0 +1,111 @@
+"""Which devices PyTorch can use, found without importing it, because that takes seconds."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.cpu import cpu_hardware_id, cpu_name, memory_available_B
+from gpuexplorer.backends.cuda import driver as cuda
+from gpuexplorer.backends.torch.runner import TorchCpuRunner, TorchCudaRunner
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
+from gpuexplorer.workloads.library import calls_of
+from gpuexplorer.workloads.plan import Plan
+
+PRECISIONS = ("fp64", "fp32", "fp16")
+
+
+class TorchBackend(Backend):
+    """The devices of the PyTorch that is installed: ``torch:cpu`` and ``torch:cuda:N``."""
+
+    name: ClassVar[str] = "torch"
+
+    def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
+        """Return the CPU, and NVIDIA's devices when this PyTorch is built for CUDA."""
+        version = torch_version()
+        if version is None:
+            return Unavailable(
+                backend=self.name,
+                reason="PyTorch is not installed",
+                remedy="install it with pip install 'gpuexplorer[torch]'",
+            )
+        return (self._cpu(version), *self._gpus(version))
+
+    def _cpu(self, version: str) -> DeviceInfo:
+        return DeviceInfo(
+            id="torch:cpu",
+            hardware_id=cpu_hardware_id(),
+            name=cpu_name(),
+            backend=self.name,
+            kind="cpu",
+            driver=f"PyTorch {version}",
+            compute_units=self.threads,
+            limits=DeviceLimits(memory_B=memory_available_B()),
+            precisions=PRECISIONS,
+            libraries=calls_of(self.name),
+            threads=self.threads,
+        )
+
+    def _gpus(self, version: str) -> tuple[DeviceInfo, ...]:
+        built_for = torch_cuda()
+        library = cuda.Driver.load() if built_for is not None else None
+        if library is None:
+            return ()
+        try:
+            facts = cuda.Driver(library).devices()
+        except cuda.DriverError:
+            return ()  # the cuda backend says what is wrong with the driver
+        return tuple(
+            DeviceInfo(
+                id=f"torch:cuda:{device.index}",
+                hardware_id=device.uuid,
+                name=device.name,
+                backend=self.name,
+                kind="gpu",
+                driver=f"PyTorch {version} for CUDA {built_for}",
+                compute_units=device.needed(cuda.MULTIPROCESSORS),
+                limits=DeviceLimits(memory_B=device.memory_B),
+                precisions=PRECISIONS,
+                libraries=calls_of(self.name),
+                compute_capability=device.capability,
+            )
+            for device in facts
+        )
+
+    def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
+        """Return a runner for one library call."""
+        if device.kind == "gpu":
+            return TorchCudaRunner(plan, device)
+        return TorchCpuRunner(plan, device, self.threads)
+
+    def versions(self) -> dict[str, str]:
+        """Return PyTorch's version and, where it has one, its CUDA's."""
+        found = {"torch": torch_version(), "cuda": torch_cuda()}
+        return {name: version for name, version in found.items() if version is not None}
+
+
+def torch_version() -> str | None:
+    """Return the installed PyTorch's version, or None."""
+    try:
+        if importlib.util.find_spec("torch") is None:
+            return None
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def torch_cuda() -> str | None:
+    """Return the CUDA version that the installed PyTorch is built for, or None."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None
+    try:
+        text = (Path(spec.origin).parent / "version.py").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    match = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
+    return match[1] if match else None

@@ -1,0 +1,181 @@
+"""One PyTorch call: on the CPU by the host's clock, on a GPU by CUDA events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpuexplorer.backends.base import Batch, HostArray
+from gpuexplorer.backends.host import Call, LibraryRunner
+from gpuexplorer.backends.numpy import check_offered
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import DeviceLost, WorkFailed
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.library import CALLS
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
+
+MAX_SPIN_S = 0.030
+"""Longest time a GPU spins so that calls queue up behind it."""
+MAX_QUEUED = 128
+"""Calls queued at once: below the thousand or so operations at which the host has to wait."""
+
+
+class TorchRunner(LibraryRunner):
+    """What both kinds of device share."""
+
+    _torch: Any
+
+    def build(self) -> None:
+        """Import PyTorch, which takes seconds the first time, and check the call."""
+        check_offered(self.plan, "torch")
+        try:
+            import torch
+        except (ImportError, OSError) as error:
+            raise WorkFailed(
+                f"PyTorch cannot be imported: {error}", remedy="install it again"
+            ) from None
+        self._torch = torch
+        self._start()
+
+    def _start(self) -> None:
+        """Choose device and threads."""
+
+    @property
+    def _place(self) -> str:
+        return self.device.id.partition(":")[2]
+
+    def _empty(self, array: ArrayPlan, dtype: np.dtype[Any]) -> Any:
+        torch = self._torch
+        try:
+            return torch.empty(array.shape, dtype=getattr(torch, dtype.name), device=self._place)
+        except RuntimeError as error:  # its own out-of-memory errors are RuntimeErrors
+            raise WorkFailed(
+                f"{self.device.id} has no {quantity(array.nbytes, 'B')} free for '{array.name}'",
+                remedy="choose a smaller size",
+                detail=str(error),
+            ) from None
+
+    def _write(self, array: Any, values: HostArray) -> None:
+        array.copy_(self._torch.from_numpy(values))
+
+    def _read(self, array: Any) -> HostArray:
+        values: HostArray = array.cpu().numpy()
+        return values.copy() if array.device.type == "cpu" else values
+
+    def _fill_bytes(self, array: Any, byte: int) -> None:
+        array.view(-1).view(self._torch.uint8).fill_(byte)
+
+    def _bind(self, operands: list[Any]) -> Call:
+        torch = self._torch
+        *inputs, out = operands
+        calls: dict[str, Callable[[], Call]] = {
+            "matmul": lambda: partial(torch.matmul, *inputs, out=out),
+            "add": lambda: partial(torch.add, *inputs[:2], alpha=_factor(inputs), out=out),
+            "copy": lambda: partial(out.copy_, inputs[0]),
+            "transpose": lambda: partial(out.copy_, inputs[0].t()),
+            "sum": lambda: partial(
+                torch.sum, inputs[0].view(-1), 0, keepdim=True, dtype=out.dtype, out=out.view(1)
+            ),
+        }
+        return calls[CALLS[self.plan.library or ""].operation]()
+
+
+def _factor(inputs: list[Any]) -> Any:
+    return inputs[2] if len(inputs) > 2 else 1
+
+
+class TorchCpuRunner(TorchRunner):
+    """One call on the CPU."""
+
+    def __init__(self, plan: Plan, device: DeviceInfo, threads: int) -> None:
+        super().__init__(plan, device)
+        self._threads = threads
+
+    def _start(self) -> None:
+        self._torch.set_num_threads(self._threads)
+
+    def launch(self, count: int) -> Batch:
+        """Call ``count`` times and time each call."""
+        with self._torch.inference_mode():
+            return super().launch(count)
+
+
+class TorchCudaRunner(TorchRunner):
+    """One call on a GPU, between two events each, queued while the GPU spins."""
+
+    method: ClassVar[str] = "CUDA events around each call, queued behind a spinning kernel"
+    resolution_s: ClassVar[float] = 0.5e-6
+
+    _queue_s: float = 2e-5
+    """What queueing one call takes the host, as last seen."""
+    _spin_Hz: float = 1e9
+
+    def _start(self) -> None:
+        with self._explained("choosing the device"):
+            self._torch.cuda.set_device(self._torch.device(self._place))
+            properties = self._torch.cuda.get_device_properties(self._place)
+        self._spin_Hz = float(getattr(properties, "clock_rate", 0) or 2e6) * 1e3
+
+    def _wait(self) -> None:
+        with self._explained("copying"):
+            self._torch.cuda.synchronize(self._place)
+
+    def free(self) -> None:
+        """Free every array and give the memory back to the device."""
+        super().free()
+        if hasattr(self, "_torch"):
+            self._torch.cuda.empty_cache()
+
+    def launch(self, count: int) -> Batch:
+        """Queue ``count`` calls in stretches and return the device's time for each."""
+        start_ns = self.now_ns()
+        with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
+            parts = [
+                self._stretch(min(MAX_QUEUED, count - done)) for done in range(0, count, MAX_QUEUED)
+            ]
+        return Batch(start_ns=start_ns, seconds=np.concatenate(parts))
+
+    def _stretch(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Time calls that are all queued before the first runs, as far as the spin lasts."""
+        cuda = self._torch.cuda
+        call = self._bound()
+        events = [
+            (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(count)
+        ]
+        last = cuda.Event(blocking=True)
+        spin_s = min(MAX_SPIN_S, 1.5 * self._queue_s * count)
+        cuda._sleep(math.ceil(spin_s * self._spin_Hz))
+        started = perf_counter()
+        for before, after in events:
+            self._reset()
+            before.record()
+            call()
+            after.record()
+        self._queue_s = (perf_counter() - started) / count
+        last.record()
+        last.synchronize()
+        return np.array([before.elapsed_time(after) * 1e-3 for before, after in events])
+
+    @contextmanager
+    def _explained(self, doing: str) -> Iterator[None]:
+        """Turn PyTorch's CUDA errors into ours; after one, the context is of no more use."""
+        try:
+            yield
+        except RuntimeError as error:
+            if isinstance(error, self._torch.OutOfMemoryError):
+                raise WorkFailed(
+                    f"{self.device.id} ran out of memory while {doing}",
+                    remedy="choose a smaller size",
+                    detail=str(error),
+                ) from None
+            raise DeviceLost(
+                f"{self.device.id} failed while {doing}: {str(error).splitlines()[0]}",
+                remedy="the engine starts afresh",
+                detail=str(error),
+            ) from None
