@@ -1,8 +1,10 @@
-"""A thread that reads one device's state ten times a second and hands the readings on."""
+"""A thread that reads a device's state ten times a second and hands the readings on."""
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable
 
 from gpuexplorer.core.device import DeviceInfo
@@ -10,49 +12,103 @@ from gpuexplorer.core.sample import Reading
 from gpuexplorer.telemetry.base import TelemetrySource
 from gpuexplorer.telemetry.ladder import open_source
 
-INTERVAL_S = 0.1
+_log = logging.getLogger(__name__)
+PERIOD_S = 0.1
+
+OnReading = Callable[[str, Reading], None]
+Open = Callable[[DeviceInfo], TelemetrySource | None]
 
 
 class Sampler:
-    """Reads the watched device; ``on_reading`` is called from the sampler's own thread."""
+    """Hands readings of the watched device to ``on_reading``, as its id and the reading.
 
-    def __init__(self, on_reading: Callable[[str, Reading], None]) -> None:
+    ``on_reading`` is called from the sampler's own thread, which starts with the first device.
+    Nothing here raises: a source that fails is closed and logged, and its device has no readings
+    any more.
+    """
+
+    def __init__(
+        self, on_reading: OnReading, *, period_s: float = PERIOD_S, open_device: Open = open_source
+    ) -> None:
         self._on_reading = on_reading
+        self._period_s = period_s
+        self._open = open_device
         self._changed = threading.Condition()
         self._wanted: DeviceInfo | None = None
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
-    def watch(self, device: DeviceInfo) -> None:
-        """Read this device from now on."""
+    def watch(self, device: DeviceInfo | None) -> None:
+        """Follow this device from now on instead of another; None pauses."""
         with self._changed:
-            if self._wanted is None or self._wanted.hardware_id != device.hardware_id:
-                self._wanted = device
-                self._changed.notify()
+            if self._stopping or device == self._wanted:
+                return
+            self._wanted = device
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+                self._thread.start()
+            self._changed.notify()
 
     def stop(self, timeout_s: float = 1.0) -> None:
-        """End the thread and close the source."""
+        """End the thread and close the source; harmless twice."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        self._thread.join(timeout_s)
+        if self._thread is not None:
+            self._thread.join(timeout_s)
 
     def _run(self) -> None:
         device: DeviceInfo | None = None
         source: TelemetrySource | None = None
+        due = time.monotonic()
         while True:
             with self._changed:
-                if not self._stopping and self._wanted is device:
-                    self._changed.wait(INTERVAL_S if source is not None else None)
-                if self._stopping:
-                    break
-                wanted = self._wanted
-            if wanted is not None and wanted is not device:
-                if source is not None:
-                    source.close()
-                device, source = wanted, open_source(wanted)
-            if source is not None and device is not None:
-                self._on_reading(device.id, source.read())
-        if source is not None:
-            source.close()
+                while not self._stopping and self._wanted == device:
+                    left_s = None if source is None else due - time.monotonic()
+                    if left_s is not None and left_s <= 0:
+                        break
+                    self._changed.wait(left_s)
+                stopping, wanted = self._stopping, self._wanted
+            if stopping:
+                _close(source)
+                return
+            if wanted != device:
+                if not _same_hardware(wanted, device):
+                    _close(source)
+                    source = self._opened(wanted)
+                device, due = wanted, time.monotonic()
+            if device is not None and source is not None:
+                source = self._read(device, source)
+                due = max(due + self._period_s, time.monotonic())
+
+    def _opened(self, device: DeviceInfo | None) -> TelemetrySource | None:
+        if device is None:
+            return None
+        try:
+            return self._open(device)
+        except Exception:  # noqa: BLE001 - readings are an extra, whatever goes wrong
+            _log.exception("no telemetry of %s", device.id)
+            return None
+
+    def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
+        """Read once and hand it on; return the source, or None when it failed and was closed."""
+        try:
+            self._on_reading(device.id, source.read())
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("telemetry of %s ended", device.id)
+            _close(source)
+            return None
+        return source
+
+
+def _same_hardware(one: DeviceInfo | None, other: DeviceInfo | None) -> bool:
+    return one is not None and other is not None and one.hardware_id == other.hardware_id
+
+
+def _close(source: TelemetrySource | None) -> None:
+    if source is None:
+        return
+    try:
+        source.close()
+    except Exception:  # noqa: BLE001 - as above
+        _log.exception("closing telemetry")

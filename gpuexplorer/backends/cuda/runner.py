@@ -81,11 +81,12 @@ class CudaRunner(Runner):
             return
         name, distance_B = broken
         config = self.plan.config
-        where = (
-            f"{distance_B} bytes behind the end of '{name}'"
-            if name
-            else f"{-distance_B} bytes before the first array"
-        )
+        if not name:
+            where = f"{_bytes(-distance_B)} before the first array"
+        elif distance_B:
+            where = f"{_bytes(distance_B)} behind the end of '{name}'"
+        else:
+            where = f"right behind the end of '{name}'"
         raise WrongResult(
             f"{config.workload}/{config.variant} wrote outside its arrays, {where}",
             remedy="compare the kernel's indexes with the arrays' sizes",
@@ -178,3 +179,7 @@ class CudaRunner(Runner):
                 remedy="use --cache hot",
             )
         return self.session.flush_span(l2_B)
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"

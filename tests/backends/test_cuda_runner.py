@@ -1,0 +1,288 @@
+"""The order of things around a launch: gate, events, resets, guards, adoption, errors."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gpuexplorer.backends.cuda import gate, timing
+from gpuexplorer.backends.cuda.describe import describe
+from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
+from gpuexplorer.backends.cuda.memory import GUARD_BYTE
+from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.core.config import Cache, RunConfig
+from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
+from gpuexplorer.workloads.manifest import Role
+from gpuexplorer.workloads.plan import Argument, ArrayPlan, Plan, Step
+from tests.backends.fake_cuda import FACTS, FakeCuda, LaunchCall
+
+DEVICE = describe(FACTS, "CUDA 13.0", None, ())
+N = 1000
+X = np.arange(N, dtype=np.float32)
+
+
+def make_plan(
+    *, reset: tuple[str, ...] = (), cache: Cache = "hot", block: int = 100, shared_B: int = 0
+) -> Plan:
+    """y = y + 2·x over 1000 floats, one block for each ``block`` of them."""
+
+    def array(name: str, role: Role) -> ArrayPlan:
+        return ArrayPlan(name=name, shape=(N,), type="real", role=role, fill="normal", itemsize_B=4)
+
+    arguments = (Argument(kind="array", name="x"), Argument(kind="array", name="y"))
+    return Plan(
+        config=RunConfig(
+            workload="axpy", variant="direct", size={"N": N}, precision="fp32", device="cuda:0",
+            cache=cache,
+        ),
+        arrays=(array("x", "in"), array("y", "inout")),
+        steps=(
+            Step(
+                source="axpy.cu", entry="axpy", block=(block, 1, 1), grid=(N // block, 1, 1),
+                shared_B=shared_B, arguments=arguments,
+            ),
+        ),
+        reset=reset,
+    )  # fmt: skip
+
+
+def build(plan: Plan, step: Step) -> BuiltStep:
+    return BuiltStep(b"cubin", step.entry, [a.name for a in step.arguments])
+
+
+def floats(address: int, count: int = N) -> npt.NDArray[np.float32]:
+    return np.ctypeslib.as_array((ctypes.c_float * count).from_address(address))
+
+
+def axpy(call: LaunchCall) -> None:
+    x, y = (floats(word) for word in call.words)
+    done = call.grid[0] * call.block[0]
+    y[:done] += 2 * x[:done]
+
+
+def open_fake(
+    kernel: Callable[[LaunchCall], None] = axpy, *, with_gate: bool = True
+) -> tuple[FakeCuda, Session]:
+    fake = FakeCuda(kernels={"axpy": (2, kernel)})
+    session = Session(FACTS, fake.api, (lambda: b"gate") if with_gate else None)
+    fake.ran.clear()
+    return fake, session
+
+
+def ready(session: Session, plan: Plan) -> KernelRunner:
+    runner = KernelRunner(plan, DEVICE, session, build)
+    runner.build()
+    runner.allocate()
+    runner.upload({"x": X, "y": np.zeros(N, np.float32)})
+    return runner
+
+
+def test_the_textbook_sequence_gives_the_result() -> None:
+    _, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.poison()
+    batch = runner.launch(1)
+    runner.check_guards()
+    np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
+    assert batch.seconds == pytest.approx([1e-5])
+
+
+def test_launches_are_queued_behind_the_gate_and_the_gate_is_open_before_the_wait() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.launch(1)
+    fake.ran.clear()
+    batch = runner.launch(500)
+    assert len(batch.seconds) == 500
+    assert batch.seconds == pytest.approx(np.full(500, 1e-5), rel=1e-3)
+    assert fake.ran[0] == "gate"
+    assert fake.ran.count("axpy") == 500
+    assert fake.ran.count("gate") > 1
+    assert fake.most_behind_gate <= gate.MAX_OPERATIONS
+    assert session.gate is not None
+    assert not session.gate.took_late
+    assert runner.method == timing.GATED
+
+
+def test_the_first_launch_of_a_kernel_is_not_held_back() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    fake.ran.clear()
+    runner.launch(3)
+    assert fake.ran[:3] == ["event", "axpy", "event"]
+    assert fake.ran[3] == "gate"
+
+
+def test_a_kernel_that_ran_before_is_held_back_at_once_with_another_block() -> None:
+    fake, session = open_fake()
+    ready(session, make_plan()).launch(1)
+    other = ready(session, make_plan(block=50))
+    fake.ran.clear()
+    other.launch(1)
+    assert fake.ran == ["gate", "event", "axpy", "event"]
+
+
+def test_resets_are_outside_of_the_timed_part() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan(reset=("y",)))
+    fake.ran.clear()
+    runner.launch(1)
+    assert fake.ran == ["copy", "event", "axpy", "event"]
+    runner.launch(4)
+    np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
+
+
+def test_a_cold_launch_follows_a_write_of_more_than_the_cache() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan(cache="cold"))
+    fake.ran.clear()
+    runner.launch(1)
+    assert fake.ran == ["set", "event", "axpy", "event"]
+
+
+def test_without_a_gate_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.launch(5)
+    assert "gate" not in fake.ran
+    assert runner.method == timing.PLAIN
+
+
+def test_a_gate_that_opens_late_on_this_machine_is_not_used() -> None:
+    fake = FakeCuda(kernels={"axpy": (2, axpy)}, gate_opens_late=True)
+    session = Session(FACTS, fake.api, lambda: b"gate")
+    assert session.gate is None
+
+
+def test_a_batch_whose_gate_opened_by_itself_is_taken_again() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.launch(1)
+    fake.gate_opens_late = True
+    fake.ran.clear()
+    runner.launch(3)
+    assert fake.ran.count("axpy") == 3 * timing.ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("offset", "where"), [(N, "right behind the end of 'y'"), (N + 5, "20 bytes behind")]
+)
+def test_a_write_behind_an_array_is_found(offset: int, where: str) -> None:
+    def outside(call: LaunchCall) -> None:
+        floats(call.words[1], N + 10)[offset] = 1.0
+
+    _, session = open_fake(outside)
+    runner = ready(session, make_plan())
+    runner.poison()
+    runner.launch(1)
+    with pytest.raises(WrongResult, match=where):
+        runner.check_guards()
+
+
+def test_a_write_before_the_first_array_is_found() -> None:
+    def outside(call: LaunchCall) -> None:
+        floats(call.words[0] - 8, 4)[0] = 1.0
+
+    _, session = open_fake(outside)
+    runner = ready(session, make_plan())
+    runner.poison()
+    runner.launch(1)
+    with pytest.raises(WrongResult, match="5 bytes before the first array"):
+        runner.check_guards()
+
+
+def test_guards_never_written_accuse_nobody() -> None:
+    _, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.check_guards()
+    assert GUARD_BYTE not in (0, 0xFF)
+
+
+def test_arrays_are_taken_over_with_their_contents() -> None:
+    fake, session = open_fake()
+    first = ready(session, make_plan())
+    before = fake.allocated
+    second = KernelRunner(make_plan(block=50), DEVICE, session, build)
+    second.build()
+    assert second.adopt(first)
+    assert first.arrays is None
+    assert fake.allocated == before
+    second.launch(1)
+    np.testing.assert_array_equal(second.download(("y",))["y"], 2 * X)
+    first.free()
+    second.free()
+    second.free()
+    assert fake.allocated == before - 1
+
+
+def test_arrays_without_the_copy_a_reset_needs_are_not_taken_over() -> None:
+    _, session = open_fake()
+    first = ready(session, make_plan())
+    second = KernelRunner(make_plan(reset=("y",)), DEVICE, session, build)
+    assert not second.adopt(first)
+    assert first.arrays is not None
+
+
+def test_no_memory_is_one_sentence() -> None:
+    fake, session = open_fake()
+    runner = KernelRunner(make_plan(), DEVICE, session, build)
+    runner.build()
+    fake.fail_malloc = True
+    with pytest.raises(WorkFailed, match="no memory left for the arrays of axpy"):
+        runner.allocate()
+    runner.free()
+
+
+def test_an_illegal_address_loses_the_device_and_nothing_is_freed_in_it() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    fake.fail_wait = 700
+    with pytest.raises(DeviceLost, match=r"outside its arrays .*running axpy/direct"):
+        runner.launch(1)
+    runner.free()
+    session.close()
+    assert session.lost
+
+
+def test_prediction_grows_with_the_part_of_the_grid() -> None:
+    fake, session = open_fake()
+    fake.seconds = lambda call: call.grid[0] * 0.001
+    runner = ready(session, make_plan(block=1))
+    assert runner.predict_s() == pytest.approx(1.0, rel=0.05)
+    assert "gate" not in fake.ran
+
+
+def test_a_block_with_too_many_threads_for_its_registers_is_refused() -> None:
+    fake, session = open_fake()
+    fake.cu_funcGetAttribute = lambda attribute, f: 64  # type: ignore[method-assign]
+    fake.api.driver.funcGetAttribute = fake.cu_funcGetAttribute
+    runner = KernelRunner(make_plan(), DEVICE, session, build)
+    with pytest.raises(InputError, match="at most 64 threads, not 100"):
+        runner.build()
+
+
+def test_much_shared_memory_is_asked_for() -> None:
+    fake, session = open_fake()
+    KernelRunner(make_plan(shared_B=100 * 1024), DEVICE, session, build).build()
+    assert fake.attributes == [(8, 100 * 1024)]
+
+
+def test_resources_name_what_limits_the_occupancy() -> None:
+    _, session = open_fake()
+    runner = ready(session, make_plan(block=1000))
+    found = runner.resources()
+    assert found.registers_per_thread == 32
+    assert found.occupancy == pytest.approx(1.0)
+    assert found.occupancy_limiter == "threads"
+
+
+def test_closing_gives_everything_back() -> None:
+    fake, session = open_fake()
+    ready(session, make_plan(cache="cold")).free()
+    session.close()
+    assert fake.allocated == 0

@@ -1,0 +1,111 @@
+"""The processor's readings, from this very machine and from systems that report less."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.telemetry.cpu import CpuSource
+from gpuexplorer.telemetry.ladder import open_source
+from gpuexplorer.telemetry.sampler import PERIOD_S
+
+CPU = DeviceInfo(
+    id="opencl:0", hardware_id="cpu:Test", name="Test", backend="opencl", kind="cpu",
+    driver="", compute_units=1,
+)  # fmt: skip
+
+
+def test_this_machines_readings_are_plausible() -> None:
+    source = open_source(CPU)
+    assert isinstance(source, CpuSource)
+    source.read()
+    ends = time.perf_counter() + 0.05
+    while time.perf_counter() < ends:
+        pass  # some load to see
+    reading = source.read()
+    assert reading.source == "cpu"
+    assert reading.load is not None
+    assert 0 < reading.load <= 1
+    assert reading.memory_used_B is not None
+    assert 1e6 < reading.memory_used_B < psutil.virtual_memory().total
+    assert reading.sm_clock_Hz is None or 1e8 < reading.sm_clock_Hz < 1e10
+    assert reading.power_W is None
+    assert reading.missing == {}
+
+
+def test_ten_readings_a_second_take_less_than_a_hundredth_of_a_core() -> None:
+    source = CpuSource(psutil)
+    source.read()
+    readings = 50
+    began = time.thread_time()
+    for _ in range(readings):
+        source.read()
+    each_s = (time.thread_time() - began) / readings
+    assert each_s / PERIOD_S < 0.01
+
+
+class Bare:
+    """psutil on a system that reports neither clock nor temperature."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+    @staticmethod
+    def Process() -> Any:
+        return SimpleNamespace(memory_info=lambda: SimpleNamespace(rss=123))
+
+    @staticmethod
+    def cpu_percent(interval: float | None) -> float:
+        return 250.0
+
+
+def test_what_a_system_does_not_report_is_none_with_a_reason_once() -> None:
+    source = CpuSource(Bare())
+    first, second = source.read(), source.read()
+    assert first.sm_clock_Hz is None
+    assert first.temperature_C is None
+    assert set(first.missing) == {"sm_clock_Hz", "temperature_C", "power_W"}
+    assert second.missing == {}
+    assert first.load == 1.0
+    assert first.memory_used_B == 123
+
+
+def test_the_hottest_sensor_of_the_processor_counts_and_no_other() -> None:
+    sensors = {
+        "nvme": [SimpleNamespace(current=90.0)],
+        "coretemp": [SimpleNamespace(current=51.0), SimpleNamespace(current=57.0)],
+    }
+    source = CpuSource(
+        Bare(
+            sensors_temperatures=lambda: sensors,
+            cpu_freq=lambda: SimpleNamespace(current=3100.0),
+        )
+    )
+    reading = source.read()
+    assert reading.temperature_C == 57.0
+    assert reading.sm_clock_Hz == 3.1e9
+
+
+def test_the_clock_is_asked_seldom() -> None:
+    asked = []
+
+    def cpu_freq() -> Any:
+        asked.append(1)
+        return SimpleNamespace(current=3000.0)
+
+    source = CpuSource(Bare(cpu_freq=cpu_freq))
+    for _ in range(20):
+        assert source.read().sm_clock_Hz == 3e9
+    assert len(asked) == 1
+
+
+def test_a_device_nobody_reads_has_no_source() -> None:
+    other = DeviceInfo(
+        id="opencl:1", hardware_id="Platform:GPU:0", name="GPU", backend="opencl", kind="gpu",
+        driver="", compute_units=1,
+    )  # fmt: skip
+    assert open_source(other) is None
