@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -146,6 +146,7 @@ class MainWindow(QMainWindow):
         bar = QToolBar("Main")
         bar.setObjectName("toolbar")
         bar.setMovable(False)
+        bar.setIconSize(QSize(16, 16))
         bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.addToolBar(bar)
@@ -218,6 +219,7 @@ class MainWindow(QMainWindow):
         self.tabs = QTabWidget()
         self.tabs.setObjectName("views")
         self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(view, "Live")
         centre = QWidget()
         stack = QVBoxLayout(centre)
@@ -230,8 +232,8 @@ class MainWindow(QMainWindow):
             self.across.addWidget(widget)
             self.across.setStretchFactor(self.across.count() - 1, stretch)
         self.experiment_panel.setMinimumWidth(230)
-        self.insight.setMinimumWidth(230)
-        self.across.setSizes([256, 764, 260])
+        self.insight.setMinimumWidth(250)
+        self.across.setSizes([244, 766, 270])
         self.down = QSplitter(Qt.Orientation.Vertical)
         self.down.addWidget(self.across)
         self.down.addWidget(self.history_table)

@@ -12,7 +12,6 @@ import msgspec
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
 from gpuexplorer.workloads.choose import complete, default_block, device_for_variant, find_device
 from gpuexplorer.workloads.manifest import VariantSpec
@@ -44,10 +43,10 @@ class Offer:
 
 
 def product_words(block: Block) -> str:
-    """Return a block's shape and thread count, such as ``64 × 16 = 1,024``."""
+    """Return a block's shape and thread count, such as ``64 × 16 = 1024``."""
     x, y, z = block
     shape = f"{x} × {y}" if z == 1 else f"{x} × {y} × {z}"
-    return f"{shape} = {count(x * y * z)}"
+    return f"{shape} = {x * y * z}"
 
 
 class Experiment:
@@ -151,7 +150,7 @@ class Experiment:
         block[axis] = 2 * legal
         return (
             f"{AXES[axis]} stops at {legal}: {product_words((block[0], block[1], block[2]))} "
-            f"threads, and this device allows {count(self.limits.max_threads_per_block)} in a block"
+            f"threads, and this device allows {self.limits.max_threads_per_block} in a block"
         )
 
     def workload_offers(self) -> list[Offer]:
@@ -367,7 +366,7 @@ class Experiment:
         text = (
             f"{AXES[axis]} stops at {self.axis_legal(axis)}: "
             f"{product_words((block[0], block[1], block[2]))} threads, and this device allows "
-            f"{count(limit)} in a block."
+            f"{limit} in a block."
         )
         others = [a for a in range(self.dimensions) if a != axis and block[a] > 1]
         for other in sorted(others, key=lambda a: -block[a]):

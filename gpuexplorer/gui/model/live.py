@@ -24,6 +24,8 @@ PAUSE_S = 0.25
 MAX_PAST = 16
 """Earlier configurations that stay on the trace."""
 PAST_COLUMNS = 120
+RATE_GAP_S = 0.1
+"""Time that one point of the traffic plot sums up."""
 GHOST_COLUMNS = 200
 HISTOGRAM_SAMPLES = 32_768
 MAX_PINS = 5
@@ -57,6 +59,9 @@ class Run:
     ticket: int
     config: RunConfig
     label: str = ""
+    upload_B: int = 0
+    """Bytes copied to the device before, and back after a run."""
+    download_B: int = 0
     trace: Trace = field(default_factory=Trace)
     medians: Trend = field(default_factory=lambda: Trend(3))
     """Rows (t, median so far, and its 95 % interval)."""
@@ -68,6 +73,10 @@ class Run:
     phases_s: dict[str, float] = field(default_factory=dict)
     """With transfers included: the latest medians by phase."""
     over: bool = False
+    waiting_s: list[Floats] = field(default_factory=list)
+    """Samples, and phases, that no row of ``rates`` holds yet."""
+    waiting_phases: list[tuple[float, float, float, float, float]] = field(default_factory=list)
+    rates_due_s: float = -1.0
 
     @property
     def traffic(self) -> dict[str, Traffic]:
@@ -86,6 +95,8 @@ class Past:
     drawing: Drawing
     rates: Floats
     traffic: dict[str, Traffic]
+    upload_B: int
+    download_B: int
 
 
 @dataclass(frozen=True)
@@ -124,12 +135,14 @@ class Live:
         """The latest time on the axis."""
         return self._end_s
 
-    def begin(self, ticket: int, config: RunConfig) -> Run:
+    def begin(
+        self, ticket: int, config: RunConfig, upload_B: int = 0, download_B: int = 0
+    ) -> Run:
         """Start a new configuration; the one before it joins the past."""
         before = self.current
         self._retire()
         label = short_label(config, before.config if before else None)
-        self.current = Run(ticket, config, label)
+        self.current = Run(ticket, config, label, upload_B, download_B)
         return self.current
 
     def _retire(self) -> None:
@@ -145,6 +158,8 @@ class Live:
                 drawing=run.trace.draw(-np.inf, np.inf, PAST_COLUMNS),
                 rates=run.rates.rows(),
                 traffic=run.traffic,
+                upload_B=run.upload_B,
+                download_B=run.download_B,
             )
         )
 
@@ -173,19 +188,28 @@ class Live:
             shown = np.maximum(shown, self._end_s)
         run.trace.extend(shown, durations_s)
         self._end_s = float(shown[-1])
-        rows = [row for batch in batches for row in batch.phases_s]
-        upload = download = float("nan")
-        if rows:
-            middle = np.median(np.asarray(rows, dtype=np.float64), axis=0)
-            run.phases_s = dict(zip(PHASES, middle.tolist(), strict=True))
-            upload, download = run.phases_s["host_to_device"], run.phases_s["device_to_host"]
-            kernel = run.phases_s["kernel"]
-        else:
-            kernel = float(np.median(durations_s))
-        run.rates.add(self._end_s, kernel, upload, download, float(np.median(durations_s)))
+        self._add_rates(run, durations_s, batches)
         if run.record is not None:
             for batch in batches:
                 run.record.add(batch)
+
+    def _add_rates(self, run: Run, durations_s: Floats, batches: list[SampleBatch]) -> None:
+        """Add a row of medians each ``RATE_GAP_S``; the first samples make one at once."""
+        run.waiting_s.append(durations_s)
+        run.waiting_phases += [row for batch in batches for row in batch.phases_s]
+        if self._end_s < run.rates_due_s:
+            return
+        run.rates_due_s = self._end_s + RATE_GAP_S
+        whole = kernel = float(np.median(np.concatenate(run.waiting_s)))
+        upload = download = float("nan")
+        if run.waiting_phases:
+            middle = np.median(np.asarray(run.waiting_phases, dtype=np.float64), axis=0)
+            run.phases_s = dict(zip(PHASES, middle.tolist(), strict=True))
+            kernel = run.phases_s["kernel"]
+            upload, download = run.phases_s["host_to_device"], run.phases_s["device_to_host"]
+        run.rates.add(self._end_s, kernel, upload, download, whole)
+        run.waiting_s.clear()
+        run.waiting_phases.clear()
 
     def summarize(self, summary: Summary) -> None:
         """Note the current configuration's figures so far."""

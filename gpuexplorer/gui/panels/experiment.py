@@ -44,7 +44,6 @@ class KnobRow(QWidget):
         self.box.setObjectName(name.replace("Slider", "Box"))
         self.box.setAccessibleName(title)
         self.box.setKeyboardTracking(False)
-        self.box.setGroupSeparatorShown(True)
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(84)
         self.label.setBuddy(self.box)
@@ -167,6 +166,7 @@ class ExperimentPanel(QScrollArea):
         form.setContentsMargins(0, 0, 0, 0)
         form.setVerticalSpacing(6)
         form.setHorizontalSpacing(10)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignVCenter)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         return form
 
@@ -231,7 +231,7 @@ class ExperimentPanel(QScrollArea):
         if block is None or experiment.dimensions == 0:
             return "This variant fixes its own blocks."
         threads = math.prod(block)
-        words = [f"{count(threads)} threads in a block"]
+        words = [f"{threads} threads in a block"]
         device = experiment.device
         if device is not None:
             try:
@@ -240,7 +240,7 @@ class ExperimentPanel(QScrollArea):
                 return words[0]
             grid = plan.config.grid
             if grid is not None:
-                shape = " × ".join(count(g) for g in grid[: max(1, experiment.dimensions)])
+                shape = " × ".join(str(g) for g in grid[: max(1, experiment.dimensions)])
                 words.append(f"grid {shape} blocks")
             if device.kind == "gpu":
                 warps = math.ceil(threads / 32)

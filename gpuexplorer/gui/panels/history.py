@@ -62,7 +62,7 @@ COLUMNS = (
     Column("variant", lambda e: e.config.variant, lambda e: e.config.variant, "Variant", 100, False),
     Column("size", _size, lambda e: tuple(e.config.size.values())[0], "Problem size", 90, False),
     Column("block", _block, lambda e: (e.config.block or (0, 0, 0))[0], "Threads per block, x × y", 72, False),
-    Column("precision", lambda e: e.config.precision, lambda e: e.config.precision, "Number format", 70, False),
+    Column("precision", lambda e: e.config.precision, lambda e: e.config.precision, "Number format", 78, False),
     Column(
         "device", lambda e: e.config.device, lambda e: e.config.device, "Device the run used", 80, False
     ),
@@ -145,6 +145,11 @@ class HistoryModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
                 return COLUMNS[section].title
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                side = Qt.AlignmentFlag
+                return (side.AlignRight if COLUMNS[section].number else side.AlignLeft) | (
+                    side.AlignVCenter
+                )
             if role == Qt.ItemDataRole.ToolTipRole:
                 return COLUMNS[section].explanation
         return None

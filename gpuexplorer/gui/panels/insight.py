@@ -100,6 +100,8 @@ class InsightPanel(QScrollArea):
             "The result of this very configuration against a float64 reference, before any timing"
         )
         layout.addWidget(self.verified)
+        self.check = self._quiet("checkLabel")
+        layout.addWidget(self.check)
         self.method = self._quiet("methodLabel")
         self.method.setToolTip("How one launch is timed, and the finest step of that clock")
         layout.addWidget(self.method)
@@ -116,11 +118,12 @@ class InsightPanel(QScrollArea):
         self.teaches.setWordWrap(True)
         layout.addWidget(self.teaches)
         layout.addStretch(1)
+        layout.addWidget(self._section("Copy this run as a"))
         buttons = QHBoxLayout()
-        self.command_button = QPushButton("Copy command")
+        self.command_button = QPushButton("Command")
         self.command_button.setObjectName("copyCommandButton")
         self.command_button.clicked.connect(self.copy_command)
-        self.script_button = QPushButton("Copy script")
+        self.script_button = QPushButton("Script")
         self.script_button.setObjectName("copyScriptButton")
         self.script_button.clicked.connect(self.copy_script)
         for button in (self.command_button, self.script_button):
@@ -184,7 +187,7 @@ class InsightPanel(QScrollArea):
         summary = run.summary if run is not None else None
         prepared = run.prepared if run is not None else None
         self._show_summary(summary)
-        self._show_prepared(prepared, summary, run)
+        self._show_prepared(prepared, summary)
         self.phases.show_phases(self._phases_of(run))
 
     def _show_summary(self, summary: Summary | None) -> None:
@@ -197,28 +200,25 @@ class InsightPanel(QScrollArea):
         known = f"± {percent(error)} (95 %)" if error is not None else "interval needs more samples"
         self.precision.setText(f"{known} · {count(summary.samples)} launches")
 
-    def _show_prepared(
-        self, prepared: Prepared | None, summary: Summary | None, run: Run | None
-    ) -> None:
+    def _show_prepared(self, prepared: Prepared | None, summary: Summary | None) -> None:
         if prepared is None:
             for label in (self.flops, self.bandwidth, self.of_peak, self.intensity):
                 label.setText("–")
             self.verified.setText("Not verified yet")
             self._role(self.verified, "muted")
+            self.check.setText("")
             self.method.setText("")
             for label in (self.occupancy, self.registers):
                 self._figures.setRowVisible(label, False)
             return
         median = summary.median_s if summary is not None else None
-        if run is not None and run.phases_s:
-            median = run.phases_s["kernel"]
         bytes_least = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
         flops = prepared.flops / median if median and prepared.flops else None
         bandwidth = bytes_least / median if median and bytes_least else None
         peak = prepared.device.peak_bandwidth_B_per_s
         self.flops.setText(quantity(flops, "FLOP/s"))
         self.bandwidth.setText(quantity(bandwidth, "B/s"))
-        self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "peak not known")
+        self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "not known")
         self.intensity.setText(
             quantity(prepared.flops / bytes_least, "FLOP/B")
             if prepared.flops and bytes_least
@@ -234,9 +234,9 @@ class InsightPanel(QScrollArea):
         self.registers.setText(f"{registers} a thread")
         check = prepared.verification
         self.verified.setText(
-            f"{'✓ Verified' if check.ok else '✗ WRONG RESULT'}: error {check.max_rel_error:.1e}, "
-            f"tolerance {check.tolerance:.0e} ({check.method})"
+            f"{'✓ Verified' if check.ok else '✗ WRONG RESULT'}, error {check.max_rel_error:.1e}"
         )
+        self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
         self._role(self.verified, "good" if check.ok else "bad")
         self.method.setText(
             f"{prepared.config.cache.capitalize()} cache · {prepared.method}, resolution "

@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolButton, QWidget
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
@@ -18,7 +18,7 @@ from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
 
 AXIS_WIDTH = 68
-SIDE_WIDTH = 190
+SIDE_WIDTH = 216
 """Width of what stands at the right of a plot, so that stacked plots share their time axis."""
 
 
@@ -101,8 +101,8 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         chart = theme().chart
         self.setBackground(chart.panel)
         for axis in (self.x_axis, self.y_axis):
-            axis.setPen(QPen(QColor(theme().colour("border")), 1))
-            axis.setTextPen(QPen(QColor(chart.muted)))
+            axis.setPen(line_pen(theme().colour("border")))
+            axis.setTextPen(line_pen(chart.muted))
 
     def set_log(self, on: bool) -> None:
         """Draw y on a logarithmic axis; the curves are transformed by ``scaled``."""
@@ -134,6 +134,13 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         """Paint, and say so."""
         super().paintEvent(event)
         self.painted.emit()
+
+
+def line_pen(colour: str, width: int = 1) -> QPen:
+    """Return an opaque solid pen, as wide on screen as it says."""
+    pen = QPen(QColor(colour), width)
+    pen.setCosmetic(True)
+    return pen
 
 
 def role_pen(role: Role, colour: str) -> QPen:
@@ -248,6 +255,15 @@ class SideHistogram(pg.GraphicsObject):  # type: ignore[misc]
                 if length > 0:
                     painter.drawLine(pg.Point(length, low), pg.Point(length, high))
                 last = length
+
+
+def small_button(name: str, tooltip: str) -> QToolButton:
+    """Return a quiet button for a plot's head line."""
+    button = QToolButton()
+    button.setObjectName(name)
+    button.setProperty("role", "small")
+    button.setToolTip(tooltip)
+    return button
 
 
 def title_label(words: str) -> QLabel:

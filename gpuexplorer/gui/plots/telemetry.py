@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.widgets.sparkline import Sparkline
 
@@ -48,7 +48,7 @@ def in_words(figure: Figure, value: float | None) -> str:
     if value is None:
         return "–"
     if figure.field == "load":
-        return percent(value)
+        return f"{value * 100:.0f} %"
     if figure.unit == "°C":
         return f"{value:.0f} °C"
     return quantity(value, figure.unit)

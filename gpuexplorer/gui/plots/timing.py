@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QBrush, QColor, QPen
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PAST, MAX_PINS, Live, Pin, Run
@@ -18,7 +18,9 @@ from gpuexplorer.gui.plots.base import (
     LineSample,
     Plot,
     SideHistogram,
+    line_pen,
     muted_label,
+    small_button,
     title_label,
 )
 from gpuexplorer.gui.theme import blend, theme
@@ -31,6 +33,8 @@ SPANS: tuple[tuple[str, float], ...] = (
 )
 BINS = 72
 SLOW_S = 0.12
+LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
+"""Medians this many times apart take a logarithmic axis, and give it up again."""
 """Gap between repaints of what need not follow every frame."""
 
 
@@ -49,6 +53,7 @@ class TimingPlot(QWidget):
         self._low, self._high = 0.0, 1e-3
         self._slow_at = 0.0
         self._past_shown: tuple[object, ...] = ()
+        self._log_by_hand = False
         self._to_announce: int | None = None
         self._announced: int | None = None
         self._outside = 0
@@ -82,14 +87,16 @@ class TimingPlot(QWidget):
             self._span_box.addItem(words, seconds)
         self._span_box.setCurrentIndex(1)
         self._span_box.currentIndexChanged.connect(self._span_chosen)
-        self.log_button = QToolButton()
-        self.log_button.setObjectName("timingLog")
+        self.log_button = small_button(
+            "timingLog", "Logarithmic time axis: equal steps are equal factors"
+        )
         self.log_button.setText("log")
         self.log_button.setCheckable(True)
-        self.log_button.setToolTip("Logarithmic time axis: equal steps are equal factors")
         self.log_button.toggled.connect(self._set_log)
-        self.follow_button = QToolButton()
-        self.follow_button.setToolTip("Follow the newest samples and fit the range again")
+        self.log_button.clicked.connect(self._log_chosen)
+        self.follow_button = small_button(
+            "followButton", "Follow the newest samples and fit the range again (F)"
+        )
         self.follow_button.clicked.connect(self.follow)
         self._legend = {
             "trace": LineSample("launches", "One launch each, in the order they ran"),
@@ -152,14 +159,14 @@ class TimingPlot(QWidget):
     def _repaint_theme(self) -> None:
         chart, panel = theme().chart, theme().chart.panel
         main = chart.palette[0]
-        self._trace.setPen(QPen(QColor(main), 1))
-        self._median.setPen(QPen(QColor(chart.text), 1))
-        self._past.setPen(QPen(QColor(blend(chart.muted, panel, 0.55)), 1))
+        self._trace.setPen(line_pen(main))
+        self._median.setPen(line_pen(chart.text))
+        self._past.setPen(line_pen(blend(chart.muted, panel, 0.55)))
         fill = QBrush(QColor(blend(main, panel, 0.22)))
         self._band.setBrush(fill)
         self._bars.set_look(QBrush(QColor(blend(main, panel, 0.65))), None)
         for mark in self._marks:
-            mark.setPen(QPen(QColor(blend(chart.muted, panel, 0.35)), 1))
+            mark.setPen(line_pen(blend(chart.muted, panel, 0.35)))
         for words in self._mark_words:
             words.setColor(chart.muted)
         self._legend["trace"].set_look(self._trace.opts["pen"])
@@ -179,6 +186,16 @@ class TimingPlot(QWidget):
     def set_span(self, seconds: float) -> None:
         """Show the last ``seconds``; 0 shows everything."""
         self._span_box.setCurrentIndex(self._span_box.findData(seconds))
+
+    def _log_chosen(self) -> None:
+        self._log_by_hand = True
+
+    def _choose_log(self, low: float, high: float) -> None:
+        """Take the axis that shows both ends, until the user chose one."""
+        if not self._log_by_hand and low > 0:
+            wanted = high / low > (LINEAR_BELOW if self.plot.log else LOG_ABOVE)
+            if wanted != self.plot.log:
+                self.log_button.setChecked(wanted)
 
     def _set_log(self, on: bool) -> None:
         self.plot.set_log(on)
@@ -255,26 +272,32 @@ class TimingPlot(QWidget):
 
     def _fit(self) -> None:
         """Choose the vertical range: nearly every launch shown; it moves only when it must."""
-        lows, highs = [], []
+        lows: list[float] = []
+        highs: list[float] = []
+        middles: list[float] = []
         from_s, to_s = self.x_range()
         run = self._live.current
         self._outside = 0
         if run is not None and len(run.trace):
             latest = run.trace.durations_s[-8192:]
-            least, most = np.percentile(latest, (0.5, 99.5))
+            least, middle, most = np.percentile(latest, (0.5, 50, 99.5))
+            middles.append(float(middle))
             lows.append(float(least))
             highs.append(float(most))
         for past in self._live.past:
             if past.end_s >= from_s and past.start_s <= to_s:
-                least, most = np.percentile(past.drawing.y, (2, 96))
+                least, middle, most = np.percentile(past.drawing.y, (2, 50, 96))
+                middles.append(float(middle))
                 lows.append(float(least))
                 highs.append(float(most))
         for pin in self._live.pins:
+            middles.append(pin.median_s)
             lows.append(pin.median_s)
             highs.append(pin.median_s)
         if not lows:
             return
         low, high = min(lows), max(highs)
+        self._choose_log(min(middles), max(middles))
         if self.plot.log:
             low, high = low / 1.3, high * 1.3
         else:
@@ -390,12 +413,10 @@ class TimingPlot(QWidget):
                 bars.set_data(np.empty(0), np.empty(0))
                 continue
             colour = self.pin_colour(pins[index])
-            line.setPen(QPen(QColor(colour), 1))
+            line.setPen(line_pen(colour))
             line.setValue(self.plot.scaled_one(pins[index].median_s))
-            curve.setPen(QPen(QColor(blend(colour, panel, 0.45)), 1))
-            outline = QPen(QColor(colour), 1)
-            outline.setCosmetic(True)
-            bars.set_look(None, outline)
+            curve.setPen(line_pen(blend(colour, panel, 0.45)))
+            bars.set_look(None, line_pen(colour))
         self._slow_at = 0.0
         self.refresh(slow=True)
 

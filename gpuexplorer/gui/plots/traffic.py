@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtGui import QColor, QPen
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QPen
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.spec import Role
-from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.gui.model.live import Live, Run
+from gpuexplorer.gui.model.live import Live, Past, Run
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import (
     SIDE_WIDTH,
@@ -21,6 +20,7 @@ from gpuexplorer.gui.plots.base import (
     Plot,
     muted_label,
     role_pen,
+    small_button,
     title_label,
 )
 from gpuexplorer.gui.theme import theme
@@ -107,12 +107,12 @@ class TrafficPlot(QWidget):
         legend = QWidget()
         legend.setFixedWidth(SIDE_WIDTH)
         legend.setLayout(side)
-        self.log_button = QToolButton()
-        self.log_button.setObjectName("trafficLog")
+        self.log_button = small_button(
+            "trafficLog", "Logarithmic axis: equal steps are equal factors"
+        )
         self.log_button.setText("log")
         self.log_button.setCheckable(True)
         self.log_button.setChecked(True)
-        self.log_button.setToolTip("Logarithmic axis: equal steps are equal factors")
         self.log_button.toggled.connect(self._set_log)
         self._note = muted_label()
         self._note.setObjectName("trafficNote")
@@ -183,38 +183,39 @@ class TrafficPlot(QWidget):
         ys: list[Floats] = []
         for past in self._live.past:
             if past.end_s >= low and past.start_s <= high:
-                self._append(xs, ys, line, past.rates, past.traffic)
+                self._append(xs, ys, line, past.rates, past)
         run = self._live.current
         if run is not None and len(run.rates):
-            self._append(xs, ys, line, run.rates.rows(), run.traffic, run)
+            self._append(xs, ys, line, run.rates.rows(), run)
         if not xs:
             return np.empty(0), np.empty(0)
         return np.concatenate(xs), np.concatenate(ys)
 
     def _append(
-        self,
-        xs: list[Floats],
-        ys: list[Floats],
-        line: Line,
-        rows: Floats,
-        traffic: dict[str, Traffic],
-        run: Run | None = None,
+        self, xs: list[Floats], ys: list[Floats], line: Line, rows: Floats, run: Run | Past
     ) -> None:
         """Add one run's part of a line, with a gap behind it."""
-        entry = traffic.get(line.kind)
-        bytes_moved = getattr(entry, line.field) if entry is not None else 0.0
-        if not bytes_moved or not len(rows):
+        moved = self._bytes(line, run)
+        if not moved or not len(rows):
             return
         if len(rows) > MAX_POINTS:
             rows = np.concatenate([rows[:: len(rows) // MAX_POINTS + 1], rows[-1:]])
         seconds = rows[:, line.column].copy()
-        if line.role == "transfer" and run is not None and not run.phases_s:
+        if line.role == "transfer" and isinstance(run, Run) and not run.phases_s:
             once = self._phase_s(run, line.key)
             seconds[:] = once if once else np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = np.where(seconds > 0, bytes_moved / seconds, np.nan)
+            rates = np.where(seconds > 0, moved / seconds, np.nan)
         xs += [rows[:, 0], np.array([np.nan])]
         ys += [rates, np.array([np.nan])]
+
+    @staticmethod
+    def _bytes(line: Line, run: Run | Past) -> float:
+        """Return the bytes of a line of one launch, 0 when not known."""
+        if line.role == "transfer":
+            return float(run.upload_B if line.key == "upload" else run.download_B)
+        entry = run.traffic.get(line.kind)
+        return float(getattr(entry, line.field)) if entry is not None else 0.0
 
     @staticmethod
     def _phase_s(run: Run, key: str) -> float | None:
@@ -233,13 +234,13 @@ class TrafficPlot(QWidget):
             if median is None and run.summary is not None:
                 median = run.summary.median_s
         for line in LINES:
-            entry = run.traffic.get(line.kind) if run is not None else None
-            seconds = median
-            if line.role == "transfer":
-                seconds = self._phase_s(run, line.key) if run is not None else None
-            moved = getattr(entry, line.field) if entry is not None else 0.0
-            known = bool(moved and seconds)
-            self.legend[line.key].set_value(quantity(moved / seconds, "B/s") if known and seconds else "–")
+            seconds, moved = median, 0.0
+            if run is not None:
+                moved = self._bytes(line, run)
+                if line.role == "transfer":
+                    seconds = self._phase_s(run, line.key)
+            rate = moved / seconds if moved and seconds else None
+            self.legend[line.key].set_value(quantity(rate, "B/s"))
         device = run.prepared.device if run is not None and run.prepared else None
         peak = device.peak_bandwidth_B_per_s if device else None
         self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not known")
@@ -256,7 +257,8 @@ class TrafficPlot(QWidget):
             return ""
         entry = run.traffic["compulsory"]
         moved = entry.read_B + entry.write_B
-        words = f"· effective {quantity(moved / median, 'B/s')}"
+        alone = " kernel alone:" if run.phases_s else ""
+        words = f"·{alone} effective {quantity(moved / median, 'B/s')}"
         if peak:
             words += f", {percent(moved / median / peak)} of peak"
         asked = run.traffic.get("requested")

@@ -1,0 +1,110 @@
+"""Times everything the GUI thread does: each event handled at the top level, and timer gaps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+TICK_MS = 16
+
+
+class ProbeApplication(QApplication):
+    """An application that keeps the duration of every top-level event (slot, timer, repaint)."""
+
+    def __init__(self, argv: list[str]) -> None:
+        super().__init__(argv)
+        self.recording = False
+        self.longest: list[tuple[float, float, str]] = []
+        """The longest events: wall seconds, processor seconds of the thread, what it was."""
+        self.events = 0
+        self.busy_s = 0.0
+        self._depth = 0
+        self._floor_s = 0.0
+
+    def begin(self) -> None:
+        """Start a recording."""
+        self.longest, self.events, self.busy_s, self._floor_s = [], 0, 0.0, 0.0
+        self.recording = True
+
+    def end(self) -> dict[str, object]:
+        """End a recording and return its figures."""
+        self.recording = False
+        worst = sorted(self.longest, reverse=True)[:8]
+        return {
+            "events": self.events,
+            "busy_s": round(self.busy_s, 3),
+            "longest_s": round(worst[0][0], 5) if worst else None,
+            "longest_events": [
+                {"wall_s": round(w, 5), "cpu_s": round(c, 5), "what": what} for w, c, what in worst
+            ],
+        }
+
+    def notify(self, receiver: QObject, event: QEvent) -> bool:
+        """Handle an event, timing it when it is not nested in another."""
+        if not self.recording or self._depth:
+            return bool(super().notify(receiver, event))
+        kind = event.type()
+        self._depth = 1
+        began, cpu = time.perf_counter(), time.thread_time()
+        try:
+            return bool(super().notify(receiver, event))
+        finally:
+            took = time.perf_counter() - began
+            self._depth = 0
+            self.events += 1
+            self.busy_s += took
+            if took > self._floor_s:
+                name = type(receiver).__name__
+                self.longest.append((took, time.thread_time() - cpu, f"{name}:{kind.name}"))
+                if len(self.longest) > 200:
+                    self.longest = sorted(self.longest, reverse=True)[:50]
+                    self._floor_s = self.longest[-1][0]
+
+
+class TimerGaps:
+    """Gaps between the ticks of a 16 ms timer in the GUI thread."""
+
+    def __init__(self) -> None:
+        self._timer = QTimer()
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self._tick)
+        self._last = 0.0
+        self._gaps: list[float] = []
+
+    def begin(self) -> None:
+        """Start counting."""
+        self._gaps, self._last = [], time.perf_counter()
+        self._timer.start()
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self._gaps.append(now - self._last)
+        self._last = now
+
+    def end(self) -> dict[str, float]:
+        """Stop and return the gaps' quantiles in seconds."""
+        self._timer.stop()
+        gaps = np.array(self._gaps)
+        return {
+            "ticks": len(gaps),
+            "median_s": round(float(np.median(gaps)), 5),
+            "p999_s": round(float(np.quantile(gaps, 0.999)), 5),
+            "max_s": round(float(gaps.max()), 5),
+        }
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:
+    """Handle events until ``condition`` holds; False when it does not in time."""
+    limit = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > limit:
+            return False
+        QApplication.processEvents()
+        if not condition():
+            time.sleep(0.0005)
+    return True
