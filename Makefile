@@ -55,6 +55,7 @@ imports: setup-test
 	.venv/bin/lint-imports
 
 pytest: setup-test
+	@command -v xvfb-run > /dev/null || { echo "The window's tests need a display of their own: apt-get install xvfb xauth"; exit 1; }
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(TESTS)
 
 # The engine and the command line never need Qt: here it is not even installed.
