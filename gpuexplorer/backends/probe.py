@@ -55,7 +55,7 @@ def _opencl() -> ProbeAnswer:
                 continue
             try:
                 standard = _run_kernel(cl, device)
-                devices.append(_describe(platform, device, index, kind, *standard))
+                devices.append(_describe(cl, platform, device, index, kind, *standard))
             except (cl.Error, RuntimeError) as error:
                 problems.append(f"{device.name.strip()}: {str(error).splitlines()[0]}")
     return ProbeAnswer(devices=tuple(devices), error="; ".join(problems))
@@ -92,7 +92,7 @@ def _run_kernel(cl: Any, device: Any) -> tuple[str, str]:
 
 
 def _describe(
-    platform: Any, device: Any, index: int, kind: str, language: str, standard: str
+    cl: Any, platform: Any, device: Any, index: int, kind: str, language: str, standard: str
 ) -> ProbedDevice:
     extensions = tuple(device.extensions.split())
     sizes = (*device.max_work_item_sizes, 1, 1)
@@ -112,15 +112,15 @@ def _describe(
         memory_B=device.global_mem_size,
         max_allocation_B=device.max_mem_alloc_size,
         unified_memory=bool(device.host_unified_memory),
-        uuid=_uuid(device) if "cl_khr_device_uuid" in extensions else None,
+        uuid=_uuid(cl, device) if "cl_khr_device_uuid" in extensions else None,
     )
 
 
-def _uuid(device: Any) -> str | None:
+def _uuid(cl: Any, device: Any) -> str | None:
     try:
         raw = bytes(device.uuid_khr)
-    except Exception:  # not offered by this pyopencl or this driver: the name identifies it then
-        return None
+    except (AttributeError, TypeError, cl.Error):
+        return None  # not offered by this pyopencl or this driver: the name identifies it then
     digits = raw.hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 

@@ -59,9 +59,7 @@ def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
     return None if known is None else np.dtype(known)
 
 
-def bind_arguments(
-    step: Step, plan: Plan, signature: Signature
-) -> list[str | np.generic]:
+def bind_arguments(step: Step, plan: Plan, signature: Signature) -> list[str | np.generic]:
     """Return a step's arguments in order: arrays by name, scalars as the declared NumPy type.
 
     Raises InputError, naming file and line, when number, kind or type differ.
@@ -101,9 +99,7 @@ def _array(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> 
     return argument.name
 
 
-def _scalar(
-    argument: Argument, plan: Plan, parameter: Parameter, where: str
-) -> np.generic:
+def _scalar(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> np.generic:
     name = f"'{parameter.name}'"
     if parameter.is_pointer:
         raise InputError(

@@ -76,9 +76,7 @@ def compile_cubin(
     """
     flat = CudaSource(inline_includes(source, files))
     known = flat.kernels
-    names = (
-        [n for n, k in known.items() if not k.is_template] if entries is None else list(entries)
-    )
+    names = [n for n, k in known.items() if not k.is_template] if entries is None else list(entries)
     for name in names:
         if name.partition("<")[0].rpartition("::")[2].strip() not in known:
             there = ", ".join(known) or "no kernel"
@@ -118,7 +116,7 @@ def _compile(source: str, text: str, arch: str, names: list[str]) -> Cubin:
         )
         program = Program(text, "c++", options)
         code = program.compile("cubin", name_expressions=tuple(names), logs=log)
-    except Exception as error:  # cuda-core's own classes differ between its versions
+    except Exception as error:  # noqa: BLE001  cuda-core's classes differ between versions
         raise _failure(source, arch, error) from None
     found = log.getvalue().replace("\0", "").strip()
     return _describe(bytes(code.code), arch, found, code.symbol_mapping)
@@ -198,7 +196,7 @@ def _nvrtc_version() -> str:
         from cuda.bindings import nvrtc
 
         return f"nvrtc {nvrtc.nvrtcVersion()[1:]}"
-    except Exception as error:  # not installed, or no library: said by the import's own message
+    except Exception as error:  # noqa: BLE001  not installed, or no library: it says which
         raise CannotRunHere(
             f"NVRTC is not installed ({_first_line(str(error))})", remedy=_REMEDY
         ) from None

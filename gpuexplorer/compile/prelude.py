@@ -31,6 +31,7 @@ _TYPES = {
     "fp16": ("half", "float"),
 }
 
+
 def _common(precision: str, half: str, defines: Mapping[str, int]) -> str:
     storage, accum = (half if t == "half" else t for t in _TYPES[precision])
     bits = PRECISIONS[precision].itemsize_B * 8

@@ -90,6 +90,7 @@ static float GPUX_OVERLOAD gpux_abs(float x) { return fabs(x); }
 #ifdef GPUX_FP64
 static double GPUX_OVERLOAD gpux_abs(double x) { return fabs(x); }
 #endif
+#undef abs
 #define abs gpux_abs
 """
 
@@ -98,9 +99,11 @@ CPP_ONLY = """\
 #define __inline__ inline
 #define GPUX_WARPS __attribute__((intel_reqd_sub_group_size(32)))
 #define __threadfence() atomic_work_item_fence( \\
-    CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, (memory_order)memory_order_seq_cst, (memory_scope)memory_scope_device)
+    CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, (memory_order)memory_order_seq_cst, \\
+    (memory_scope)memory_scope_device)
 #define __threadfence_block() atomic_work_item_fence( \\
-    CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, (memory_order)memory_order_seq_cst, (memory_scope)memory_scope_work_group)
+    CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, (memory_order)memory_order_seq_cst, \\
+    (memory_scope)memory_scope_work_group)
 #define GPUX_RELAXED (memory_order)memory_order_relaxed, (memory_scope)memory_scope_device
 #define GPUX_ATOMICS(T, A) \\
 inline T atomicAdd(T *p, T v) { return atomic_fetch_add_explicit( \\
@@ -174,6 +177,7 @@ GPUX_SHUFFLES(half)
 C_ONLY = """\
 #define __forceinline__ static __attribute__((always_inline))
 #define __inline__ static
+#undef inline
 #define inline static
 #define __restrict__ restrict
 #define nullptr 0

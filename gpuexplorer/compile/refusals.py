@@ -8,11 +8,12 @@ these checks err on the side of refusing, and each says how to write it instead.
 from __future__ import annotations
 
 import re
+
 from gpuexplorer.compile.cuda_source import CudaSource, Function
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.core.errors import WorkFailed
 
-BARRIERS = frozenset({"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"})
+BARRIERS = frozenset("__syncthreads __syncthreads_count __syncthreads_and __syncthreads_or".split())
 SHUFFLES = frozenset(
     "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync "
     "__all_sync __syncwarp".split()
@@ -51,7 +52,9 @@ def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
             name
             for name, body in bodies.items()
             if name not in found
-            and (words.intersection(_WORD.findall(body)) or called.intersection(_CALL.findall(body)))
+            and not (
+                words.isdisjoint(_WORD.findall(body)) and called.isdisjoint(_CALL.findall(body))
+            )
         }
         if not more:
             return frozenset(found)
@@ -61,7 +64,7 @@ def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
 def _refuse(source: CudaSource, offset: int, what: str, remedy: str) -> WorkFailed:
     return WorkFailed(
         f"{source.where(offset)}: {what} cannot run through OpenCL",
-        remedy=f"{remedy}, or say requires = [\"cuda\"] in the manifest",
+        remedy=f'{remedy}, or say requires = ["cuda"] in the manifest',
     )
 
 

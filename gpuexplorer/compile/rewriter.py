@@ -2,8 +2,8 @@
 
 The preludes map CUDA's built-ins with macros. Left for here: address spaces of kernel parameters,
 dynamic shared memory, scalar types that OpenCL does not pass, 64-bit integers (``long long`` is 128
-bits wide in OpenCL), and includes. What would go wrong silently is refused (see ``refusals``).
-Every line stays where it is.
+bits wide in OpenCL), names that are OpenCL's keywords, and includes. What would go wrong silently
+is refused (see ``refusals``). Every line stays where it is.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpuexplorer.compile.address_spaces import pointer_spaces
 from gpuexplorer.compile.cuda_source import (
     CudaSource,
     Function,
     Parameter,
     Signature,
+    blank,
     inline_includes,
 )
+from gpuexplorer.compile.prelude import Language
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 
 _RETYPED = {"size_t": "ulong", "bool": "uchar"}
@@ -26,7 +29,16 @@ _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?"
     r"([A-Za-z_][\w\s]*?)\s*\b([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
-_LONG_LITERAL = re.compile(r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b")
+_LONG_LITERAL = re.compile(
+    r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b"
+)
+
+_KEYWORDS = "local global kernel constant generic pipe read_only write_only read_write".split()
+"""Words that are names in CUDA and keywords in OpenCL; ``half`` is a type in both, see below."""
+_HALF_AS_NAME = re.compile(
+    r"\b(?:int|unsigned|long|short|size_t|auto|float|double|real|accum|const)\s*[*&]?\s*"
+    r"(?:[A-Za-z_]\w*\s*(?:=[^;]*?)?,\s*)?half\s*[=;,)\[]"
+)
 
 
 @dataclass(frozen=True)
@@ -56,12 +68,12 @@ class Rewritten:
     kernels: dict[str, PortableKernel]
 
 
-def rewrite(name: str, files: Mapping[str, str]) -> Rewritten:
-    """Rewrite file ``name`` of a workload for OpenCL.
+def rewrite(name: str, files: Mapping[str, str], language: Language = "clc++") -> Rewritten:
+    """Rewrite file ``name`` of a workload for C++ for OpenCL, or for plain OpenCL C.
 
     Raises WorkFailed, naming file and line, for what OpenCL would refuse or silently get wrong.
     """
-    source = CudaSource(inline_includes(name, files))
+    source = CudaSource(_without_keywords(inline_includes(name, files)))
     refuse_unportable(source)
     edits = _Edits()
     warp_functions = callers_of(source, SHUFFLES)
@@ -69,8 +81,22 @@ def rewrite(name: str, files: Mapping[str, str]) -> Rewritten:
         f.name: _rewrite_kernel(source, f, edits, f.name in warp_functions)
         for f in source.kernels.values()
     }
+    if language == "c":
+        for kernel in source.kernels.values():
+            for at, space in pointer_spaces(source, kernel):
+                edits.replace(at, at, space)
     _rewrite_text(source, edits)
     return Rewritten(edits.apply(source.text), kernels)
+
+
+def _without_keywords(text: str) -> str:
+    """Return the text with an underscore behind each name that OpenCL keeps for itself."""
+    plain = blank(text)
+    taken = [*_KEYWORDS, *(["half"] if _HALF_AS_NAME.search(plain) else [])]
+    edits = _Edits()
+    for match in re.finditer(rf"\b(?:{'|'.join(taken)})\b", plain):
+        edits.replace(match.end(), match.end(), "_")
+    return edits.apply(text)
 
 
 class _Edits:

@@ -71,9 +71,7 @@ def made_workload(
         entry=entry, arrays=arrays, reference=reference, block=block, grid=grid, shared=shared,
         args=args, variant=variant,
     )  # fmt: skip
-    return Workload(
-        WorkloadSource(manifest=manifest, files={"made.cu": source, **(files or {})})
-    )
+    return Workload(WorkloadSource(manifest=manifest, files={"made.cu": source, **(files or {})}))
 
 
 @functools.cache
@@ -97,9 +95,7 @@ def plan_for(workload: Workload, **request: Any) -> Plan:
     return make_plan(workload, complete(wanted, workload, devices), device())
 
 
-def ready_runner(
-    workload: Workload, **request: Any
-) -> tuple[Runner, dict[str, npt.NDArray[Any]]]:
+def ready_runner(workload: Workload, **request: Any) -> tuple[Runner, dict[str, npt.NDArray[Any]]]:
     """Return a runner that is built, allocated, uploaded and poisoned, and its inputs."""
     plan = plan_for(workload, **request)
     runner = backend().runner(plan, device())

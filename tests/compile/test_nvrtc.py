@@ -60,7 +60,12 @@ def default_tunables(workload: Workload, variant: str) -> dict[str, int]:
     ("workload", "source", "precision", "defines", "entries", "arch"), sources()
 )
 def test_every_shipped_kernel_compiles_for_every_architecture(
-    workload: str, source: str, precision: str, defines: dict[str, int], entries: set[str], arch: str
+    workload: str,
+    source: str,
+    precision: str,
+    defines: dict[str, int],
+    entries: set[str],
+    arch: str,
 ) -> None:
     cubin = compile_cubin(
         source,

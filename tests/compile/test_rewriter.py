@@ -85,6 +85,12 @@ def test_dynamic_shared_memory_becomes_a_parameter() -> None:
     assert "extern" not in result
 
 
+def test_a_dynamic_array_may_have_the_name_of_a_keyword() -> None:
+    result = body("__global__ void k() { extern __shared__ float local[]; local[0] = 1; }")
+    assert "void k(__local float *local_)" in result
+    assert "local_[0] = 1;" in result
+
+
 def test_a_second_dynamic_array_starts_where_the_first_does() -> None:
     result = body(
         "__global__ void k() { extern __shared__ float s[]; extern __shared__ long long t[]; }"
@@ -140,6 +146,20 @@ def test_warp_exchanges_mark_the_kernels_that_use_them_through_helpers_too() -> 
     assert not kernels["b"].uses_warps
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("int local = 1, global = local;", "int local_ = 1, global_ = local_;"),
+        ("int half = N / 2; x = half;", "int half_ = N / 2; x = half_;"),
+        ("int n = N, half = n / 2;", "int n = N, half_ = n / 2;"),
+        ("half x = (half)1.0f; const half *p;", "half x = (half)1.0f; const half *p;"),
+        ("int local_sum, my_half;", "int local_sum, my_half;"),
+    ],
+)
+def test_names_that_are_opencls_keywords(before: str, after: str) -> None:
+    assert body(f"void f(int N) {{ {before} }}") == f"void f(int N) {{ {after} }}"
+
+
 # ---- comments, strings, lines
 
 
@@ -149,7 +169,7 @@ def test_comments_and_strings_survive() -> None:
         "// __global__ void k(float *A) \\\n   long long 5LL\n"
         "/* extern __shared__ float s[]; \n */ __device__ char c = '\"', d = '\\'';\n"
         'auto raw = R"x(long long "quoted" )" )x";\n'
-        "#define TEXT \"long long\" // don't\n"
+        '#define TEXT "long long" // don\'t\n'
         "int big = 1'000'000;\n"
     )
     assert body(text) == text
@@ -240,8 +260,8 @@ KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{
             "k.cu:6: a return before",
         ),
         ("if (threadIdx.x < 5) { __syncthreads(); }", "inside 'if' that depends"),
-        ("int t = threadIdx.x;\nint u = t * 2;\nwhile (u < N) { __syncthreads(); u++; }", "'while'"),
-        ("int i = threadIdx.x;\nif (i == 0)\n A[0] = 1;\nelse\n __syncthreads();", "k.cu:5: .*'if'"),
+        ("int t = threadIdx.x, u = t * 2;\nwhile (u < N) { __syncthreads(); u++; }", "'while'"),
+        ("int i = threadIdx.x;\nif (i)\n A[0] = 1;\nelse\n __syncthreads();", "k.cu:5: .*'if'"),
         ("switch (threadIdx.y) { case 0: __syncthreads(); }", "'switch'"),
         (
             "for (int i = 0; i < N; i++) { if (threadIdx.x == i) break; __syncthreads(); }",
@@ -293,8 +313,8 @@ def test_what_cannot_be_said_in_opencl_is_refused(text: str, words: str) -> None
         "  if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];\n  __syncthreads();\n}",
         "for (int k = threadIdx.x; k < 4; k++) s[k] = 0;\n"
         "for (int k = 0; k < N; k++) { s[threadIdx.x] += k; __syncthreads(); }",
-        "for (int k = 0; k < N; k++) {\n  for (int j = 0; j < 9; j++) if (threadIdx.x == j) break;\n"
-        "}\n__syncthreads();",
+        "for (int k = 0; k < N; k++) {\n  for (int j = 0; j < 9; j++)\n"
+        "    if (threadIdx.x == j) break;\n}\n__syncthreads();",
         "if (threadIdx.x == 0) s[0] = 1;\n__syncthreads();\nif (s[0] > 0) __syncthreads();",
         "auto f = [](float x) { return x * 2; };\n__syncthreads();\nA[0] = f(1);",
         "#pragma unroll\nfor (int i = 0; i < 4; i++) { __syncthreads(); }",
@@ -319,3 +339,30 @@ def test_where_counts_from_the_line_directive() -> None:
     assert source.where(text.index("int x")) == "a.cu:7"
     assert source.where(text.index("int y")) == "a.cu:9"
     assert re.fullmatch(r"a\.cu:9", source.where(len(text) + 10))
+
+
+def test_plain_c_is_told_where_pointers_point() -> None:
+    text = (
+        "__global__ void k(const float *A, float *B, int N) {\n"
+        "    extern __shared__ float s[];\n"
+        "    __shared__ float t[4][5];\n"
+        "    float *middle = s + N / 2;\n"
+        "    const float *row = &t[N][0], x = 1;\n"
+        "    const float4 *wide = (const float4 *)(A + 4 * N);\n"
+        "    float *again = middle;\n"
+        "    float own[4]; float *mine = own;\n"
+        "    for (float *p = B; p < B + N; p++) *p = x * N;\n"
+        "}\n"
+    )
+    plain = rewrite("k.cu", {"k.cu": text}, "c").source
+    for expected in (
+        "__local float *middle = s + N / 2;",
+        "__local const float *row = &t[N][0]",
+        "__global const float4 *wide = (__global const float4 *)(A + 4 * N);",
+        "__local float *again = middle;",
+        " float *mine = own;",
+        "for (__global float *p = B;",
+        "*p = x * N;",
+    ):
+        assert expected in plain
+    assert "__local float *middle" not in rewritten(text).source

@@ -81,9 +81,7 @@ class DeviceArrays:
         for name in names:
             array = self.plans[name]
             found[name] = np.empty(array.shape, dtype_of(array, self._precision))
-            self._cl.enqueue_copy(
-                self._queue, found[name], self.buffers[name], is_blocking=False
-            )
+            self._cl.enqueue_copy(self._queue, found[name], self.buffers[name], is_blocking=False)
         self._queue.finish()
         return found
 

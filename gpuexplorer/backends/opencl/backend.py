@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.cpu import cpu_hardware_id, memory_available_B
+from gpuexplorer.backends.cpu import cpu_cores, cpu_hardware_id, cpu_name, memory_available_B
 from gpuexplorer.backends.opencl.drivers import (
     CHOICE_VARIABLE,
     Driver,
@@ -94,7 +94,7 @@ class OpenCLBackend(Backend):
         if "cl_khr_fp64" in probed.extensions:
             features.append("fp64")
             precisions.insert(0, "fp64")
-        if "cl_khr_fp16" in probed.extensions and probed.language == "clc++":
+        if "cl_khr_fp16" in probed.extensions:
             features.append("fp16")
             precisions.append("fp16")
         if offers_shuffles(probed):
@@ -103,11 +103,11 @@ class OpenCLBackend(Backend):
         return DeviceInfo(
             id=name,
             hardware_id=cpu_hardware_id() if is_cpu else self._gpu_id(probed),
-            name=probed.name,
+            name=cpu_name() if is_cpu else probed.name,
             backend=self.name,
             kind=probed.kind,
             driver=probed.driver,
-            compute_units=probed.compute_units,
+            compute_units=cpu_cores() if is_cpu else probed.compute_units,
             limits=DeviceLimits(
                 max_threads_per_block=min(GPU_THREADS, probed.max_threads_per_block),
                 max_block=(

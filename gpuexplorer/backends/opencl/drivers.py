@@ -23,9 +23,11 @@ from gpuexplorer.backends.cpu import cpu_cores, cpu_name
 from gpuexplorer.compile.cache import DiskCache, cache_folder, key
 
 CHOICE_VARIABLE = "GPUEXPLORER_OPENCL_CPU"
-"""Names the CPU driver to use: ``intel``, ``pocl`` or ``system``; by default the first that works."""
+"""Names the driver to use, ``intel``, ``pocl`` or ``system``; by default the first that works."""
 PROBE_LIMIT_S = 60.0
 _VENDORS_VARIABLE = "OCL_ICD_VENDORS"
+_OURS_VARIABLE = "GPUEXPLORER_OPENCL_VENDORS"
+"""Repeats what was set here, so that it is not taken for the user's own setting later."""
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _WINDOWS_VARIABLE = "OCL_ICD_FILENAMES"
 
@@ -82,14 +84,17 @@ def environment(drivers: list[Driver], threads: int) -> dict[str, str]:
     found = {
         "DPCPP_CPU_NUM_CUS": str(threads),
         "POCL_MAX_PTHREAD_COUNT": str(threads),
+        "POCL_CACHE_DIR": os.environ.get("POCL_CACHE_DIR", str(cache_folder() / "pocl")),
         "PYOPENCL_NO_CACHE": "1",  # programs are cached here, with the driver's version in the key
     }
     if os.name == "nt":
         found[_WINDOWS_VARIABLE] = os.pathsep.join(str(d.path) for d in drivers)
     elif len(drivers) == 1:
-        found[_VENDORS_VARIABLE] = str(drivers[0].path)
+        # The library itself: with a folder the loader of pyopencl's wheel adds pip's PoCL.
+        found[_VENDORS_VARIABLE] = _library_of(drivers[0])
     else:
         found[_VENDORS_VARIABLE] = str(_vendor_folder(drivers))
+    found[_OURS_VARIABLE] = found.get(_VENDORS_VARIABLE, "")
     return found
 
 
@@ -165,6 +170,8 @@ def _pocl() -> Path | None:
 def _system_files() -> list[Path]:
     """Return the ``.icd`` files of the system, or those the user's environment names."""
     named = os.environ.get(_VENDORS_VARIABLE)
+    if named == os.environ.get(_OURS_VARIABLE):
+        named = None
     place = Path(named) if named else _SYSTEM_VENDORS
     if place.is_file():
         return [place]

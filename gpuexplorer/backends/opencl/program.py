@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.compile.cache import DiskCache, key
-from gpuexplorer.compile.prelude import PRELUDE_NAME, opencl_prelude
+from gpuexplorer.compile.prelude import PRELUDE_NAME, Language, opencl_prelude
 from gpuexplorer.compile.rewriter import PortableKernel, rewrite
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.plan import Plan
@@ -53,12 +53,13 @@ def build_program(session: Session, plan: Plan, source: str) -> BuiltProgram:
 
 
 def _build(session: Session, plan: Plan, source: str) -> BuiltProgram:
-    rewritten = rewrite(source, plan.files)
     probed = session.probed
+    language: Language = "clc++" if probed.language == "clc++" else "c"
+    rewritten = rewrite(source, plan.files, language)
     text = opencl_prelude(
         plan.config.precision,
         plan.defines,
-        "clc++" if probed.language == "clc++" else "c",
+        language,
         fp16="fp16" in session.info.features,
         fp64="fp64" in session.info.features,
     )
@@ -109,19 +110,27 @@ def _compile(session: Session, text: str, options: str, source: str) -> Any:
 
 _NOISE = re.compile(
     r"clBuildProgram failed|Build on <|Compilation (?:started|failed|done)|\(options:|"
-    r"\(source saved|Device build|Linking|Options used|remark:|^=+$|^Done\.?$|^\d+ error"
+    r"\(source saved|Device build|Linking|Options used|remark:|^=+$|^Done\.?$|^\d+ error|"
+    r"failed to build the program"
 )
+_POCL = re.compile(r"^(error|warning|note): (\S+:\d+:\d+): ")
+_MESSAGE = re.compile(r"[^\s:][^:]*:\d+:\d+: ")
+_OURS = (f"{PRELUDE_NAME}:", "opencl-c")
 
 
 def clean_log(log: str) -> str:
-    """Return a build log without the driver's chatter and without notes on the prelude."""
+    """Return a build log as ``file:line:column: error: ...``, without the driver's chatter.
+
+    Notes and warnings on the prelude, which is not the user's, are left out with their excerpts.
+    """
     lines: list[str] = []
-    in_prelude = False
-    for line in log.splitlines():
+    ours = False
+    for raw in log.splitlines():
+        line = _POCL.sub(r"\2: \1: ", raw)
         if _NOISE.search(line):
             continue
-        if re.match(r"[^\s:][^:]*:\d+:\d+: ", line):
-            in_prelude = line.startswith((f"{PRELUDE_NAME}:", "opencl-c")) and "note:" in line
-        if line.strip() and not in_prelude:
+        if _MESSAGE.match(line):
+            ours = line.startswith(_OURS) and ": error:" not in line
+        if line.strip() and not ours:
             lines.append(line.rstrip())
     return "\n".join(lines)

@@ -81,8 +81,8 @@ class OpenCLRunner(Runner):
             self._check_warps(step, portable)
         if step.shared_B and not portable.dynamic_shared:
             raise InputError(
-                f"{portable.signature.where}: '{step.entry}' declares no extern __shared__ array, and the "
-                f"manifest gives it {step.shared_B} bytes",
+                f"{portable.signature.where}: '{step.entry}' declares no extern __shared__ array, "
+                f"and the manifest gives it {step.shared_B} bytes",
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
         kernel = self._cl.Kernel(built.program, step.entry)
@@ -199,10 +199,13 @@ class OpenCLRunner(Runner):
 
     def _durations_s(self, events: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         began, ended = self._cl.profiling_info.START, self._cl.profiling_info.END
-        return np.array(
-            [e.get_profiling_info(ended) - e.get_profiling_info(began) for e in events],
-            dtype=np.float64,
-        ) * 1e-9
+        return (
+            np.array(
+                [e.get_profiling_info(ended) - e.get_profiling_info(began) for e in events],
+                dtype=np.float64,
+            )
+            * 1e-9
+        )
 
     def _failure(self, error: Exception) -> WorkFailed | InputError:
         text = str(error).splitlines()[0]
@@ -225,7 +228,7 @@ class OpenCLRunner(Runner):
 
         Blocks run in waves, one block a CPU thread (or compute unit); the estimate is the part's
         time scaled by waves. None when a kernel's work depends on the grid in a way that a part
-        of it cannot show, or when the whole grid is one wave.
+        of it cannot show.
         """
         arrays = self._owned()
         if any(not l.portable.splittable for l in self._launches):
