@@ -413,7 +413,10 @@ def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose:
             verbose=verbose,
         ):
             return
-    say(f"pip found no {requests[0].requirement}; going on without torch (its devices stay hidden)")
+    say(
+        f"pip found no {requests[0].requirement}: going on without torch and its devices "
+        "(make clean setup asks again)"
+    )
 
 
 def describe(cuda_version: tuple[int, int] | None, accelerator: Accelerator) -> str:
