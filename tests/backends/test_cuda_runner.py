@@ -65,10 +65,10 @@ def axpy(call: LaunchCall) -> None:
 
 
 def open_fake(
-    kernel: Callable[[LaunchCall], None] = axpy, *, with_gate: bool = True
+    kernel: Callable[[LaunchCall], None] = axpy,
 ) -> tuple[FakeCuda, Session]:
     fake = FakeCuda(kernels={"axpy": (2, kernel)})
-    session = Session(FACTS, fake.api, (lambda: b"gate") if with_gate else None)
+    session = Session(FACTS, fake.api, lambda: b"gate")
     fake.ran.clear()
     return fake, session
 
@@ -167,6 +167,7 @@ def test_a_batch_whose_gate_opened_by_itself_is_taken_again() -> None:
     fake.ran.clear()
     runner.launch(3)
     assert fake.ran.count("axpy") == 3 * timing.ATTEMPTS
+    assert runner.method == timing.PLAIN  # and it is not tried again
 
 
 @pytest.mark.parametrize(

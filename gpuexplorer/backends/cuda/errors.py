@@ -30,7 +30,7 @@ _REMEDIES = {
     702: "choose a smaller size, or a GPU without a display",
     716: "check pointer casts such as (float4*)p",
 }
-_FROM_KERNEL = "the engine starts afresh"
+_AFTERWARDS = "the engine starts afresh"
 
 
 def explain(error: Exception, action: str) -> ExplorerError | None:
@@ -54,7 +54,7 @@ def explain(error: Exception, action: str) -> ExplorerError | None:
         remedy = _REMEDIES.get(status)
         return DeviceLost(
             f"{_POISONED[status]} (CUDA error {status} while {action})",
-            remedy=f"{remedy}; {_FROM_KERNEL}" if remedy else _FROM_KERNEL,
+            remedy=f"{remedy}; {_AFTERWARDS}" if remedy else _AFTERWARDS,
         )
     if status == 701:
         return InputError(

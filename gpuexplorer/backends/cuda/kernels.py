@@ -94,23 +94,19 @@ class KernelRunner(CudaRunner):
     def resources(self) -> Resources:
         """Return what the first step takes, and how full it leaves a multiprocessor."""
         first = self._steps[0]
+        threads = first.step.threads_per_block
         shared_B = first.kernel.static_shared_B + first.step.shared_B
         limits = multiprocessor_limits(self.session.facts)
-        found = None
+        share = limiter = None
         if limits is not None:
-            found = occupancy(
-                limits, first.step.threads_per_block, first.kernel.registers, shared_B
-            )
-        share = None
-        if limits is not None:
-            warps = -(-first.step.threads_per_block // WARP)
-            share = self._resident_blocks(first) * warps / limits.warps
+            share = self._resident_blocks(first) * -(-threads // WARP) / limits.warps
+            limiter = occupancy(limits, threads, first.kernel.registers, shared_B).limiter
         return Resources(
             registers_per_thread=first.kernel.registers,
             shared_B=shared_B,
             local_B=first.kernel.local_B,
             occupancy=share,
-            occupancy_limiter=found.limiter if found else None,
+            occupancy_limiter=limiter,
         )
 
     # ---- launching

@@ -1,0 +1,95 @@
+"""cuBLAS sees columns where the arrays hold rows: what it is told must come out as A·B."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpuexplorer.backends.cuda.library import CALLS, Call
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.precision import PRECISIONS
+
+KINDS = {"fp16": 2, "fp32": 0, "fp64": 1}
+"""cudaDataType_t of R_16F, R_32F and R_64F."""
+COMPUTE = {"fp16": 68, "fp32": 68, "fp64": 70}
+"""cublasComputeType_t: 32F for halves and floats, 64F for doubles."""
+
+
+class Array:
+    """A host array that has CuPy's ``data.ptr``."""
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        self.values = values
+        self.shape, self.ndim = values.shape, values.ndim
+        self.data = SimpleNamespace(ptr=values.ctypes.data)
+
+
+def columns(address: int, dtype: Any, leading: int, rows: int, cols: int) -> Any:
+    """Return the matrix that BLAS sees: column-major, ``leading`` elements from one to the next."""
+    size = np.dtype(dtype).itemsize * leading * cols
+    flat = np.frombuffer((ctypes.c_char * size).from_address(address), dtype)
+    return flat.reshape(cols, leading).T[:rows]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Stand in for cuBLAS with its definition: C := alpha·A·B + beta·C, column-major."""
+    seen: list[tuple[int, int]] = []
+
+    def gemm_ex(
+        handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int, a: int,
+        a_kind: int, lda: int, b: int, b_kind: int, ldb: int, beta: int, c: int, c_kind: int,
+        ldc: int, compute: int, algorithm: int,
+    ) -> None:  # fmt: skip
+        assert (handle, transa, transb, algorithm) == (5, 0, 0, -1)
+        assert a_kind == b_kind == c_kind
+        assert lda >= max(1, m)
+        assert ldb >= max(1, k)
+        assert ldc >= max(1, m)
+        dtype = {2: np.float16, 0: np.float32, 1: np.float64}[a_kind]
+        scalar = ctypes.c_double if compute == 70 else ctypes.c_float
+        left, right = columns(a, dtype, lda, m, k), columns(b, dtype, ldb, k, n)
+        out = columns(c, dtype, ldc, m, n)
+        product = left.astype(np.float64) @ right.astype(np.float64)
+        factor, old = scalar.from_address(alpha).value, scalar.from_address(beta).value
+        out[...] = factor * product + (old * out if old else 0)
+        seen.append((a_kind, compute))
+
+    cublas = SimpleNamespace(
+        gemmEx=gemm_ex, CUBLAS_OP_N=0, CUBLAS_GEMM_DEFAULT=-1, CUBLAS_COMPUTE_32F=68,
+        CUBLAS_COMPUTE_64F=70,
+    )  # fmt: skip
+    runtime = SimpleNamespace(CUDA_R_16F=2, CUDA_R_32F=0, CUDA_R_64F=1)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(cublas=cublas, runtime=runtime))
+    device = SimpleNamespace(get_cublas_handle=lambda: 5)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.device", device)
+    return seen
+
+
+@pytest.mark.parametrize("precision", ["fp16", "fp32", "fp64"])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (4, 4, 4), (3, 5, 7), (8, 1, 2)])
+def test_gemm_multiplies_row_major_matrices(
+    calls: list[tuple[int, int]], precision: str, shape: tuple[int, int, int]
+) -> None:
+    m, k, n = shape
+    dtype = np.dtype(PRECISIONS[precision].dtype)
+    generator = np.random.default_rng(0)
+    a = generator.integers(-4, 5, (m, k)).astype(dtype)
+    b = generator.integers(-4, 5, (k, n)).astype(dtype)
+    c = np.full((m, n), np.nan, dtype)
+    CALLS["cublas.gemm"](Call([Array(a), Array(b), Array(c)], precision))()
+    np.testing.assert_array_equal(c, a @ b)
+    assert calls == [(KINDS[precision], COMPUTE[precision])]
+
+
+def test_shapes_that_do_not_multiply_are_refused(calls: list[tuple[int, int]]) -> None:
+    a, b, c = (Array(np.zeros(s)) for s in ((2, 3), (3, 4), (4, 2)))
+    with pytest.raises(InputError, match="right shape"):
+        CALLS["cublas.gemm"](Call([a, b, c], "fp64"))
+    assert calls == []

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Every check that needs an NVIDIA GPU, in one call. Goes on past failures; ends with a summary.
+# Devices, test report and runs go to $OUT (default ./out). PYTHON chooses the interpreter.
+set -u
+cd "$(dirname "$0")/../.."
+OUT=${OUT:-$PWD/out}
+PYTHON=${PYTHON:-python3}
+mkdir -p "$OUT"
+RUNS=$(mktemp -d)
+trap 'rm -rf "$RUNS"' EXIT
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+summary=()
+failures=0
+
+check() { # NAME SECONDS COMMAND...
+  local name=$1 limit=$2 status began=$SECONDS
+  shift 2
+  echo
+  echo "=== $name"
+  timeout --kill-after=10 "$limit" "$@"
+  status=$?
+  if [ $status -eq 0 ]; then
+    summary+=("ok    $name ($((SECONDS - began)) s)")
+  else
+    summary+=("FAIL  $name (status $status, $((SECONDS - began)) s)")
+    failures=$((failures + 1))
+  fi
+}
+
+measure() { # NAME ARGUMENTS...: one run, as JSON
+  local name=$1
+  shift
+  check "run $name" 60 "$PYTHON" -m gpuexplorer run "$@" --device cuda --json "$RUNS/$name.json"
+}
+
+echo "=== environment"
+date -u
+uname -srm
+"$PYTHON" --version
+nvidia-smi || true
+"$PYTHON" -m pip list 2>/dev/null |
+  grep -iE '^(cuda|cupy|nvidia|numpy|msgspec|torch|pytest|psutil|simpleeval) ?' || true
+
+check "riskiest" 120 "$PYTHON" tests/gpu/riskiest.py
+check "devices" 60 "$PYTHON" -m gpuexplorer devices --json "$OUT/devices.json"
+check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
+check "tests" 300 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
+  -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
+measure matmul-naive matmul --variant naive --size 4096 --block 16x16 --seconds 1
+measure matmul-naive-32x8 matmul --variant naive --size 4096 --block 32x8 --seconds 1
+measure matmul-tiled matmul --variant tiled --size 4096 --seconds 1
+measure matmul-cublas matmul --variant cublas --size 4096 --seconds 1
+measure matmul-cublas-fp16 matmul --variant cublas --size 4096 --precision fp16 --seconds 1
+measure matmul-small matmul --variant naive --size 64 --block 16x16 --seconds 1
+measure copy stream --variant copy --size 268435456 --seconds 1
+measure triad stream --variant triad --size 268435456 --seconds 1
+measure transpose transpose --variant padded --size 16384 --seconds 1
+measure reduction reduction --variant tree --size 67108864 --seconds 1
+
+echo
+echo "=== figures"
+"$PYTHON" tests/gpu/figures.py "$OUT/runs.json" "$RUNS"/*.json || failures=$((failures + 1))
+
+echo
+echo "=== summary"
+printf '%s\n' "${summary[@]}"
+echo "$failures failed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,74 @@
+"""The device as it is described, against CuPy and NVML."""
+
+from __future__ import annotations
+
+import re
+
+from gpuexplorer.backends.cuda import CudaBackend
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.telemetry.ladder import open_source
+from gpuexplorer.telemetry.nvml import NvmlSource
+from tests.gpu.conftest import Measure
+
+
+def test_limits_equal_cupys_properties(gpu: DeviceInfo) -> None:
+    from cupy.cuda import runtime
+
+    properties = runtime.getDeviceProperties(0)
+    assert gpu.name == properties["name"].decode()
+    assert gpu.compute_units == properties["multiProcessorCount"]
+    assert gpu.limits.max_threads_per_block == properties["maxThreadsPerBlock"]
+    assert gpu.limits.max_block == tuple(properties["maxThreadsDim"])
+    assert gpu.limits.max_grid == tuple(properties["maxGridSize"])
+    assert gpu.limits.max_shared_B == properties["sharedMemPerBlockOptin"]
+    assert gpu.limits.memory_B == properties["totalGlobalMem"]
+    assert gpu.compute_capability == (properties["major"], properties["minor"])
+
+
+def test_the_nominal_peak_is_known_and_plausible(gpu: DeviceInfo) -> None:
+    assert gpu.peak_bandwidth_B_per_s is not None
+    assert 1e11 < gpu.peak_bandwidth_B_per_s < 2e13
+
+
+def test_driver_and_versions_are_named(gpu: DeviceInfo, backend: CudaBackend) -> None:
+    assert re.match(r"\d+\.\d+.* \(CUDA \d+\.\d+\)", gpu.driver), gpu.driver
+    assert set(backend.versions()) == {"cupy", "cuda"}
+
+
+def test_nvml_knows_the_device_by_its_uuid(gpu: DeviceInfo) -> None:
+    import pynvml
+
+    source = open_source(gpu)
+    assert isinstance(source, NvmlSource)
+    reading = source.read()
+    source.close()
+    assert reading.sm_clock_Hz is not None
+    assert 1e8 < reading.sm_clock_Hz < 5e9
+    assert reading.memory_clock_Hz is not None
+    assert reading.temperature_C is not None
+    assert 0 < reading.temperature_C < 110
+    assert reading.power_W is not None
+    assert 1 < reading.power_W < 2000
+    assert reading.memory_used_B is not None
+    assert reading.throttle_reasons is not None
+    pynvml.nvmlInit()
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(count)]
+        assert gpu.hardware_id in [pynvml.nvmlDeviceGetUUID(h) for h in handles]
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def test_load_and_power_rise_while_something_runs(gpu: DeviceInfo, measure: Measure) -> None:
+    source = open_source(gpu)
+    assert source is not None
+    idle_W = source.read().power_W
+    measure("matmul", "naive", size={"N": 2048}, block=(32, 16), seconds=2.0)
+    busy = source.read()
+    source.close()
+    assert busy.load is not None
+    assert busy.load > 0.3
+    assert idle_W is not None
+    assert busy.power_W is not None
+    assert busy.power_W > idle_W
