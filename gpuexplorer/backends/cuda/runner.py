@@ -157,7 +157,7 @@ class CudaRunner(Runner):
         """Stream operations of one launch, at most."""
 
     def _held_back(self, count: int) -> Batch:
-        """Time launches behind the gate; without it from then on when it keeps opening by itself."""
+        """Time launches behind the gate; without it from then on if it opened by itself."""
         batch = self._timed(count, gated=self._gated)
         gate = self.session.gate
         if self._gated and gate is not None and gate.took_late:
