@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 ENVIRONMENT_VARIABLE = "GPUEXPLORER_CACHE_DIR"
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 _MAGIC = b"gpuexplorer-cache-1\n"
 _SUFFIX = ".bin"
 _STALE_S = 3600.0

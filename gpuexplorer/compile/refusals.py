@@ -22,7 +22,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\(?:\n|.))*)"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _ASSIGNED = re.compile(
-    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?<![=<>!])(?:[-+*/%&|^]|<<|>>)?=(?!=)"
+    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 )
 
 _COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
@@ -146,10 +146,11 @@ def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> No
 def _thread_dependent(body: str, function: Function, source: CudaSource) -> frozenset[str]:
     """Return the names whose value may differ between the threads of a block.
 
-    Everything assigned from ``threadIdx`` or from such a name; shared variables are one for all.
+    Everything assigned from ``threadIdx``, an atomic's result or such a name; shared variables are
+    one for all.
     """
     shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
-    tainted = {"threadIdx"}
+    tainted = {"threadIdx", *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
     if not function.is_kernel:
         tainted |= {p.name for p in source.parameters(function) if not p.is_pointer}
     assignments = _assignments(body)

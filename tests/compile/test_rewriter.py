@@ -269,6 +269,7 @@ KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{
         ),
         ("do { __syncthreads(); } while (A[threadIdx.x] > 0);", "'do'"),
         ("for (int i = threadIdx.x; i < N; i += 32) { __syncthreads(); }", "'for'"),
+        ("int old = atomicAdd(&N, 1);\nif (old == 3) __syncthreads();", "k.cu:5: .*'if'"),
         ("{ __shared__ float t[2]; t[0] = 1; }", "nested block"),
         ('asm volatile ("nop;");', "inline assembly"),
         ("#define SYNC __syncthreads()\nif (threadIdx.x == 0) SYNC;", "inside 'if'"),
