@@ -33,6 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.filename is None:  # a stream of ours: what is left in its buffer cannot go out
+            _silence_stdout()
+        return report(error, verbose=verbose)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except SystemExit as end:  # argparse after --help, rich after a closed pipe

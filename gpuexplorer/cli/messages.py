@@ -6,9 +6,11 @@ import re
 import sys
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.exchange import write_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +28,10 @@ def report(error: Exception, *, verbose: bool = False) -> int:
     """
     if isinstance(error, ExplorerError):
         told = error
+    elif isinstance(error, OSError) and error.filename is None:
+        told = write_error(Path("standard output"), error)
     elif isinstance(error, OSError):
-        place = error.filename or "standard output"
-        told = WorkFailed(f"cannot read or write {place}: {error.strerror or error}")
+        told = WorkFailed(f"cannot use {error.filename}: {error.strerror or error}")
     else:
         told = WorkFailed(
             f"internal error: {type(error).__name__}: {error}",

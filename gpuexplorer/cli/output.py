@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.exchange import atomic_file, check_target, write_error
+from gpuexplorer.exchange import atomic_file, check_target
 
 STDOUT = "-"
 
@@ -42,13 +42,8 @@ def write_document(target: str | None, data: bytes) -> None:
         with atomic_file(path) as stream:
             stream.write(data)
     elif target == STDOUT:
-        try:
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise write_error(Path("standard output"), error) from None
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def pretty_json(document: Any) -> bytes:

@@ -62,19 +62,18 @@ class _PlainLines:
 
 @contextmanager
 def _bar(title: str) -> Iterator[ProgressSink]:
+    from rich.console import Group
+    from rich.live import Live
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as RichProgress
+    from rich.text import Text
 
     bar = RichProgress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[words]}", style="dim"),
-        console=error_console(),
-        transient=True,
+        SpinnerColumn(), BarColumn(bar_width=30), TextColumn("{task.description}", style="dim")
     )
-    with bar:
-        task = bar.add_task(title, total=None, words="")
+    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar)
+    with Live(shown, console=error_console(), transient=True):
+        task = bar.add_task(STAGES["start"], total=None)
         measuring_since: list[float] = []
 
         def sink(progress: Progress) -> None:
@@ -85,6 +84,6 @@ def _bar(title: str) -> Iterator[ProgressSink]:
                     measuring_since.append(progress.elapsed_s)
                 done = progress.elapsed_s - measuring_since[0]
                 bar.update(task, total=progress.seconds, completed=min(done, progress.seconds))
-            bar.update(task, words=stage + samples)
+            bar.update(task, description=stage + samples)
 
         yield sink

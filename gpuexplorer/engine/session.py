@@ -68,6 +68,7 @@ class Session:
         self._record: RunRecord | None = None
         self._stage = "start"
         self._error: Exception | None = None
+        self._cannot_start: Exception | None = None
         self._ended = False
         self._engine.start()
 
@@ -92,8 +93,8 @@ class Session:
             self._error = None
             self._engine.list_devices()
             while self._devices is None:
-                self._engine.poll(POLL_S)
                 self._raise_error()
+                self._engine.poll(POLL_S)
         return self._devices
 
     def measure(
@@ -118,8 +119,8 @@ class Session:
         )
         try:
             while not self._ended:
-                self._engine.poll(POLL_S)
                 self._raise_error()
+                self._engine.poll(POLL_S)
                 if on_progress is not None:
                     on_progress(self._progress(started, seconds))
         except KeyboardInterrupt:
@@ -127,6 +128,7 @@ class Session:
             while not self._ended and self._error is None:
                 self._engine.poll(POLL_S)
             raise
+        self._raise_error()
         result = self.partial()
         if result is None:
             raise WorkFailed("the run was cancelled before it had a sample")
@@ -145,6 +147,8 @@ class Session:
         )
 
     def _raise_error(self) -> None:
+        if self._cannot_start is not None:
+            raise self._cannot_start
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -177,6 +181,8 @@ class Session:
                 if event.generation or not event.restarting:
                     kind = WorkFailed if event.generation else CannotRunHere
                     self._error = kind(event.reason, remedy=_REMEDIES.get(event.kind, ""))
+                    if not event.restarting:
+                        self._cannot_start = self._error
 
 
 _REMEDIES = {

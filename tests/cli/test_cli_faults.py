@@ -1,0 +1,113 @@
+"""Kernels that misbehave end in a sentence, and a user may stop whenever they like."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from gpuexplorer.core.result import RunResult
+from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
+from tests.support.kernels import (
+    ENDLESS_BODY,
+    FAR_OUT_OF_BOUNDS_BODY,
+    OUT_OF_BOUNDS_BODY,
+    write_article,
+    write_vector,
+)
+
+
+def test_the_articles_kernel_runs_unchanged(tmp_path: Path) -> None:
+    folder = write_article(tmp_path)
+    for size in ("96", "101"):
+        done = run_cli(
+            "run", "article", "--kernels", folder, "--size", size, "--seconds", "0.1", "--json",
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        result = msgspec.json.decode(done.stdout.encode(), type=RunResult)
+        assert result.verification.ok
+        assert result.config.precision == "fp32"
+
+
+def test_a_long_launch_is_announced_and_refused(tmp_path: Path) -> None:
+    started = time.monotonic()
+    done = run_cli(
+        "run", "matmul", "--variant", "naive", "--size", "2048", "--block", "1x1",
+        "--device", "cpu", cwd=tmp_path,
+    )  # fmt: skip
+    sentence = assert_one_sentence(done, 2)
+    assert "one launch would take about" in sentence
+    assert "--yes" in sentence
+    assert time.monotonic() - started < 30
+
+
+def test_an_endless_kernel_ends_by_its_deadline(tmp_path: Path) -> None:
+    folder = write_vector(tmp_path, ENDLESS_BODY)
+    started = time.monotonic()
+    done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "may never finish" in done.stderr.splitlines()[-1]
+    assert time.monotonic() - started < 45
+
+
+def test_a_kernel_that_writes_past_its_array_is_reported(tmp_path: Path) -> None:
+    folder = write_vector(tmp_path, OUT_OF_BOUNDS_BODY)
+    done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
+    assert "outside" in assert_one_sentence(done, 1)
+
+
+def test_a_kernel_that_writes_far_away_fails_in_a_sentence(tmp_path: Path) -> None:
+    folder = write_vector(tmp_path, FAR_OUT_OF_BOUNDS_BODY)
+    done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
+    sentence = assert_one_sentence(done, 1)
+    assert "memory" in sentence or "outside" in sentence
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal's Ctrl-C is a POSIX signal here")
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    import pty
+
+    watched, terminal = pty.openpty()
+    process = subprocess.Popen(
+        cli_command("run", "matmul", "--size", "128", "--seconds", "60", "--json", "part.json"),
+        cwd=tmp_path, env=cli_environment(), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    try:
+        said = wait_for(watched, b"samples", limit_s=60)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert children, said  # the engine
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        out, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        os.close(watched)
+    assert process.returncode == 130
+    assert b"verified" in out
+    result = msgspec.json.decode((tmp_path / "part.json").read_bytes(), type=RunResult)
+    assert result.timing.stopped_by == "user"
+    assert len(result.samples_s) > 0
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert not alive
+
+
+def wait_for(descriptor: int, wanted: bytes, limit_s: float) -> bytes:
+    """Read from a terminal until it shows ``wanted``."""
+    seen = b""
+    limit = time.monotonic() + limit_s
+    while wanted not in seen:
+        left = limit - time.monotonic()
+        assert left > 0, seen
+        if select.select([descriptor], [], [], left)[0]:
+            seen += os.read(descriptor, 4096)
+    return seen

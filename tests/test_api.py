@@ -1,0 +1,75 @@
+"""The public Python API, for real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpuexplorer
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load, pick
+from tests.support.kernels import WRONG_BODY, write_article, write_vector
+
+
+def test_devices_have_one_that_runs_kernels() -> None:
+    assert any(d.runs_kernels for d in gpuexplorer.devices().devices)
+
+
+def test_run_measures_and_verifies() -> None:
+    steps: list[Progress] = []
+    result = gpuexplorer.run(
+        "matmul", variant="naive", size=128, block=(32, 8), seconds=0.2, on_progress=steps.append
+    )
+    assert result.config.size == {"N": 128}
+    assert result.config.block == (32, 8, 1)
+    assert result.verification.ok
+    median = float(np.median(result.samples_s))
+    assert result.throughput.flop_per_s == pytest.approx(2 * 128**3 / median)
+    assert steps[-1].samples == result.timing.samples
+
+
+def test_own_folders_win_and_sizes_may_be_named(tmp_path: Path) -> None:
+    folder = write_article(tmp_path)
+    result = gpuexplorer.run("article", size={"N": 65}, seconds=0.05, kernels=[folder])
+    assert result.config.variant == "article"
+    assert result.verification.ok
+
+
+def test_errors_are_the_packages_own(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no workload"):
+        gpuexplorer.run("nothing")
+    with pytest.raises(InputError, match="would take about"):
+        gpuexplorer.run("matmul", variant="naive", size=2048, block=(1, 1), device="cpu")
+    with pytest.raises(WrongResult):
+        gpuexplorer.run("vector", kernels=[write_vector(tmp_path, WRONG_BODY)])
+    with pytest.raises(CannotRunHere):
+        gpuexplorer.run("matmul", python="no-such-python")
+
+
+def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
+    workload = pick(load(), "matmul")
+    verified: set[tuple[str, str]] = set()
+    refused: dict[tuple[str, str], ExplorerError] = {}
+    with Session() as session:
+        for variant in workload.manifest.variants:
+            for precision in workload.precisions_of(variant):
+                request = RunRequest(
+                    workload="matmul", variant=variant, size={"N": 511}, precision=precision
+                )
+                try:
+                    config = complete(request, workload, session.devices())
+                except CannotRunHere as error:
+                    refused[variant, precision] = error
+                    continue
+                result = session.measure(config, workload, seconds=0.02)
+                assert result.verification.ok
+                assert np.isfinite(result.verification.max_rel_error)
+                verified.add((variant, precision))
+    assert {(v, p) for v in ("naive", "uncoalesced", "tiled") for p in PRECISIONS} <= verified
+    assert all(error.remedy for error in refused.values())
