@@ -1,0 +1,75 @@
+"""A check covers every variant and precision, at sizes and blocks where kernels go wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.workloads.check import MAX_ELEMENTS, MAX_FLOP, CheckCase, check_plan
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.plan import make_plan
+from tests.support.problems import device, made
+
+SHIPPED = load()
+CPU = device()
+DEVICES = DeviceList(devices=(CPU, device("numpy:cpu")))
+
+
+def cases(name: str) -> list[CheckCase]:
+    return check_plan(SHIPPED[name], DEVICES, CPU)[0]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_case_can_run_and_is_quick(name: str) -> None:
+    found = cases(name)
+    assert len({str(case.request) for case in found}) == len(found)
+    for case in found:
+        config = complete(case.request, SHIPPED[name], DEVICES)
+        on = next(d for d in DEVICES.devices if d.id == config.device)
+        plan = make_plan(SHIPPED[name], config, on)
+        assert plan.flops <= MAX_FLOP
+        assert sum(a.elements for a in plan.arrays) <= MAX_ELEMENTS
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_variant_and_precision_is_run_or_its_absence_explained(name: str) -> None:
+    workload = SHIPPED[name]
+    found, skipped = check_plan(workload, DEVICES, CPU)
+    run = {(c.request.variant, c.request.precision) for c in found}
+    missing = {(s.variant, s.precision) for s in skipped}
+    wanted = {(v, p) for v in workload.manifest.variants for p in workload.precisions_of(v)}
+    assert run | missing == wanted and not run & missing
+    assert all(s.reason for s in skipped)
+    assert {v for v, _ in missing} == {
+        v
+        for v, spec in workload.manifest.variants.items()
+        if spec.library and spec.library.split(".")[0] != "numpy"
+    }
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_sizes_divide_the_block_and_do_not(name: str) -> None:
+    kernels = [c for c in cases(name) if c.request.block is None and c.request.fill is None]
+    sizes = {next(iter(c.request.size.values())) for c in kernels}
+    assert 1 in sizes
+    assert any(n % 256 == 0 for n in sizes)
+    assert any(n > 64 and n % 2 for n in sizes)
+
+
+def test_blocks_tunables_and_large_inputs_are_varied() -> None:
+    tiled = [c.request for c in cases("matmul") if c.request.variant == "tiled"]
+    assert {r.tunables["TILE"] for r in tiled if r.tunables} == {4, 8, 32, 64}
+    assert {r.block for r in tiled} >= {(1, 1), (5, 3), (24, 6), (1, 32)}
+    large = [r for r in tiled if r.fill == "large"]
+    assert [r.precision for r in large] == ["fp16"]
+    shuffle = [c.request for c in cases("reduction") if c.request.variant == "shuffle"]
+    assert {r.block for r in shuffle} == {None, (96,), (1024,)}
+
+
+def test_a_workload_that_is_never_small_runs_at_its_smallest() -> None:
+    workload = made(
+        ("max = 67108864", "min = 1000000\nmax = 67108864"), ("default = 100", "default = 1000000")
+    )
+    found, _ = check_plan(workload, DEVICES, CPU)
+    assert {c.request.size["N"] for c in found} == {1000000}

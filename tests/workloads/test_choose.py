@@ -1,0 +1,117 @@
+"""What a user left open is filled in, and the right view of a device is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
+from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.workloads.choose import complete, find_device
+from gpuexplorer.workloads.loader import load
+from tests.support.problems import device
+
+MATMUL = load()["matmul"]
+CPU = device("opencl:0", threads=3)
+NUMPY = device("numpy:cpu", threads=3)
+TORCH = device("torch:cpu", threads=3)
+GPU = device("cuda:0", kind="gpu", hardware_id="GPU-1", name="Some GPU")
+TORCH_GPU = device("torch:cuda:0", kind="gpu", hardware_id="GPU-1", name="Some GPU")
+NO_CUDA = Unavailable(backend="cuda", reason="no NVIDIA driver", remedy="install one")
+
+
+def listed(*devices: DeviceInfo, missing: tuple[Unavailable, ...] = ()) -> DeviceList:
+    return DeviceList(devices=devices, unavailable=missing)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "devices", "found"),
+    [
+        ("auto", (CPU, NUMPY, TORCH), "opencl:0"),
+        ("auto", (NUMPY, CPU, GPU, TORCH_GPU), "cuda:0"),
+        ("cpu", (GPU, NUMPY, CPU), "opencl:0"),
+        ("cpu", (GPU, NUMPY), "numpy:cpu"),
+        ("cuda", (CPU, GPU), "cuda:0"),
+        ("torch", (GPU, TORCH, TORCH_GPU), "torch:cpu"),
+        ("torch:cuda:0", (GPU, TORCH, TORCH_GPU), "torch:cuda:0"),
+    ],
+)
+def test_a_device_is_found_by_id_or_shorthand(
+    wanted: str, devices: tuple[DeviceInfo, ...], found: str
+) -> None:
+    assert find_device(listed(*devices), wanted).id == found
+
+
+def test_a_missing_backend_gives_its_own_reason_and_remedy() -> None:
+    for wanted in ("cuda", "cuda:0"):
+        with pytest.raises(CannotRunHere, match="no NVIDIA driver; install one"):
+            find_device(listed(CPU, missing=(NO_CUDA,)), wanted)
+
+
+def test_an_unknown_device_is_an_error_of_the_request() -> None:
+    with pytest.raises(InputError, match="did you mean 'opencl:0'"):
+        find_device(listed(CPU, missing=(NO_CUDA,)), "opencl:1")
+    with pytest.raises(InputError, match="no device 'abacus'"):
+        complete(RunRequest(workload="matmul", device="abacus"), MATMUL, listed(CPU))
+
+
+def test_no_device_at_all() -> None:
+    with pytest.raises(CannotRunHere, match="no device here can run work"):
+        find_device(listed(), "auto")
+
+
+@pytest.mark.parametrize(
+    ("variant", "wanted", "found"),
+    [
+        ("numpy", "opencl:0", "numpy:cpu"),
+        ("torch", "opencl:0", "torch:cpu"),
+        ("torch", "cuda:0", "torch:cuda:0"),
+        ("cublas", "torch:cuda:0", "cuda:0"),
+        ("naive", "numpy:cpu", "opencl:0"),
+        ("naive", "torch:cuda:0", "cuda:0"),
+    ],
+)
+def test_a_variant_runs_on_the_same_silicon(variant: str, wanted: str, found: str) -> None:
+    devices = listed(CPU, NUMPY, TORCH, GPU, TORCH_GPU)
+    request = RunRequest(workload="matmul", variant=variant, device=wanted)
+    assert complete(request, MATMUL, devices).device == found
+
+
+def test_a_library_of_other_silicon_is_refused() -> None:
+    with pytest.raises(
+        CannotRunHere, match=r"cuda:0 does not offer the library call numpy\.matmul"
+    ):
+        complete(
+            RunRequest(workload="matmul", variant="numpy", device="cuda:0"),
+            MATMUL,
+            listed(GPU, NUMPY),
+        )
+
+
+def test_defaults_are_the_workloads_and_the_devices() -> None:
+    config = complete(RunRequest(workload="matmul", device="cpu"), MATMUL, listed(CPU))
+    assert (config.variant, config.size, config.precision) == ("naive", {"N": 512}, "fp32")
+    assert (config.block, config.fill, config.threads) == ((16, 16, 1), "normal", 3)
+
+
+def test_the_empty_symbol_is_the_first_size() -> None:
+    config = complete(RunRequest(workload="matmul", size={"": 77}), MATMUL, listed(CPU))
+    assert config.size == {"N": 77}
+
+
+def test_a_library_variant_has_no_block() -> None:
+    devices = listed(CPU, NUMPY)
+    request = RunRequest(workload="matmul", variant="numpy", device="cpu")
+    assert complete(request, MATMUL, devices).block is None
+    with pytest.raises(InputError, match="chooses its own blocks"):
+        complete(
+            RunRequest(workload="matmul", variant="numpy", device="cpu", block=(16, 16)),
+            MATMUL,
+            devices,
+        )
+
+
+def test_a_precision_that_a_variant_does_not_have() -> None:
+    request = RunRequest(workload="matmul", variant="numpy", device="cpu", precision="fp16")
+    with pytest.raises(InputError, match="variant 'numpy' has no precision 'fp16'"):
+        complete(request, MATMUL, listed(CPU, NUMPY))

@@ -1,0 +1,79 @@
+"""Inputs are the same wherever they are made, and exactly of the plan's type and shape."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.fills import dtype_of, element_dtype, make_inputs
+from gpuexplorer.workloads.loader import load
+from tests.support.problems import made, plan_of
+
+SHIPPED = load()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("fill", ["normal", "uniform", "integers", "zeros", "large"])
+def test_type_shape_and_range(fill: str, precision: str) -> None:
+    plan = plan_of(SHIPPED["matmul"], size={"N": 65}, precision=precision, fill=fill)
+    inputs = make_inputs(plan)
+    assert set(inputs) == {"A", "B"}
+    for name, values in inputs.items():
+        assert values.dtype == dtype_of(plan.array(name), precision)
+        assert values.shape == (65, 65) and values.flags.c_contiguous
+        assert np.isfinite(values).all()
+    a = inputs["A"].astype(np.float64)
+    if fill == "normal":
+        assert abs(a.mean()) < 0.1 and abs(a.std() - 1) < 0.1
+    elif fill == "uniform":
+        assert a.min() >= 0 and a.max() <= 1 and abs(a.mean() - 0.5) < 0.05
+    elif fill == "integers":
+        assert set(np.unique(a)) == set(range(-4, 5))
+    elif fill == "zeros":
+        assert not a.any()
+    else:
+        assert set(np.unique(a)) == {-256.0, 256.0}
+
+
+def test_the_same_seed_gives_the_same_bytes_on_every_machine() -> None:
+    plan = plan_of(SHIPPED["vector_add"], size={"N": 1000}, fill="integers", seed=7)
+    found = hashlib.sha256(make_inputs(plan)["A"].astype("<f4").tobytes()).hexdigest()
+    assert found == "310bb940a7b42fe64caf7c239eb4f511f53c838f2e428c7181bacf0c4550c497"
+
+
+def test_arrays_and_seeds_differ_and_runs_do_not() -> None:
+    first = make_inputs(plan_of(SHIPPED["matmul"], size={"N": 32}, seed=1))
+    again = make_inputs(plan_of(SHIPPED["matmul"], size={"N": 32}, seed=1, block=(8, 8)))
+    other = make_inputs(plan_of(SHIPPED["matmul"], size={"N": 32}, seed=2))
+    assert np.array_equal(first["A"], again["A"])
+    assert not np.array_equal(first["A"], first["B"])
+    assert not np.array_equal(first["A"], other["A"])
+
+
+def test_a_half_is_the_rounded_float() -> None:
+    single = make_inputs(plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="fp32"))
+    half = make_inputs(plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="fp16"))
+    assert np.array_equal(single["A"].astype(np.float16), half["A"])
+
+
+def test_a_long_array_has_no_seam() -> None:
+    values = make_inputs(plan_of(made(), size={"N": (1 << 20) + 5000}))["A"]
+    assert len(np.unique(values)) > 0.9 * len(values)
+
+
+def test_whole_number_arrays_hold_whole_numbers() -> None:
+    workload = made(('A = { shape = ["N"]', 'A = { type = "int", shape = ["N"]'))
+    for fill in ("normal", "uniform", "integers", "large"):
+        values = make_inputs(plan_of(workload, fill=fill))["A"]
+        assert values.dtype == np.int32 and values.any()
+
+
+def test_types_of_elements() -> None:
+    assert element_dtype("real", "fp16") == np.float16
+    assert element_dtype("accum", "fp16") == np.float32
+    assert element_dtype("accum", "fp64") == np.float64
+    assert element_dtype("int", "fp64") == np.int32
+    assert element_dtype("float", "fp64") == np.float32

@@ -1,0 +1,268 @@
+"""A right result passes and a wrong one does not, however little of it is wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads import references
+from gpuexplorer.workloads.comparison import sample_rows
+from gpuexplorer.workloads.fills import dtype_of, make_inputs
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.references import Reference, verify
+from gpuexplorer.workloads.workload import Workload
+from tests.support.problems import made, plan_of
+
+Arrays = dict[str, npt.NDArray[Any]]
+SHIPPED = load()
+
+
+def problem(workload: Workload, **request: Any) -> tuple[Plan, Arrays, Reference]:
+    plan = plan_of(workload, **request)
+    inputs = make_inputs(plan)
+    return plan, inputs, Reference(workload, plan, inputs)
+
+
+def product(plan: Plan, inputs: Arrays) -> Arrays:
+    """The product with float32 sums, as a right kernel in half or float gives it."""
+    with np.errstate(over="ignore"):
+        wide = [inputs[name].astype(np.float32) for name in "AB"]
+        return {"C": (wide[0] @ wide[1]).astype(dtype_of(plan.array("C"), plan.config.precision))}
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 0.5, 65504])
+def test_one_wrong_element_of_a_million_halves_is_found(wrong: float) -> None:
+    workload = made()
+    _, inputs, reference = problem(workload, size={"N": 1_000_000}, precision="fp16")
+    right = {"B": (2 * inputs["A"].astype(np.float32)).astype(np.float16)}
+    assert reference.verify(right).ok
+    right["B"][777_777] += np.float16(wrong)
+    found = reference.verify(right)
+    assert not found.ok
+    assert math.isinf(found.max_rel_error) == (not math.isfinite(wrong))
+    assert reference.explain(right).startswith("B[777777] is ")
+
+
+def test_an_element_left_poisoned_is_found() -> None:
+    _, inputs, reference = problem(SHIPPED["matmul"], size={"N": 100})
+    outputs = {"C": np.frombuffer(b"\xff" * 40_000, np.float32).reshape(100, 100).copy()}
+    outputs["C"][:, :99] = (inputs["A"] @ inputs["B"])[:, :99]
+    found = reference.verify(outputs)
+    assert not found.ok and math.isinf(found.max_rel_error)
+    assert "nan" in reference.explain(outputs)
+
+
+def test_the_error_is_measured_against_magnitude_and_root_mean_square() -> None:
+    _, inputs, reference = problem(made(), size={"N": 1000})
+    right = 2 * inputs["A"].astype(np.float64)
+    outputs = {"B": right.astype(np.float32)}
+    outputs["B"][10] += 0.25
+    expected = 0.25 / (abs(right[10]) + math.sqrt(np.mean(right**2)))
+    assert reference.verify(outputs).max_rel_error == pytest.approx(expected, rel=1e-5)
+
+
+def test_inputs_count_as_stored() -> None:
+    """A half holds less than a float; what rounding the input lost is not the kernel's error."""
+    _, inputs, reference = problem(made(), size={"N": 1000}, precision="fp16")
+    assert reference.verify({"B": inputs["A"] * np.float16(2)}).max_rel_error == 0.0
+
+
+def test_scalars_count_as_stored() -> None:
+    workload = made(
+        ("[work]", '[scalars]\nfactor = { type = "float", value = 0.1 }\n[work]'),
+        ('B = "2 * A"', 'B = "factor * A"'),
+    )
+    _, inputs, reference = problem(workload, precision="fp64")
+    assert reference.verify({"B": float(np.float32(0.1)) * inputs["A"]}).max_rel_error == 0.0
+    assert not reference.verify({"B": 0.1 * inputs["A"]}).ok
+
+
+def test_beyond_the_largest_half_only_infinity_of_the_same_sign_is_right() -> None:
+    _, inputs, reference = problem(made(("2 * A", "1000 * A")), fill="large", precision="fp16")
+    with np.errstate(over="ignore"):
+        right = inputs["A"] * np.float16(1000)
+    assert np.isinf(right).all()
+    assert reference.verify({"B": right}).ok
+    assert not reference.verify({"B": -right}).ok
+    saturated = np.clip(right, np.float16(-65504), np.float16(65504))
+    assert not reference.verify({"B": saturated}).ok
+    assert not reference.verify({"B": np.full_like(right, np.nan)}).ok
+
+
+@pytest.mark.parametrize("n", [64, 65])
+def test_a_product_summed_in_half_is_found_at_large_magnitudes(n: int) -> None:
+    plan, inputs, reference = problem(
+        SHIPPED["matmul"], size={"N": n}, precision="fp16", fill="large"
+    )
+    assert reference.verify(product(plan, inputs)).ok
+    with np.errstate(all="ignore"):
+        overflowed = np.zeros((n, n), np.float16)
+        for k in range(n):
+            overflowed += np.outer(inputs["A"][:, k], inputs["B"][k])
+    assert not reference.verify({"C": overflowed}).ok
+
+
+def test_zeros_must_be_zeros() -> None:
+    _, _, reference = problem(SHIPPED["matmul"], size={"N": 50}, fill="zeros")
+    zeros = np.zeros((50, 50), np.float32)
+    assert reference.verify({"C": zeros}).max_rel_error == 0.0
+    zeros[3, 4] = 1e-30
+    assert not reference.verify({"C": zeros}).ok
+
+
+def test_a_sum_is_judged_by_its_terms_not_by_what_cancellation_leaves() -> None:
+    _, inputs, reference = problem(SHIPPED["reduction"], size={"N": 1 << 20})
+    terms = inputs["X"].astype(np.float64)
+    total = terms.sum()
+    typical = math.sqrt((terms**2).sum())
+    assert reference.verify({"total": np.array([total + 1e-6 * typical], np.float32)}).ok
+    largest = np.abs(terms).max()
+    assert not reference.verify({"total": np.array([total - largest], np.float32)}).ok
+
+
+# ---- samples
+
+
+@given(st.integers(1, 200_000), st.integers(1, 300_000), st.integers(0, 5))
+def test_sampled_rows_are_distinct_and_hold_both_ends(rows: int, wanted: int, seed: int) -> None:
+    chosen = sample_rows(rows, wanted, seed)
+    assert chosen[0] == 0 and chosen[-1] == rows - 1
+    assert (np.diff(chosen) > 0).all()
+    assert len(chosen) >= min(rows, wanted) * 0.9
+    assert len(chosen) <= wanted + 2 * max(1, wanted // 1024) + wanted // 1024
+
+
+def test_large_vectors_are_sampled_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "FULL_ELEMENTS", 30_000)
+    _, inputs, reference = problem(SHIPPED["vector_add"], size={"N": 1_000_000})
+    outputs = {"C": inputs["A"] + inputs["B"]}
+    found = reference.verify(outputs)
+    assert found.ok and found.method.endswith(" of 1000000 rows, float64")
+    outputs["C"][-100:] = np.nan
+    assert not reference.verify(outputs).ok
+    outputs = {"C": inputs["A"] + inputs["B"]}
+    outputs["C"][:256] = 0
+    assert not reference.verify(outputs).ok
+
+
+def test_sampled_rows_of_a_transpose_are_columns_of_its_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(references, "FULL_ELEMENTS", 20_000)
+    _, inputs, reference = problem(SHIPPED["transpose"], size={"N": 300})
+    right = {"B": inputs["A"].T.copy()}
+    found = reference.verify(right)
+    assert found.ok and found.max_rel_error == 0.0
+    assert found.method.endswith(" of 300 rows, float64")
+    assert not reference.verify({"B": inputs["A"]}).ok
+    right["B"][299, 7] += 1
+    assert reference.explain(right).startswith("B[299, 7] is ")
+
+
+def test_a_product_checked_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "FULL_FLOP", 1e3)
+    monkeypatch.setattr(references, "SAMPLED_FLOP", 1e3)
+    text = SHIPPED["matmul"].source.manifest
+    changed = text.replace('check = "freivalds"', 'check = "rows"\nrow_arrays = ["A"]')
+    workload = Workload(
+        type(SHIPPED["matmul"].source)(manifest=changed, files=SHIPPED["matmul"].source.files)
+    )
+    plan, inputs, reference = problem(workload, size={"N": 500})
+    right = product(plan, inputs)
+    assert reference.verify(right).method.endswith(" of 500 rows, float64")
+    assert reference.verify(right).ok
+    for row in (0, 499):
+        wrong = {"C": right["C"].copy()}
+        wrong["C"][row, 250] = 0
+        assert not reference.verify(wrong).ok
+
+
+# ---- Freivalds
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+def test_freivalds_sees_every_element_of_a_large_product(precision: str) -> None:
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 512}, precision=precision)
+    if precision == "fp64":
+        right = {"C": inputs["A"] @ inputs["B"]}
+    else:
+        right = product(plan, inputs)
+    found = reference.verify(right)
+    assert found.ok and found.method.startswith("freivalds")
+    for row, column in ((0, 0), (511, 511), (300, 17)):
+        wrong = {"C": right["C"].copy()}
+        wrong["C"][row, column] += 8  # a third of an element's usual size
+        assert not reference.verify(wrong).ok
+        assert reference.explain(wrong).startswith(f"C[{row}, {column}] is ")
+
+
+def test_freivalds_finds_a_wrong_row_a_swap_and_a_nan() -> None:
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 512})
+    right = product(plan, inputs)["C"]
+    row = right.copy()
+    row[100] = row[101]
+    swapped = right.copy()
+    swapped[:, [5, 6]] = swapped[:, [6, 5]]
+    nan = right.copy()
+    nan[511, 0] = np.nan
+    for wrong in (row, swapped, nan, right.T.copy(), np.zeros_like(right)):
+        assert not reference.verify({"C": wrong}).ok
+    assert reference.explain({"C": nan}).startswith("C[511, 0] is nan")
+
+
+def test_freivalds_allows_infinities_where_a_half_must_overflow() -> None:
+    plan, inputs, reference = problem(
+        SHIPPED["matmul"], size={"N": 513}, precision="fp16", fill="large"
+    )
+    right = product(plan, inputs)
+    assert np.isinf(right["C"]).any()
+    assert reference.verify(right).ok
+    right["C"][np.isinf(right["C"])] *= -1
+    assert not reference.verify(right).ok
+
+
+def test_freivalds_of_zeros() -> None:
+    _, _, reference = problem(SHIPPED["matmul"], size={"N": 512}, fill="zeros")
+    zeros = np.zeros((512, 512), np.float32)
+    assert reference.verify({"C": zeros}).ok
+    zeros[1, 1] = 1e-20
+    assert not reference.verify({"C": zeros}).ok
+
+
+# ---- the rest
+
+
+def test_a_reference_of_the_wrong_shape_is_an_error_of_the_manifest() -> None:
+    workload = made(('B = { shape = ["N"]', 'B = { shape = ["N + 1"]'))
+    plan = plan_of(workload)
+    with pytest.raises(InputError, match=r"gives the shape \(100,\), and the output has \(101,\)"):
+        verify(workload, plan, make_inputs(plan), {"B": np.zeros(101, np.float32)})
+
+
+def test_an_inout_arrays_reference_sees_its_first_contents() -> None:
+    workload = made(
+        ('B = { shape = ["N"], role = "out"', 'B = { shape = ["N"], role = "inout"'),
+        ('B = "2 * A"', 'B = "A + B"'),
+    )
+    plan, inputs, reference = problem(workload)
+    assert {a.name for a in plan.inputs} == {"A", "B"}
+    assert reference.verify({"B": inputs["A"] + inputs["B"]}).ok
+    assert not reference.verify({"B": inputs["A"] + 2 * inputs["B"]}).ok
+
+
+def test_checking_again_computes_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 64})
+    right = product(plan, inputs)
+    assert reference.nbytes == 0
+    reference.verify(right)
+    assert reference.nbytes >= 64 * 64 * 8
+    monkeypatch.setattr("gpuexplorer.workloads.formulas.array", None)
+    assert reference.verify(right).ok

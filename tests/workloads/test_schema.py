@@ -1,0 +1,158 @@
+"""A manifest that is not right is refused with the file, the key, and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.loader import load, pick, read_folder, workload_folders
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
+from tests.support.kernels import write_article
+from tests.support.problems import made
+
+FREIVALDS = 'outputs = { B = "A @ A" }\ncheck = "freivalds"'
+
+SPACED = """
+[variants.'on ly']
+title = "T"
+teaches = "T"
+library = "numpy.copy"
+args = ["A", "B"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "remedy"),
+    [
+        (('title = "Made"', 'titel = "Made"'), "'titel'", "did you mean 'title'?"),
+        (("max = 67108864", "max = 67108864\nsteps = 3"), "'sizes.N.steps'", "allowed: title, min"),
+        (("max = 67108864\n", ""), "'sizes.N.max' is missing", "a whole number"),
+        (("max = 67108864", 'max = "many"'), "'sizes.N.max' is 'many'", "a whole number"),
+        (("default = 100", "default = 0"), "'sizes.N' needs 1 <= min", ""),
+        (("fp64 =", "fp65 ="), "'precisions' names 'fp65'", "did you mean 'fp64'?"),
+        (("tolerance = 1e-6", "tolerance = 0"), "'precisions.fp32.tolerance'", ""),
+        (('role = "out"', 'role = "output"'), "'arrays.B.role'", "'in', 'out', 'inout', 'scratch'"),
+        (('A = { shape = ["N"]', "A = { shape = []"), "'arrays.A.shape' is empty", "[1]"),
+        (('A = { shape = ["N"]', 'A = { shape = ["M"]'), "'arrays.A.shape'", "'M'"),
+        (("[arrays]", "[scalars]\nA = { value = 1 }\n[arrays]"), "'scalars.A' is not a free", ""),
+        (("[sizes.N]", "[sizes.itemsize]"), "'sizes.itemsize' is not a free name", ""),
+        (('flops = "N"', 'flops = "N +"'), "'work.flops'", ""),
+        (('flops = "N"', 'flops = "__import__(N)"'), "'work.flops'", ""),
+        (('B = "2 * A"', 'B = "2 * B"'), "'reference.outputs.B'", "'B'"),
+        (('B = "2 * A"', 'A = "2 * A"'), "'reference.outputs.A'", ""),
+        (('outputs = { B = "2 * A" }', FREIVALDS), "'reference.outputs.B'", "check = 'rows'"),
+        (('{ B = "2 * A" }', '{ B = "2 * A" }\ncheck = "rows"'), "'reference'", "arrays cut"),
+        (('{ B = "2 * A" }', '{ B = "2 * A" }\nrow_arrays = ["C"]'), "'reference.row_arrays'", ""),
+        (("[variants.only]", f"{SPACED}[variants.only]"), "'variants' holds 'on ly'", "letters"),
+        (('name = "made"', 'name = "../made"'), "'name' holds '../made'", "letters"),
+        (('source = "made.cu"', 'source = "mode.cu"'), "launch[0].source'", "'made.cu'?"),
+        (("block = [64]", "block = []"), "launch[0].block'", ""),
+        (('args = ["A", "B", "N"]', 'args = ["A", "X"]'), "launch[0].args' names 'X'", "allowed"),
+        (
+            ("[[variants.only.launch]]", 'library = "numpy.ad"\n[[variants.only.launch]]'),
+            "either",
+            "",
+        ),
+        (
+            ("[[variants.only.launch]]", 'reset = ["N"]\n[[variants.only.launch]]'),
+            "'variants.only.reset' names 'N'",
+            "allowed: A, B",
+        ),
+        (
+            ("[[variants.only.launch]]", "[variants.only.tunables.T]\n[[variants.only.launch]]"),
+            "'variants.only.tunables.T' needs 'values'",
+            "",
+        ),
+        (
+            (
+                "[[variants.only.launch]]",
+                'work = { flops = "Z", read_bytes = 1, write_bytes = 1 }\n[[variants.only.launch]]',
+            ),
+            "'variants.only.work.flops'",
+            "'Z'",
+        ),
+        (
+            (
+                "[[variants.only.launch]]",
+                'reference = { outputs = { B = "Z" } }\n[[variants.only.launch]]',
+            ),
+            "'variants.only.reference.outputs.B'",
+            "'Z'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(
+    change: tuple[str, str], key: str, remedy: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        made(change)
+    assert str(caught.value).startswith("made.toml: ")
+    assert key in str(caught.value)
+    assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("library", "args", "said"),
+    [
+        ("numpy.ad", '["A", "A", "B"]', "did you mean 'numpy.add'?"),
+        ("os.system", '["A", "B"]', "no library call 'os.system'"),
+        ("numpy.add", '["A", "B"]', "takes (array, array, array)"),
+        ("numpy.add", '["A", "A", "N", "B"]', "not (array, array, scalar, array)"),
+        ("torch.add", '["A", "N", "B"]', "(array, array, scalar, array)"),
+    ],
+)
+def test_a_library_call_is_one_of_the_table(library: str, args: str, said: str) -> None:
+    text = f'[variants.call]\ntitle = "C"\nteaches = "C"\nlibrary = "{library}"\nargs = {args}\n'
+    with pytest.raises(InputError) as caught:
+        made(("[variants.only]", f"{text}\n[variants.only]"))
+    assert "'variants.call.library'" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_toml_that_cannot_be_read_names_file_and_line() -> None:
+    with pytest.raises(InputError, match=r"made.toml: not valid TOML.*line 2"):
+        Workload(WorkloadSource(manifest="format = 1\nname = \n", origin="made.toml"))
+
+
+def test_a_variant_may_have_its_own_work_and_reference() -> None:
+    work = "work = { flops = 7, read_bytes = 1, write_bytes = 1 }"
+    reference = 'reference = { outputs = { B = "A" } }'
+    launch = "[[variants.only.launch]]"
+    workload = made((launch, f"{work}\n{reference}\n{launch}"))
+    assert workload.work_of("only").flops == 7
+    assert workload.reference_of("only").outputs == {"B": "A"}
+    assert made().work_of("only").flops == "N"
+
+
+def test_the_fingerprint_follows_manifest_and_sources() -> None:
+    workload = made()
+    changed = WorkloadSource(manifest=workload.source.manifest, files={"made.cu": "other"})
+    assert workload.sha256 == made().sha256
+    assert workload.sha256 != changed.sha256
+    assert workload.sha256 != made(("default = 100", "default = 99")).sha256
+
+
+def test_a_users_folder_is_found_alone_or_among_others(tmp_path: Path) -> None:
+    folder = write_article(tmp_path)
+    assert workload_folders(folder) == workload_folders(tmp_path) == [folder]
+    workloads = load([tmp_path])
+    assert {"article", "matmul"} <= set(workloads)
+    assert pick(workloads, "article").variant("article").launch[0].entry == "matrixMul"
+    with pytest.raises(InputError, match="did you mean 'matmul'"):
+        pick(workloads, "matmull")
+
+
+def test_a_folder_without_workloads_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no workload\.toml here"):
+        workload_folders(tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        workload_folders(tmp_path / "missing")
+
+
+def test_a_source_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    folder = write_article(tmp_path)
+    (folder / "kernel.cu").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_folder(folder)
