@@ -5,6 +5,8 @@ PYTHON ?= python3
 ARGS ?=
 # Paths and options for pytest in `make test`, such as TESTS=tests/core.
 TESTS ?= tests
+# The programs `make bench` runs, such as BENCH=tests/bench/startup.py.
+BENCH ?= $(shell grep -l __main__ tests/bench/*.py)
 # TORCH=no leaves PyTorch out; V=1 shows what pip and apt print.
 TORCH ?= yes
 V ?= 0
@@ -64,7 +66,9 @@ pytest-noqt: setup-noqt
 	$(PY_NOQT) -m pytest $(TESTS) --ignore=tests/gui
 
 bench: setup-test
-	$(DISPLAY_OF_ITS_OWN) $(PY) -m pytest -o addopts="--import-mode=importlib -ra -s" tests/bench
+	@for file in $(BENCH); do \
+	    echo "$$file"; $(DISPLAY_OF_ITS_OWN) $(PY) $$file $(ARGS) || exit 1; \
+	done
 
 clean:
 	rm -rf .venv .venv-noqt build dist out
