@@ -1,0 +1,57 @@
+"""``gpuexplorer check-kernels``: right kernels pass, wrong and broken ones are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.kernels import BROKEN_BODY, WRONG_BODY, write_article, write_vector
+
+
+def test_right_kernels_pass_in_every_precision(tmp_path: Path) -> None:
+    write_article(tmp_path)
+    write_vector(tmp_path)
+    done = run_cli("check-kernels", tmp_path, "--json", "check.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout
+    made = msgspec.json.decode((tmp_path / "check.json").read_bytes())
+    assert made["schema"] == "gpuexplorer/check/1"
+    assert made["ok"] is True
+    assert {c["workload"] for c in made["cases"]} == {"article", "vector"}
+    assert len(made["cases"]) >= 10
+    for case in made["cases"]:
+        assert case["ok"] is True
+        assert case["max_rel_error"] <= case["tolerance"]
+    assert any(n % 2 for c in made["cases"] for n in c["size"].values())
+
+
+def test_a_wrong_kernel_is_named_and_the_others_still_run(tmp_path: Path) -> None:
+    write_vector(tmp_path, WRONG_BODY, name="wrong")
+    write_vector(tmp_path, name="zright")
+    done = run_cli("check-kernels", tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    failed = [line for line in done.stderr.splitlines() if line.startswith("wrong/plain fp32 N=")]
+    assert failed
+    assert "is wrong" in failed[0]
+    assert "zright" in done.stdout
+    assert "zright" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_kernel_that_does_not_compile_is_tried_once(tmp_path: Path) -> None:
+    write_vector(tmp_path, BROKEN_BODY)
+    done = run_cli("check-kernels", tmp_path, "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    (case,) = msgspec.json.decode(done.stdout.encode())["cases"]
+    assert case["ok"] is False
+    assert "nothing_of_that_name" in case["detail"]
+    assert "kernel.cu" in case["detail"]
+
+
+def test_a_folder_without_workloads_is_refused(tmp_path: Path) -> None:
+    done = run_cli("check-kernels", tmp_path, cwd=tmp_path)
+    assert "no workload.toml here" in assert_one_sentence(done, 2)
+    done = run_cli("check-kernels", tmp_path / "missing", cwd=tmp_path)
+    assert "no such folder" in assert_one_sentence(done, 2)
