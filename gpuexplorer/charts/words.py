@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuexplorer.core.config import Block, RunConfig
-from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.units import count, percent, quantity
 
 STOPPED = {
@@ -92,11 +92,16 @@ def noise_words(result: RunResult) -> str:
     return f"{interval}; {spread}.{suspect}"
 
 
+def error_words(check: Verification) -> str:
+    """Return the largest error found, beside what is allowed."""
+    error = f"{check.max_rel_error:.1e}" if check.max_rel_error else "0"
+    relation = "within" if check.ok else "ABOVE"
+    return f"largest relative error {error}, {relation} the tolerance {check.tolerance:.0e}"
+
+
 def verification_words(result: RunResult) -> str:
     """Return what was found when the result was compared with float64."""
     check = result.verification
-    relation = "within" if check.ok else "ABOVE"
-    return (
-        f"{'Verified' if check.ok else 'WRONG RESULT'} against float64 ({check.method}): largest "
-        f"relative error {check.max_rel_error:.1e}, {relation} the tolerance {check.tolerance:.0e}."
-    )
+    found = "Verified" if check.ok else "WRONG RESULT"
+    method = check.method.removesuffix(", float64")
+    return f"{found} against float64 ({method}): {error_words(check)}."

@@ -103,7 +103,9 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"gpuexplorer {__version__}")
-    _engine_options(parser.add_argument_group("window"))
+    window = parser.add_argument_group("window")
+    _engine_options(window)
+    _threads(window)
     parser.set_defaults(command_function=_function("window"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuexplorer.charts.words import STOPPED, config_parts, median_words
+from gpuexplorer.charts.words import STOPPED, config_parts, error_words, median_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -25,10 +25,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     rows += _traffic(result)
     rows.append(("phases", "", _phases(result)))
     check = result.verification
-    error = (
-        f"largest relative error {check.max_rel_error:.1e}, tolerance {check.tolerance:.0e} "
-        f"({check.method})"
-    )
+    error = f"{error_words(check)} ({check.method})"
     rows.append(("result", "verified" if check.ok else "WRONG", error))
     noise = "known to 0.5 %" if timing.converged else "not yet known to 0.5 %"
     method = f"{timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}"
@@ -61,7 +58,7 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
         elif entry.kind == "pcie":
             continue
         elif compulsory_B:
-            words += f" · {total_B / compulsory_B:.3g} times the compulsory bytes"
+            words += f" · {total_B / compulsory_B:.3g} × the compulsory bytes"
         rows.append((f"{entry.kind} traffic", quantity(rate, "B/s"), words))
     return rows
 

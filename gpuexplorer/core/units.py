@@ -39,7 +39,10 @@ def percent(fraction: float | None, digits: int = 2) -> str:
     """Format a fraction as a percentage with ``digits`` significant digits."""
     if fraction is None or math.isnan(fraction):
         return "–"
-    return f"{fraction * 100:.{digits}g} %"
+    value = fraction * 100
+    # Above the digits asked for, "g" would turn to 1e+02.
+    text = f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+    return f"{text} %"
 
 
 def count(value: int) -> str:

@@ -170,7 +170,7 @@ def _stop_rules(seconds: float | None, stop_on_noise: bool) -> list[StopRule]:
 
 
 def traffic_of(plan: Plan) -> list[Traffic]:
-    """Return the bytes a launch moves as the model has it: compulsory, and requested if known."""
+    """Return the bytes as the model has them: compulsory, requested if known, host transfers."""
     traffic = [
         Traffic(
             kind="compulsory",
@@ -188,4 +188,13 @@ def traffic_of(plan: Plan) -> list[Traffic]:
                 source="model",
             )
         )
+    # What the phases host→device and device→host copy, seen from the device.
+    traffic.append(
+        Traffic(
+            kind="pcie",
+            read_B=sum(a.nbytes for a in plan.inputs),
+            write_B=sum(a.nbytes for a in plan.outputs),
+            source="model",
+        )
+    )
     return traffic

@@ -39,5 +39,7 @@ def test_a_quantity_is_never_off_by_more_than_its_digits(value: float) -> None:
 
 def test_percent_and_count() -> None:
     assert percent(0.003) == "0.3 %"
+    assert percent(0.999) == percent(1.0) == "100 %"
+    assert percent(3.42) == "342 %"
     assert percent(None) == "–"
     assert count(1234567) == "1\u202f234\u202f567"
