@@ -24,11 +24,15 @@ class Problem:
     key: str
     inputs: Mapping[str, HostArray]
     reference: Reference
-    nbytes: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the inputs, and of what the reference keeps in float64."""
+        return sum(a.nbytes for a in self.inputs.values()) + self.reference.nbytes
 
 
 class ProblemCache:
-    """The latest problems, up to ``MAX_KEPT_B`` bytes of inputs."""
+    """The latest problems, up to ``MAX_KEPT_B`` bytes of inputs and references."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Problem] = OrderedDict()
@@ -39,6 +43,7 @@ class ProblemCache:
         what = (
             workload.sha256, config.size, config.precision, config.fill, config.seed,
             config.variant if workload.variant(config.variant).reference else "",
+            [(a.name, a.shape) for a in plan.inputs],
         )  # fmt: skip
         key = msgspec.json.encode(what, order="sorted").decode()
         problem = self._kept.get(key)
@@ -48,10 +53,9 @@ class ProblemCache:
                 key=key,
                 inputs=inputs,
                 reference=Reference(workload, plan, inputs),
-                nbytes=sum(a.nbytes for a in inputs.values()),
             )
             self._kept[key] = problem
-            while len(self._kept) > 1 and sum(p.nbytes for p in self._kept.values()) > MAX_KEPT_B:
-                self._kept.popitem(last=False)
         self._kept.move_to_end(key)
+        while len(self._kept) > 1 and sum(p.nbytes for p in self._kept.values()) > MAX_KEPT_B:
+            self._kept.popitem(last=False)
         return problem

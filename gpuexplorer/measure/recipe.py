@@ -209,7 +209,7 @@ def _verify(job: Job, sink: Sink, predicted_s: float | None) -> tuple[Verificati
         raise WrongResult(
             f"the result of {config.workload}/{config.variant} in {config.precision} is wrong: "
             f"relative error {verification.max_rel_error:.2g}, allowed {verification.tolerance:.2g}"
-            f" ({verification.method})",
+            f" ({verification.method}); {job.problem.reference.explain(outputs)}",
             remedy="nothing was timed; correct the kernel or its manifest",
         )
     return verification, first_s, download_s
