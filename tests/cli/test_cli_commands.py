@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,16 @@ def test_the_engine_is_a_command(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def exploration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     cwd = tmp_path_factory.mktemp("explore")
-    done = run_cli(cwd=cwd)
+    # Each configuration is sampled for a moment instead of a second; all else is as a user has it.
+    code = (
+        "import sys, gpuexplorer.cli, gpuexplorer.cli.explore as explore\n"
+        "explore.SECONDS_EACH = 0.05\n"
+        "sys.exit(gpuexplorer.cli.main([]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=cli_environment(),
+        capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return cwd, done.stdout, done.stderr
 
