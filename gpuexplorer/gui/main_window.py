@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +51,7 @@ from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import load, read_folder, workload_folders
 from gpuexplorer.workloads.workload import Workload
 
-STATUS_MS = 500
+STATUS_MS = 250
 ENGINE_WORDS = {
     "not started": "engine not started",
     "starting": "engine starting…",
@@ -84,6 +85,7 @@ class MainWindow(QMainWindow):
         self._job: ExportJob | None = None
         self._painted = False
         self._closed = False
+        self._turn = 0
         self._actions()
         self._toolbar()
         self._panels()
@@ -396,16 +398,26 @@ class MainWindow(QMainWindow):
         self.pin_action.setIcon(colours.icon("pin"))
         self.export_button.setIcon(colours.icon("export"))
 
-    def _frame(self, began: bool) -> None:
+    def _frame(self, answer: bool) -> None:
+        """Draw what is new: the trace each time, one of the slower parts in turn."""
         session = self.session
-        run = session.live_model.current
-        self.timing.refresh(slow=began)
-        self.traffic.refresh(slow=began)
-        device = session.device
-        if device is not None:
-            self.strip.set_kind(device.kind)
-        self.strip.refresh(session.live_model.readings)
-        self.insight.show_run(run)
+        if answer:  # the knob's answer first, everything else a frame later
+            self.timing.show_answer()
+            self._turn = 0
+            return
+        self.timing.refresh()
+        turn, self._turn = self._turn, (self._turn + 1) % 4
+        if turn == 0:
+            self.timing.refresh_slow()
+        elif turn == 1:
+            self.traffic.refresh()
+        elif turn == 2:
+            self.insight.show_run(session.live_model.current)
+        else:
+            device = session.device
+            if device is not None:
+                self.strip.set_kind(device.kind)
+            self.strip.refresh(session.live_model.readings)
 
     def _show_knobs(self) -> None:
         experiment = self.session.experiment
@@ -452,6 +464,7 @@ class MainWindow(QMainWindow):
         self.activity_label.setText(session.activity)
 
     def _show_rate(self) -> None:
+        self.activity_label.setText(self.session.activity)
         rate = self.session.samples_per_s if self.session.live else None
         parts = [self._answered] if self._answered else []
         if rate is not None:
@@ -658,6 +671,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._painted:
             self._painted = True
+            gc.freeze()  # what is there now stays: collections need not walk through it again
             QTimer.singleShot(0, self.first_paint.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -6,7 +6,7 @@ import time
 from collections import deque
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
@@ -24,6 +24,9 @@ from gpuexplorer.gui.panels.history import HistoryModel
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
 from gpuexplorer.workloads.plan import Plan
 
+MOVED = QEvent.Type(QEvent.registerEventType())
+PATIENCE_S = 0.4
+"""After this long without an answer the window shows what it has."""
 HISTORY_GAP_S = 1.0
 RATE_WINDOW_S = 1.5
 
@@ -34,7 +37,8 @@ STAGES = {
     "allocate": "allocating memory",
     "upload": "copying inputs to the device",
     "predict": "predicting a launch's time",
-    "verify": "verifying against float64",
+    "verify": "running once to verify",
+    "compare": "comparing with float64",
     "measure": "measuring",
     "finish": "finishing",
 }
@@ -43,7 +47,9 @@ STAGES = {
 class Session(QObject):
     """Owns experiment, live view, history and the engine's worker.
 
-    ``frame`` follows each hand-over of new data and carries whether a new configuration began;
+    ``frame`` follows each hand-over of new data and carries whether it holds the answer to a
+    knob's move, which is to be drawn at once. Between a move and its answer there are no frames:
+    the processor is the engine's then.
     ``state_changed`` whatever the status bar and buttons show; ``notice`` a sentence for the
     banner, None to hide it.
     """
@@ -77,10 +83,7 @@ class Session(QObject):
         self._resumed: RunConfig | None = None
         self._resume = False
         experiment.on_change = self._knobs_moved
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._ask_for_run)
+        self._move_waits = False
         self.worker = EngineWorker(options)
         self.worker.updated.connect(self._take)
         self.worker.logged.connect(self.engine_log.append)
@@ -95,7 +98,6 @@ class Session(QObject):
 
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""
-        self._soon.stop()
         self.live = False
         return self.worker.close()
 
@@ -175,7 +177,17 @@ class Session(QObject):
         if self.live and self.experiment.devices is not None:
             if self.moved_at is None:
                 self.moved_at = time.perf_counter()
-            self._soon.start()
+            if not self._move_waits:  # several moves of one turn of the event loop are one
+                self._move_waits = True
+                QCoreApplication.postEvent(self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value)
+
+    def event(self, event: QEvent) -> bool:
+        """Ask for a run once the knobs have moved, ahead of any painting."""
+        if event.type() == MOVED:
+            self._move_waits = False
+            self._ask_for_run()
+            return True
+        return super().event(event)
 
     def _ask_for_run(self, *, allow_long: bool = False) -> None:
         if not self.live or self.experiment.devices is None:
@@ -209,10 +221,11 @@ class Session(QObject):
     # ---- the engine's events to the models
 
     def _take(self, update: Update) -> None:
-        began = False
+        answer = False
         for ticket, item in update.items:
-            began = self._begin_if_new(ticket, item) or began
+            self._begin_if_new(ticket)
             if isinstance(item, Chunk):
+                answer = answer or (self.moved_at is not None and ticket == self._ticket)
                 self._take_chunk(ticket, item)
             elif isinstance(item, Summary):
                 self._take_summary(ticket, item)
@@ -222,14 +235,16 @@ class Session(QObject):
         for device_id, reading in update.readings:
             if device is None or device_id == device.id:
                 self.live_model.read(reading)
-        self.frame.emit(began)
+        waiting = self.moved_at is not None and time.perf_counter() < self.moved_at + PATIENCE_S
+        if answer or not waiting:
+            self.frame.emit(answer)
         self.worker.taken()
 
-    def _begin_if_new(self, ticket: int, item: object) -> bool:
+    def _begin_if_new(self, ticket: int) -> None:
         """Begin a run at the first thing that is told about it."""
         plan = self._asked.pop(ticket, None)
         if plan is None:
-            return False
+            return
         config = plan.config
         for older in [t for t in self._asked if t < ticket]:
             del self._asked[older]
@@ -244,7 +259,6 @@ class Session(QObject):
             download_B=sum(a.nbytes for a in plan.outputs),
         )
         self._rate.clear()
-        return True
 
     def _is_current(self, ticket: int) -> bool:
         run = self.live_model.current
@@ -297,12 +311,12 @@ class Session(QObject):
         run = self.live_model.current
         assert run is not None
         if isinstance(event, protocol.Stage):
-            self._set_activity(STAGES.get(event.name, event.name))
+            self.activity = STAGES.get(event.name, event.name)  # shown if it lasts
         elif isinstance(event, protocol.Prepared):
             self.live_model.prepare(event)
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
-            self._set_activity(words if predicted is not None and predicted > 1.0 else "measuring")
+            self.activity = words if predicted is not None and predicted > 1.0 else "measuring"
         elif isinstance(event, protocol.Finished):
             if run.record is not None:
                 run.record.phases_s = event.phases_s

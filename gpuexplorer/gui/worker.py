@@ -20,16 +20,20 @@ from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary, summarize
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady
-from gpuexplorer.gui.model.trace import Floats, Trace
+from gpuexplorer.gui.model.trace import SLACK, Floats, Growing
 from gpuexplorer.workloads.workload import Workload
 
 UPDATES_PER_S = 60
+CALM_UPDATES_PER_S = 30
+"""While a run just goes on; what is new about one is told as fast as ``UPDATES_PER_S`` allows."""
 IDLE_POLL_S = 0.5
 FEWEST_SUMMARY_GAP_S = 0.1
 SUMMARY_SHARE = 0.05
 """Share of this thread's time that live figures may take."""
 SUMMARY_SAMPLES = 1 << 20
 """Latest samples that live figures rest on."""
+UNANSWERED_GAP_S = 0.25
+"""Before a new run's first samples there is little to show, and they should find the way free."""
 
 Told = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
@@ -101,13 +105,15 @@ class EngineWorker(QThread):
         self._new_options: EngineOptions | None = None
         self._stop = False
         self._taken = True
+        self._urgent = False
+        self._unanswered = False
         self._engine: Engine | None = None
         self._pending = Update()
         self._emitted_at = 0.0
         self._offset_ns = 0
         self._generation = 0
         self._ticket = 0
-        self._tally = Trace()
+        self._tally = Growing(2 * SUMMARY_SAMPLES + SLACK)
         self._summary_due = 0.0
         self._summary_stale = False
 
@@ -209,7 +215,8 @@ class EngineWorker(QThread):
             )
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
-            self._tally = Trace(2 * SUMMARY_SAMPLES)
+            self._unanswered = True
+            self._tally = Growing(2 * SUMMARY_SAMPLES + SLACK)
             self._summary_due, self._summary_stale = 0.0, False
         return True
 
@@ -220,7 +227,7 @@ class EngineWorker(QThread):
             waits.append(self._summary_due - now)
         with self._lock:
             if self._taken and (self._pending.items or self._pending.readings):
-                waits.append(self._emitted_at + 1 / UPDATES_PER_S - now)
+                waits.append(self._emitted_at + self._gap_s() - now)
         return max(0.0, min(waits))
 
     def _on_event(self, event: protocol.EngineMessage | EngineReady | EngineLost) -> None:
@@ -245,6 +252,8 @@ class EngineWorker(QThread):
     def _tell(self, ticket: int, item: Told | Summary) -> None:
         with self._lock:
             self._pending.items.append((ticket, item))
+            if not isinstance(item, protocol.Stage | protocol.Prepared | Summary):
+                self._urgent, self._unanswered = True, False
 
     def _take_samples(self, event: protocol.Samples) -> None:
         batch = event.batch
@@ -252,7 +261,10 @@ class EngineWorker(QThread):
         if not len(durations):
             return
         times = sample_times_s(batch, self._offset_ns)
-        self._tally.extend(times, durations)
+        first = not len(self._tally)
+        if len(self._tally) > 2 * SUMMARY_SAMPLES:
+            self._tally.cut(len(self._tally) - SUMMARY_SAMPLES)
+        self._tally.extend(durations)
         self._summary_stale = True
         with self._lock:
             items = self._pending.items
@@ -265,6 +277,8 @@ class EngineWorker(QThread):
             chunk.durations_s.append(durations)
             chunk.batches.append(batch)
             chunk.dropped += event.dropped
+            self._urgent = self._urgent or first
+            self._unanswered = False
 
     def _summarize_if_due(self) -> None:
         if self._summary_stale and time.monotonic() >= self._summary_due:
@@ -275,10 +289,16 @@ class EngineWorker(QThread):
         if not self._summary_stale:
             return
         began = time.monotonic()
-        self._tell(self._ticket, summarize(self._tally.durations_s[-SUMMARY_SAMPLES:]))
+        self._tell(self._ticket, summarize(self._tally.view[-SUMMARY_SAMPLES:]))
         now = time.monotonic()
         self._summary_due = now + max(FEWEST_SUMMARY_GAP_S, (now - began) / SUMMARY_SHARE)
         self._summary_stale = False
+
+    def _gap_s(self) -> float:
+        """Return the least gap between hand-overs now."""
+        if self._urgent:
+            return 1 / UPDATES_PER_S
+        return UNANSWERED_GAP_S if self._unanswered else 1 / CALM_UPDATES_PER_S
 
     def _hand_over(self) -> None:
         now = time.monotonic()
@@ -286,9 +306,10 @@ class EngineWorker(QThread):
             update = self._pending
             if not self._taken or not (update.items or update.readings):
                 return
-            if now < self._emitted_at + 1 / UPDATES_PER_S:
+            if now < self._emitted_at + self._gap_s():
                 return
             self._pending = Update()
+            self._urgent = False
             self._taken = False
             self._emitted_at = now
         self.updated.emit(update)

@@ -47,7 +47,7 @@ def main() -> int:
         finished = []
         from PySide6.QtCore import QTimer
 
-        QTimer.singleShot(int(seconds * 1000), lambda: (finished.append(True), application.quit()))
+        QTimer.singleShot(int(seconds * 1000), lambda: (finished.append(True), application.exit(0)))
         while not finished and time.monotonic() < until + 5:
             application.exec()
         timer = gaps.end()

@@ -19,6 +19,8 @@ CAPACITY = 1 << 21
 FACTOR = 4
 LEVELS = 6
 COARSEST = FACTOR**LEVELS
+SLACK = 1 << 17
+"""Room for samples that arrive together."""
 MAX_OLDER = 1 << 14
 """Summaries kept of what came before the raw samples."""
 
@@ -32,11 +34,15 @@ class Drawing:
     stretch: int
 
 
-class _Growing:
-    """An array that grows at its end and is cut at its beginning."""
+class Growing:
+    """An array that grows at its end and is cut at its beginning.
 
-    def __init__(self) -> None:
-        self._data: Floats = np.empty(4096)
+    Its memory is asked for at once and taken page by page as it fills: growing by copying would
+    make single additions slow.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._data: Floats = np.empty(capacity)
         self._length = 0
 
     def __len__(self) -> int:
@@ -44,9 +50,11 @@ class _Growing:
 
     @property
     def view(self) -> Floats:
+        """The values; later additions and cuts may change what it shows."""
         return self._data[: self._length]
 
     def extend(self, values: Floats) -> None:
+        """Add values."""
         needed = self._length + len(values)
         if needed > len(self._data):
             grown: Floats = np.empty(max(needed, 2 * len(self._data)))
@@ -56,8 +64,10 @@ class _Growing:
         self._length = needed
 
     def cut(self, count: int) -> None:
-        self._data = self._data[count : self._length].copy()
-        self._length -= count
+        """Remove the first ``count`` values."""
+        rest = self._length - count
+        self._data[:rest] = self._data[count : self._length]  # in place: no fresh memory to fault in
+        self._length = rest
 
 
 class Trace:
@@ -67,10 +77,11 @@ class Trace:
         if capacity < 4 * COARSEST:
             raise ValueError(f"a trace keeps at least {4 * COARSEST} samples")
         self._capacity = capacity
-        self._t = _Growing()
-        self._y = _Growing()
-        self._low = [_Growing() for _ in range(LEVELS)]
-        self._high = [_Growing() for _ in range(LEVELS)]
+        room = capacity + SLACK
+        self._t = Growing(room)
+        self._y = Growing(room)
+        self._low = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
+        self._high = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
         self._older: list[tuple[float, float, float]] = []
         self.total = 0
         """Samples ever added."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,6 @@ from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.widgets.sparkline import Sparkline
 
 SPAN_S = 60.0
-SLOW_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,6 @@ class TelemetryStrip(QWidget):
         super().__init__(parent)
         self.setObjectName("telemetryStrip")
         self._kind = ""
-        self._at = 0.0
         self._title = title_label("Device")
         self._source = muted_label("no reading yet")
         self._source.setObjectName("telemetrySource")
@@ -95,11 +92,8 @@ class TelemetryStrip(QWidget):
         for line in self.lines:
             self._row.addWidget(line, 1)
 
-    def refresh(self, readings: Sequence[Reading], *, now: bool = False) -> None:
-        """Draw the readings, oldest first; a few times a second at most."""
-        if not now and time.monotonic() - self._at < SLOW_S:
-            return
-        self._at = time.monotonic()
+    def refresh(self, readings: Sequence[Reading]) -> None:
+        """Draw the readings, oldest first; a few times a second is enough."""
         if not readings:
             self._source.setText("no reading yet")
             for line in self.lines:

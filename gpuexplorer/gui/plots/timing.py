@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Signal
@@ -32,7 +30,6 @@ SPANS: tuple[tuple[str, float], ...] = (
     ("everything", 0.0),
 )
 BINS = 72
-SLOW_S = 0.12
 LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
 """Medians this many times apart take a logarithmic axis, and give it up again."""
 """Gap between repaints of what need not follow every frame."""
@@ -51,7 +48,7 @@ class TimingPlot(QWidget):
         self.following = True
         self._span_s = SPANS[1][1]
         self._low, self._high = 0.0, 1e-3
-        self._slow_at = 0.0
+        self._stretch = 1
         self._past_shown: tuple[object, ...] = ()
         self._log_by_hand = False
         self._to_announce: int | None = None
@@ -213,7 +210,8 @@ class TimingPlot(QWidget):
         self.following = True
         self.follow_button.setEnabled(False)
         self._low, self._high = 0.0, 0.0
-        self.refresh(slow=True)
+        self.refresh()
+        self.refresh_slow()
 
     def x_range(self) -> tuple[float, float]:
         """Return the stretch of time shown, in seconds."""
@@ -222,37 +220,49 @@ class TimingPlot(QWidget):
 
     # ---- drawing
 
-    def refresh(self, *, slow: bool = False) -> None:
-        """Draw what is new; ``slow`` also draws what usually follows a few times a second."""
-        run = self._live.current
-        now = time.monotonic()
-        slow = slow or now - self._slow_at >= SLOW_S
+    def show_answer(self) -> None:
+        """Draw a new configuration's first samples, and leave the rest for later."""
         if self.following:
             self._scroll()
-        if slow:
-            self._slow_at = now
-            if self.following:
-                self._fit()
-        low, high = self.x_range()
-        self._draw_past(low, high)
+            self._fit()
+        self._median.setData([], [])
+        self._clear_band()
+        self._draw_trace()
+
+    def refresh(self) -> None:
+        """Draw the newest samples."""
+        if self.following:
+            self._scroll()
+        self._draw_trace()
+
+    def refresh_slow(self) -> None:
+        """Draw what follows a few times a second: range, median, distribution, ghosts, words."""
+        if self.following:
+            self._fit()
+        run = self._live.current
+        self._draw_past()
         if run is None or not len(run.trace):
-            self._trace.setData([], [])
             self._median.setData([], [])
             self._clear_band()
-            if slow:
-                self._bars.set_data(np.empty(0), np.empty(0))
+            self._bars.set_data(np.empty(0), np.empty(0))
             return
-        columns = max(200, self.plot.width() - 80)
-        drawing = run.trace.draw(low, high, columns // 2)
-        self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
-        if slow:
-            self._draw_median(run)
-            self._draw_distribution(run)
-            self._draw_ghosts(run)
-            self._say(run, drawing.stretch)
+        self._draw_median(run)
+        self._draw_distribution(run)
+        self._draw_ghosts(run)
+        self._say(run)
+
+    def _draw_trace(self) -> None:
+        run = self._live.current
+        if run is None or not len(run.trace):
+            self._trace.setData([], [])
+            return
         if run.ticket != self._announced:
             self._to_announce = run.ticket
-            self.plot.viewport().update()
+            self._draw_past()
+        low, high = self.x_range()
+        drawing = run.trace.draw(low, high, max(200, self.plot.width() - 80) // 2)
+        self._stretch = drawing.stretch
+        self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
 
     def _painted(self) -> None:
         if self._to_announce is not None:
@@ -312,7 +322,8 @@ class TimingPlot(QWidget):
         if run is not None and len(run.trace):
             self._outside = int((latest > self._high).sum())
 
-    def _draw_past(self, low: float, high: float) -> None:
+    def _draw_past(self) -> None:
+        low, high = self.x_range()
         current = self._live.current
         start = current.trace.start_s if current is not None and len(current.trace) else None
         key = (tuple(p.ticket for p in self._live.past), low, high, start, self._low, self._high)
@@ -417,13 +428,13 @@ class TimingPlot(QWidget):
             line.setValue(self.plot.scaled_one(pins[index].median_s))
             curve.setPen(line_pen(blend(colour, panel, 0.45)))
             bars.set_look(None, line_pen(colour))
-        self._slow_at = 0.0
-        self.refresh(slow=True)
+        self.refresh()
+        self.refresh_slow()
 
-    def _say(self, run: Run, stretch: int) -> None:
+    def _say(self, run: Run) -> None:
         parts = [f"{count(run.trace.total)} launches"]
-        if stretch > 1:
-            parts.append(f"drawn as the shortest and longest of every {count(stretch)}")
+        if self._stretch > 1:
+            parts.append(f"drawn as the shortest and longest of every {count(self._stretch)}")
         if self._outside:
             longest = float(run.trace.durations_s[-8192:].max())
             parts.append(

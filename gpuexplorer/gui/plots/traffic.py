@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +24,6 @@ from gpuexplorer.gui.plots.base import (
 )
 from gpuexplorer.gui.theme import theme
 
-SLOW_S = 0.12
 MAX_POINTS = 300
 
 
@@ -70,7 +68,6 @@ class TrafficPlot(QWidget):
         super().__init__(parent)
         self.setObjectName("trafficPlot")
         self._live = live
-        self._slow_at = 0.0
         self._low, self._high = 0.0, 0.0
         self.following = True
         self._build(timing)
@@ -152,14 +149,10 @@ class TrafficPlot(QWidget):
         """Fit the range again."""
         self.following = True
         self._low, self._high = 0.0, 0.0
-        self.refresh(slow=True)
+        self.refresh()
 
-    def refresh(self, *, slow: bool = False) -> None:
-        """Draw what is new, a few times a second."""
-        now = time.monotonic()
-        if not slow and now - self._slow_at < SLOW_S:
-            return
-        self._slow_at = now
+    def refresh(self) -> None:
+        """Draw what is new; a few times a second is enough."""
         low, high = self.plot.box.viewRange()[0]
         seen: list[Floats] = []
         for line in LINES:
