@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import resources
-from gpuexplorer.gui.main_window import MainWindow, Started
+from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
@@ -61,9 +61,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
     engine = EngineOptions(python=options.python or settings.python, threads=options.threads)
-    window = MainWindow(
-        Session(experiment, engine), settings, Started(tuple(options.kernels), engine)
-    )
+    window = MainWindow(Session(experiment, engine), settings, options.kernels)
     window.insight.kernel_folders = folders
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
@@ -88,9 +86,7 @@ def _kernel_folders(given: list[Path], remembered: list[Path]) -> tuple[list[Pat
 def _catch_all(window: MainWindow) -> None:
     """Show an exception from a slot as a sentence instead of losing it."""
 
-    def hook(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
             window.close()
             return

@@ -106,7 +106,7 @@ class ExportJob(QThread):
             write(self.path, self._record, self._pinned, self._theme)
         except ExplorerError as error:
             self.done.emit(error)
-        except Exception as error:  # a bug must not end in silence
+        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
             self.done.emit(WorkFailed(f"cannot export to {self.path}: {error!r}"))
         else:
             self.done.emit(None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
@@ -30,7 +31,6 @@ from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.export import FORMATS, ExportJob, default_name
 from gpuexplorer.gui.model.history import Entry
@@ -61,14 +61,6 @@ ENGINE_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Started:
-    """How the window was started: extra kernel folders and the engine to use."""
-
-    kernel_folders: tuple[Path, ...] = ()
-    options: EngineOptions = EngineOptions()
-
-
 class MainWindow(QMainWindow):
     """Pick, run, watch, move a knob, export.
 
@@ -77,11 +69,14 @@ class MainWindow(QMainWindow):
 
     first_paint = Signal()
 
-    def __init__(self, session: Session, settings: Settings, started: Started) -> None:
+    def __init__(
+        self, session: Session, settings: Settings, kernel_folders: Sequence[Path] = ()
+    ) -> None:
         super().__init__()
         self.setObjectName("mainWindow")
         self.setWindowTitle("GPU Explorer")
-        self.session, self.settings, self.started = session, settings, started
+        self.session, self.settings = session, settings
+        self._given_folders = tuple(kernel_folders)
         self._job: ExportJob | None = None
         self._painted = False
         self._closed = False
@@ -129,7 +124,9 @@ class MainWindow(QMainWindow):
         self.export_action = self._action(
             "Export…", "Ctrl+E", "Save what is shown to a file", lambda: self.export()
         )
-        self.undo_action = self._action("Undo", "Ctrl+Z", "Take the last knob back", experiment.undo)
+        self.undo_action = self._action(
+            "Undo", "Ctrl+Z", "Take the last knob back", experiment.undo
+        )
         self.redo_action = self._action(
             "Redo", "Ctrl+Shift+Z", "Turn the knob again", experiment.redo
         )
@@ -137,10 +134,15 @@ class MainWindow(QMainWindow):
             "Reload kernels", "F5", "Read all kernel folders again", self.reload_kernels
         )
         self.open_action = self._action(
-            "Open kernels folder…", "Ctrl+O", "Add a folder of your own workloads", self._pick_folder
+            "Open kernels folder…",
+            "Ctrl+O",
+            "Add a folder of your own workloads",
+            self._pick_folder,
         )
         self.help_action = self._action(
-            "How to read this window", "F1", "What each plot shows and what numbers promise",
+            "How to read this window",
+            "F1",
+            "What each plot shows and what numbers promise",
             lambda: self.show_help(),
         )
 
@@ -264,13 +266,17 @@ class MainWindow(QMainWindow):
         insight = self.insight
         edit.addAction(
             self._action(
-                "Copy command line", "Ctrl+Shift+C", "Copy this run as a command",
+                "Copy command line",
+                "Ctrl+Shift+C",
+                "Copy this run as a command",
                 insight.copy_command,
             )
         )
         edit.addAction(
             self._action(
-                "Copy Python script", "Ctrl+Shift+P", "Copy this run as a script",
+                "Copy Python script",
+                "Ctrl+Shift+P",
+                "Copy this run as a script",
                 insight.copy_script,
             )
         )
@@ -287,19 +293,24 @@ class MainWindow(QMainWindow):
         run.addAction(self.at_start_action)
         run.addAction(
             self._action(
-                "Engine's Python interpreter…", "",
+                "Engine's Python interpreter…",
+                "",
                 "Measure with another Python, and so with its torch and CUDA",
                 self._pick_python,
             )
         )
         self.own_python_action = self._action(
-            "Use this program's own interpreter", "", "Measure with the Python that runs this window",
+            "Use this program's own interpreter",
+            "",
+            "Measure with the Python that runs this window",
             lambda: self._use_python(None),
         )
         run.addAction(self.own_python_action)
         run.addAction(
             self._action(
-                "Restart engine", "", "End the engine process and start a fresh one",
+                "Restart engine",
+                "",
+                "End the engine process and start a fresh one",
                 lambda: self.session.restart(self.session.options),
             )
         )
@@ -307,8 +318,10 @@ class MainWindow(QMainWindow):
         themes = QActionGroup(self)
         for choice in CHOICES:
             action = self._action(
-                {"system": "System colours", "light": "Light", "dark": "Dark"}[choice], "",
-                "Colours of the window", lambda choice=choice: self._choose_theme(choice),
+                {"system": "System colours", "light": "Light", "dark": "Dark"}[choice],
+                "",
+                "Colours of the window",
+                partial(self._choose_theme, choice),
             )
             action.setObjectName(f"theme_{choice}")
             action.setCheckable(True)
@@ -346,7 +359,9 @@ class MainWindow(QMainWindow):
         self.rate_label.setObjectName("rateLabel")
         self.device_label.setToolTip("The device that the shown run uses")
         self.activity_label.setToolTip("What the engine does now")
-        self.rate_label.setToolTip("Launches timed a second, and how fast the last knob was answered")
+        self.rate_label.setToolTip(
+            "Launches timed a second, and how fast the last knob was answered"
+        )
         for label in (self.engine_label, self.device_label, self.activity_label):
             label.setContentsMargins(8, 1, 14, 1)
             bar.addWidget(label)
@@ -468,7 +483,9 @@ class MainWindow(QMainWindow):
         rate = self.session.samples_per_s if self.session.live else None
         parts = [self._answered] if self._answered else []
         if rate is not None:
-            parts.append(f"{count(round(rate))} launches/s" if rate >= 10 else f"{rate:.1f} launches/s")
+            parts.append(
+                f"{count(round(rate))} launches/s" if rate >= 10 else f"{rate:.1f} launches/s"
+            )
         self.rate_label.setText("   ".join(parts))
 
     def _drawn(self, ticket: int) -> None:
@@ -546,7 +563,9 @@ class MainWindow(QMainWindow):
         if record is None:
             run = self.session.live_model.current
             record = run.record if run is not None else None
-            pins = [p.record for p in self.session.live_model.pins if run and p.ticket != run.ticket]
+            pins = [
+                p.record for p in self.session.live_model.pins if run and p.ticket != run.ticket
+            ]
         if record is None or not record.samples:
             self._show_notice(Notice("warning", "There are no samples to export yet."))
             return
@@ -592,7 +611,7 @@ class MainWindow(QMainWindow):
     @property
     def kernel_folders(self) -> list[Path]:
         """The user's folders: those of the command line and those opened here."""
-        return list(dict.fromkeys([*self.started.kernel_folders, *self.settings.kernel_folders]))
+        return list(dict.fromkeys([*self._given_folders, *self.settings.kernel_folders]))
 
     def _pick_folder(self) -> None:
         name = QFileDialog.getExistingDirectory(self, "Open kernels folder", str(Path.home()))

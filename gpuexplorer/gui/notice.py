@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Notice:
-    """``kind`` is ``info``, ``warning`` or ``bad``; an action of None leads to the block sliders."""
+    """``kind`` is ``info``, ``warning`` or ``bad``; an action of None leads to the sliders."""
 
     kind: str
     text: str

@@ -179,7 +179,9 @@ class Session(QObject):
                 self.moved_at = time.perf_counter()
             if not self._move_waits:  # several moves of one turn of the event loop are one
                 self._move_waits = True
-                QCoreApplication.postEvent(self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value)
+                QCoreApplication.postEvent(
+                    self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value
+                )
 
     def event(self, event: QEvent) -> bool:
         """Ask for a run once the knobs have moved, ahead of any painting."""
@@ -207,9 +209,7 @@ class Session(QObject):
         self.notice.emit(None)
         self._ticket += 1
         self._asked[self._ticket] = plan
-        self.worker.ask_run(
-            self._ticket, config, self.experiment.workload, allow_long=allow_long
-        )
+        self.worker.ask_run(self._ticket, config, self.experiment.workload, allow_long=allow_long)
         self._set_activity("asking the engine")
 
     def _stop_engine(self, words: str) -> None:
@@ -344,8 +344,8 @@ class Session(QObject):
         self.notice.emit(
             Notice(
                 "warning",
-                f"One launch would take about {quantity(event.predicted_s, 's', 2)} on this device. "
-                "You can stop it at any time.",
+                f"One launch would take about {quantity(event.predicted_s, 's', 2)} on this "
+                "device. You can stop it at any time.",
                 actions=(("Run it anyway", self.run_long), ("Choose another block", None)),
             )
         )
@@ -373,7 +373,9 @@ class Session(QObject):
         self._set_state("restarting" if event.restarting else "lost")
         if event.kind == "cancelled":
             if this_run and not self.live:
-                self._set_activity("stopped; the launch did not end in time, so its engine was ended")
+                self._set_activity(
+                    "stopped; the launch did not end in time, so its engine was ended"
+                )
             return
         if not event.restarting:
             self.live = False

@@ -71,7 +71,9 @@ class Settings:
 
     @kernel_folders.setter
     def kernel_folders(self, value: list[Path]) -> None:
-        self._store.setValue("kernels/folders", msgspec.json.encode([str(p) for p in value]).decode())
+        self._store.setValue(
+            "kernels/folders", msgspec.json.encode([str(p) for p in value]).decode()
+        )
 
     @property
     def knobs(self) -> Knobs | None:

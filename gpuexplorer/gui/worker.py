@@ -240,7 +240,9 @@ class EngineWorker(QThread):
         elif isinstance(event, EngineReady | EngineLost | protocol.Devices):
             if isinstance(event, EngineReady):
                 self._offset_ns = time.perf_counter_ns() - event.welcome.monotonic_ns
-            self._tell(self._ticket if isinstance(event, EngineLost) and event.generation else 0, event)
+            self._tell(
+                self._ticket if isinstance(event, EngineLost) and event.generation else 0, event
+            )
         elif not isinstance(event, protocol.Welcome):
             if event.generation == self._generation and not isinstance(event, protocol.Stage):
                 if not isinstance(event, protocol.Prepared):

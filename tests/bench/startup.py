@@ -42,7 +42,11 @@ def main() -> int:
     for _ in range(options.runs + 1):
         began = time.time()
         done = subprocess.run(
-            [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", CHILD],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         painted, *modules = done.stdout.split()
         times.append(float(painted) - began)

@@ -376,7 +376,8 @@ class Experiment:
                 made = msgspec.structs.replace(self.knobs, block=(block[0], block[1], block[2]))
                 if self.problem(made) is None:
                     return Note(
-                        text, f"Make room: {AXES[axis]} = {wanted}, {AXES[other]} = {block[other]}",
+                        text,
+                        f"Make room: {AXES[axis]} = {wanted}, {AXES[other]} = {block[other]}",
                         made,
                     )
         return Note(text)
@@ -391,7 +392,9 @@ class Experiment:
             return
         followed = self._follow(axis, value)
         if followed is None:
-            self.set_knobs(self.knobs, Note(f"{AXES[axis]} cannot be {value}: {_because(problem)}."))
+            self.set_knobs(
+                self.knobs, Note(f"{AXES[axis]} cannot be {value}: {_because(problem)}.")
+            )
             return
         block_now = followed.block or (1, 1, 1)
         moved = ", ".join(
@@ -415,9 +418,7 @@ class Experiment:
                 choices.append(sorted({*powers, value, block[other]}))
         most = self.limits.max_threads_per_block
         legal = [c for c in itertools.product(*choices) if math.prod(c) <= most]
-        legal.sort(
-            key=lambda c: sum(abs(math.log2(a / b)) for a, b in zip(c, block, strict=True))
-        )
+        legal.sort(key=lambda c: sum(abs(math.log2(a / b)) for a, b in zip(c, block, strict=True)))
         for x, y, z in legal:
             knobs = msgspec.structs.replace(self.knobs, block=(x, y, z))
             if self.problem(knobs) is None:
@@ -459,7 +460,9 @@ class Experiment:
             and knobs.precision in manifest.precisions
             and knobs.tunables.keys() == self._tunables(variant).keys()
             and (knobs.block is None) == (variant.library is not None)
-            and all(manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items())
+            and all(
+                manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items()
+            )
         )
 
     def restore(self, knobs: Knobs) -> bool:

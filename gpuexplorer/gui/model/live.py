@@ -135,9 +135,7 @@ class Live:
         """The latest time on the axis."""
         return self._end_s
 
-    def begin(
-        self, ticket: int, config: RunConfig, upload_B: int = 0, download_B: int = 0
-    ) -> Run:
+    def begin(self, ticket: int, config: RunConfig, upload_B: int = 0, download_B: int = 0) -> Run:
         """Start a new configuration; the one before it joins the past."""
         before = self.current
         self._retire()

@@ -66,7 +66,9 @@ class Growing:
     def cut(self, count: int) -> None:
         """Remove the first ``count`` values."""
         rest = self._length - count
-        self._data[:rest] = self._data[count : self._length]  # in place: no fresh memory to fault in
+        self._data[:rest] = self._data[
+            count : self._length
+        ]  # in place: no fresh memory to fault in
         self._length = rest
 
 

@@ -63,9 +63,7 @@ class KnobRow(QWidget):
         self.slider.valueChanged.connect(self.moved)
         self.box.valueChanged.connect(self.moved)
 
-    def show_state(
-        self, low: int, high: int, value: int, legal: int, reason: str | None
-    ) -> None:
+    def show_state(self, low: int, high: int, value: int, legal: int, reason: str | None) -> None:
         """Show a value in its range without telling anybody."""
         with QSignalBlocker(self.slider), QSignalBlocker(self.box):
             self.slider.setRange(low, high)
@@ -356,8 +354,6 @@ def fill_device_box(box: QComboBox, devices: DeviceList, automatic: DeviceInfo |
             + (f"{quantity(peak, 'B/s')} ({device.peak_source})" if peak else "not known"),
         )
     for missing in devices.unavailable:
-        add(
-            f"{missing.backend}: not available", None, f"{missing.reason}.\n{missing.remedy}"
-        )
+        add(f"{missing.backend}: not available", None, f"{missing.reason}.\n{missing.remedy}")
     with QSignalBlocker(box):
         box.setModel(model)

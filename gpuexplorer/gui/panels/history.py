@@ -45,6 +45,30 @@ def _size(entry: Entry) -> str:
     return ", ".join(f"{k} = {v}" for k, v in entry.config.size.items())
 
 
+def _first_size(entry: Entry) -> int:
+    return next(iter(entry.config.size.values()))
+
+
+def _workload(entry: Entry) -> str:
+    return entry.config.workload
+
+
+def _variant(entry: Entry) -> str:
+    return entry.config.variant
+
+
+def _precision(entry: Entry) -> str:
+    return entry.config.precision
+
+
+def _device(entry: Entry) -> str:
+    return entry.config.device
+
+
+def _block_shape(entry: Entry) -> tuple[int, ...]:
+    return entry.config.block or (0, 0, 0)
+
+
 def _block(entry: Entry) -> str:
     return block_words(entry.config.block) if entry.config.block else "library"
 
@@ -58,14 +82,12 @@ COLUMNS = (
         72,
         False,
     ),
-    Column("workload", lambda e: e.config.workload, lambda e: e.config.workload, "Workload", 90, False),
-    Column("variant", lambda e: e.config.variant, lambda e: e.config.variant, "Variant", 100, False),
-    Column("size", _size, lambda e: tuple(e.config.size.values())[0], "Problem size", 90, False),
-    Column("block", _block, lambda e: (e.config.block or (0, 0, 0))[0], "Threads per block, x × y", 72, False),
-    Column("precision", lambda e: e.config.precision, lambda e: e.config.precision, "Number format", 78, False),
-    Column(
-        "device", lambda e: e.config.device, lambda e: e.config.device, "Device the run used", 80, False
-    ),
+    Column("workload", _workload, _workload, "Workload", 90, False),
+    Column("variant", _variant, _variant, "Variant", 100, False),
+    Column("size", _size, _first_size, "Problem size", 90, False),
+    Column("block", _block, _block_shape, "Threads per block, x × y", 72, False),
+    Column("precision", _precision, _precision, "Number format", 78, False),
+    Column("device", _device, _device, "Device the run used", 80, False),
     Column(
         "median",
         lambda e: quantity(e.summary.median_s, "s"),
@@ -197,9 +219,7 @@ class HistoryTable(QTableView):
     export_asked = Signal(object)
     copy_asked = Signal(object)
 
-    def __init__(
-        self, history: History, runs: HistoryModel, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, history: History, runs: HistoryModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("historyTable")
         self._history = history

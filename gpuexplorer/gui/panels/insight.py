@@ -226,7 +226,9 @@ class InsightPanel(QScrollArea):
         )
         resources = prepared.resources
         occupancy = resources.occupancy
-        limiter = f", limited by {resources.occupancy_limiter}" if resources.occupancy_limiter else ""
+        limiter = (
+            f", limited by {resources.occupancy_limiter}" if resources.occupancy_limiter else ""
+        )
         self._figures.setRowVisible(self.occupancy, occupancy is not None)
         self.occupancy.setText(f"{percent(occupancy)}{limiter}")
         registers = resources.registers_per_thread

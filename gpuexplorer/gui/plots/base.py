@@ -48,9 +48,7 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
             return [(1.0, decades[::step]), (0.3, named)]
         a, b = 10.0**low, 10.0**high
         levels = super().tickValues(a, b, size)[:1]
-        return [
-            (spacing, [math.log10(v) for v in values if v > 0]) for spacing, values in levels
-        ]
+        return [(spacing, [math.log10(v) for v in values if v > 0]) for spacing, values in levels]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
@@ -200,7 +198,9 @@ class LineSample(QWidget):
             painter.drawLine(0, middle, 24, middle)
         words = QRectF(30, 0, self.width() - 30, self.height())
         painter.setPen(theme().q("muted"))
-        painter.drawText(words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._name)
+        painter.drawText(
+            words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._name
+        )
         painter.setPen(theme().q("text"))
         painter.drawText(
             words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value

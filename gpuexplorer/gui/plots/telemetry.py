@@ -107,7 +107,9 @@ class TelemetryStrip(QWidget):
         for reading in readings:
             missing.update(reading.missing)
         throttled = ", ".join(last.throttle_reasons or ())
-        self._source.setText(f"from {last.source}" + (f" · throttled: {throttled}" if throttled else ""))
+        self._source.setText(
+            f"from {last.source}" + (f" · throttled: {throttled}" if throttled else "")
+        )
         self._source.setProperty("role", "warning" if throttled else "muted")
         self._source.style().polish(self._source)
         for line, figure in zip(self.lines, FIGURES[self._kind], strict=True):

@@ -417,7 +417,11 @@ class TimingPlot(QWidget):
         panel, pins = theme().chart.panel, self._live.pins
         for index in range(MAX_PINS):
             there = index < len(pins)
-            line, curve, bars = self._ghost_lines[index], self._ghosts[index], self._ghost_bars[index]
+            line, curve, bars = (
+                self._ghost_lines[index],
+                self._ghosts[index],
+                self._ghost_bars[index],
+            )
             line.setVisible(there)
             if not there:
                 curve.setData([], [])
@@ -438,8 +442,8 @@ class TimingPlot(QWidget):
         if self._outside:
             longest = float(run.trace.durations_s[-8192:].max())
             parts.append(
-                f"{count(self._outside)} of the latest {count(min(8192, len(run.trace)))} lie above "
-                f"the range, up to {quantity(longest, 's')}"
+                f"{count(self._outside)} of the latest {count(min(8192, len(run.trace)))} lie "
+                f"above the range, up to {quantity(longest, 's')}"
             )
         if len(run.trace) > HISTOGRAM_SAMPLES:
             parts.append(f"distribution of the latest {count(HISTOGRAM_SAMPLES)}")

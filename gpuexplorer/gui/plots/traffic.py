@@ -1,4 +1,4 @@
-"""Memory traffic over time: what the result needs, what the threads ask for, what the host moves."""
+"""Memory traffic over time: what the result needs, what threads ask for, what the host moves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LINES = (
          "Bytes that this variant's threads ask for with this block and tile, over the kernel's\n"
          "time. Caches serve part of it, so it may lie above the memory's peak."),
     Line("requested_write", "requested write", "requested", "requested", "write_B", 1, 1,
-         "Bytes that this variant's threads write with this block and tile, over the kernel's time."),
+         "Bytes that this variant's threads write with this block and tile, over its time."),
     Line("upload", "host → device", "transfer", "pcie", "read_B", 2, 2,
          "Inputs over the time of copying them to the device: the last phase measured, or each\n"
          "sample's with 'Include transfers'."),
@@ -77,8 +77,8 @@ class TrafficPlot(QWidget):
     def _build(self, timing: Plot) -> None:
         self.plot = Plot("B/s")
         self.plot.setToolTip(
-            "Bytes per second (vertical) over time: solid is the least the result needs, dashed is\n"
-            "what the threads ask for, dash-dotted is what host and device exchange."
+            "Bytes per second (vertical) over time: solid is the least the result needs, dashed\n"
+            "is what the threads ask for, dash-dotted is what host and device exchange."
         )
         self.plot.box.setXLink(timing.box)
         self.plot.set_log(True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -75,9 +76,7 @@ class Banner(QFrame):
         """The further lines."""
         return self._detail.toPlainText()
 
-    def say(
-        self, kind: str, text: str, actions: tuple[Action, ...] = (), detail: str = ""
-    ) -> None:
+    def say(self, kind: str, text: str, actions: tuple[Action, ...] = (), detail: str = "") -> None:
         """Show a sentence; each action is a button, and hides the banner before it acts."""
         self.kind = kind
         self._clear_buttons()
@@ -88,12 +87,16 @@ class Banner(QFrame):
         self._detail.hide()
         for words, act in actions:
             button = QPushButton(words)
-            button.clicked.connect(lambda _=False, act=act: (self.dismiss(), act()))
+            button.clicked.connect(partial(self._act, act))
             self._buttons.addWidget(button)
         self.setProperty("kind", kind)
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+
+    def _act(self, act: Callable[[], None], _checked: bool = False) -> None:
+        self.dismiss()
+        act()
 
     def dismiss(self) -> None:
         """Hide the banner."""

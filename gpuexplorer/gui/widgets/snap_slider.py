@@ -160,7 +160,10 @@ class SnapSlider(QSlider):
         enabled = self.isEnabled()
         y = 11.0
         left, right = MARGIN, self.width() - MARGIN
-        at, legal = self.position_of(self.value()), self.position_of(min(self.legal, self.maximum()))
+        at, legal = (
+            self.position_of(self.value()),
+            self.position_of(min(self.legal, self.maximum())),
+        )
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colours.q("border"))
         painter.drawRoundedRect(QRectF(left, y - 2, right - left, 4), 2, 2)
