@@ -48,7 +48,7 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     compute_capability: tuple[int, int] | None = None
 
     def has(self, requirement: str) -> bool:
-        """Whether the device offers ``requirement``; ``sm_80`` means compute capability 8.0 or newer."""
+        """Whether the device offers ``requirement``; ``sm_80`` means 8.0 or newer."""
         if requirement in self.features:
             return True
         if requirement.startswith("sm_") and requirement[3:].isdigit() and self.compute_capability:

@@ -29,7 +29,8 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One look at a device's state; None is "not available".
 
-    ``load`` is the share of time the device was busy, 0 to 1; ``t_ns`` the engine's monotonic clock.
+    ``load`` is the share of time the device was busy, 0 to 1; ``t_ns`` the engine's monotonic
+    clock.
     """
 
     t_ns: int

@@ -16,7 +16,15 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.result import Environment, Phases, Traffic
 from gpuexplorer.measure.problems import Problem, ProblemCache
-from gpuexplorer.measure.recipe import LIVE_WARM_UP_S, WARM_UP_S, Job, Sink, run_job
+from gpuexplorer.measure.recipe import (
+    LIVE_WARM_UP_S,
+    WARM_UP_S,
+    Job,
+    Sink,
+    Stopped,
+    TooLong,
+    run_job,
+)
 from gpuexplorer.measure.stop import NoiseReached, StopRule, TimeUp
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
@@ -110,7 +118,6 @@ class Laboratory:
                 f"this engine runs with {self.threads} CPU threads, not {config.threads}"
             )
         plan = make_plan(workload, config, device)
-        sink.stage("inputs", None)
         problem = self._problems.get(workload, plan)
         runner = self._backend(device.backend).runner(plan, device)
         key = plan.config.key
@@ -126,14 +133,19 @@ class Laboratory:
             previous=self._reusable(problem),
             phases_s=self._phases_s,
         )
-        self._runner, self._problem = runner, problem
         try:
             stopped_by = run_job(job, sink)
+        except (Stopped, TooLong):
+            self._keep(job)
+            raise
         except DeviceLost:
             self._runner = None  # the context is gone, and freeing in it would fail again
             raise
-        finally:
-            self._phases_s = job.phases_s
+        except Exception:
+            runner.free()  # a faulty kernel may have harmed its inputs, too
+            self.release()
+            raise
+        self._keep(job)
         if len(self._predictions) < MAX_PREDICTIONS and job.predicted_s is not None:
             self._predictions[key] = job.predicted_s
         return stopped_by, job.phases_s
@@ -146,6 +158,15 @@ class Laboratory:
             return self._runner
         self.release()
         return None
+
+    def _keep(self, job: Job) -> None:
+        """Keep the arrays of a run that ended well, for the next run of the same problem."""
+        self._phases_s = job.phases_s
+        if job.arrays == "filled":
+            self._runner, self._problem = job.runner, job.problem
+        elif job.arrays == "held":
+            job.runner.free()
+            self._runner = self._problem = None
 
     def release(self) -> None:
         """Free the arrays of the last run."""

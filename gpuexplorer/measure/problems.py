@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 
@@ -17,18 +17,30 @@ from gpuexplorer.workloads.workload import Workload
 MAX_KEPT_B = 1 << 30
 
 
-@dataclass
 class Problem:
-    """One problem: its inputs on the host, and the float64 reference to check against."""
+    """One problem: its inputs and the float64 reference, both made when first needed."""
 
-    key: str
-    inputs: Mapping[str, HostArray]
-    reference: Reference
+    def __init__(self, key: str, workload: Workload, plan: Plan) -> None:
+        self.key = key
+        self._workload = workload
+        self._plan = plan
+
+    @cached_property
+    def inputs(self) -> Mapping[str, HostArray]:
+        """The inputs, by array name."""
+        return make_inputs(self._plan)
+
+    @cached_property
+    def reference(self) -> Reference:
+        """What a right result is."""
+        return Reference(self._workload, self._plan, self.inputs)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the inputs, and of what the reference keeps in float64."""
-        return sum(a.nbytes for a in self.inputs.values()) + self.reference.nbytes
+        """Bytes of what was made so far: inputs, and what the reference keeps in float64."""
+        made = vars(self)
+        inputs = sum(a.nbytes for a in self.inputs.values()) if "inputs" in made else 0
+        return inputs + (self.reference.nbytes if "reference" in made else 0)
 
 
 class ProblemCache:
@@ -38,7 +50,7 @@ class ProblemCache:
         self._kept: OrderedDict[str, Problem] = OrderedDict()
 
     def get(self, workload: Workload, plan: Plan) -> Problem:
-        """Return the problem of a plan, making its inputs when they are not there."""
+        """Return the problem of a plan: a kept one, or a new one."""
         config = plan.config
         what = (
             workload.sha256, config.size, config.precision, config.fill, config.seed,
@@ -48,13 +60,7 @@ class ProblemCache:
         key = msgspec.json.encode(what, order="sorted").decode()
         problem = self._kept.get(key)
         if problem is None:
-            inputs = make_inputs(plan)
-            problem = Problem(
-                key=key,
-                inputs=inputs,
-                reference=Reference(workload, plan, inputs),
-            )
-            self._kept[key] = problem
+            problem = self._kept[key] = Problem(key, workload, plan)
         self._kept.move_to_end(key)
         while len(self._kept) > 1 and sum(p.nbytes for p in self._kept.values()) > MAX_KEPT_B:
             self._kept.popitem(last=False)

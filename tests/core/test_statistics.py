@@ -39,7 +39,8 @@ def test_interval_is_centred_on_the_median(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("degrees", "quantile"), [(1, 12.706), (9, 2.262), (19, 2.093), (30, 2.042), (40, 2.021), (120, 1.980)]
+    ("degrees", "quantile"),
+    [(1, 12.706), (9, 2.262), (19, 2.093), (30, 2.042), (40, 2.021), (120, 1.980)],
 )
 def test_student_t_matches_the_published_table(degrees: int, quantile: float) -> None:
     assert t_975(degrees) == pytest.approx(quantile, abs=6e-4)

@@ -191,6 +191,16 @@ def test_a_long_launch_runs_only_after_it_was_agreed_to(watched: Watched) -> Non
     assert time.monotonic() - started < 3.0
 
 
+def test_a_run_agreed_to_after_all_starts_from_filled_inputs(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 1536}, block=(1, 1))
+    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.wait(protocol.NeedsConfirmation)
+    quick = config(watched.devices(), size={"N": 1536}, block=(16, 16))
+    watched.engine.run(quick, MATMUL, seconds=0.1)
+    watched.wait(protocol.Finished)
+    assert all(e.verification.ok for e in watched.of(protocol.Prepared))  # type: ignore[union-attr]
+
+
 def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None:
     devices = watched.devices()
     watched.engine.run(
@@ -302,7 +312,9 @@ def test_an_interpreter_that_only_prints_is_given_up_after_three_tries(tmp_path:
     script.write_text("#!/bin/sh\necho 'this is not an engine'\n")
     script.chmod(0o755)
     watched = Watched(EngineOptions(python=str(script)))
-    watched.until(lambda: any(isinstance(e, EngineLost) and not e.restarting for e in watched.events))
+    watched.until(
+        lambda: any(isinstance(e, EngineLost) and not e.restarting for e in watched.events)
+    )
     assert len(watched.of(EngineLost)) == 3
     assert any("this is not an engine" in line for line in watched.log)
     watched.engine.close()

@@ -126,7 +126,7 @@ def test_the_textbook_order() -> None:
     runner, sink = Arithmetic(plan()), Diary()
     assert run_job(job(runner), sink) == "time"
     assert runner.diary[:9] == [
-        "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
+        "build", "allocate", "predict", "upload", "poison", "launch 1", "guards", "download",
         "launch 20",
     ]  # fmt: skip
     assert sink.ready is not None
@@ -148,6 +148,8 @@ def test_a_long_launch_does_not_run_without_consent() -> None:
     with pytest.raises(TooLong) as caught:
         run_job(job(runner), Diary())
     assert caught.value.predicted_s == 45.0
+    assert runner.diary.count("predict") == 3
+    assert "upload" not in runner.diary
     assert not any("launch" in entry for entry in runner.diary)
 
 
