@@ -1,4 +1,4 @@
-"""The recipe is followed in order: nothing is timed that was not predicted, agreed to and verified."""
+"""The recipe is followed in order: nothing is timed that was not predicted and verified."""
 
 from __future__ import annotations
 
