@@ -703,6 +703,7 @@ class MainWindow(QMainWindow):
             self.settings.knobs = self.session.experiment.knobs
             self.settings.sync()
             self._status_timer.stop()
+            self.statusBar().clearMessage()
             self.session.close()
             if self._job is not None:
                 self._job.wait()

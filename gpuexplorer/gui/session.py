@@ -111,7 +111,9 @@ class Session(QObject):
             self._wanted = None
             self._ask_for_run()
         else:
-            self._stop_engine("stopped")
+            run = self.live_model.current
+            going = bool(self._asked) or (run is not None and not run.over)
+            self._stop_engine("stopping" if going else "stopped")
         self.state_changed.emit()
 
     def run_long(self) -> None:

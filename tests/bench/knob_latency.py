@@ -39,6 +39,7 @@ def main() -> int:
 
     from gui_probe import wait_until
 
+    from gpuexplorer.core.device import DeviceList
     from gpuexplorer.gui.app import create
     from gpuexplorer.workloads.choose import find_device
 
@@ -49,7 +50,7 @@ def main() -> int:
     if not wait_until(lambda: experiment.devices is not None, 60):
         print("no devices in time", file=sys.stderr)
         return 1
-    experiment.set_device(find_device(experiment.devices, options.device).id)
+    experiment.set_device(find_device(experiment.devices or DeviceList(), options.device).id)
     session.set_live(True)
     drawn: list[tuple[float, int]] = []
     window.timing.drawn.connect(lambda ticket: drawn.append((time.perf_counter(), ticket)))

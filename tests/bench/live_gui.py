@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 
 
 def main() -> int:
@@ -25,7 +26,9 @@ def main() -> int:
     os.environ["GPUEXPLORER_CONFIG_DIR"] = tempfile.mkdtemp(prefix="gpuexplorer-bench-")
 
     from gui_probe import ProbeApplication, TimerGaps, wait_until
+    from PySide6.QtCore import QTimer
 
+    from gpuexplorer.core.device import DeviceList
     from gpuexplorer.gui.app import create
     from gpuexplorer.workloads.choose import find_device
 
@@ -36,20 +39,15 @@ def main() -> int:
     if not wait_until(lambda: experiment.devices is not None, 60):
         print("no devices in time", file=sys.stderr)
         return 1
-    experiment.set_device(find_device(experiment.devices, options.device).id)
+    experiment.set_device(find_device(experiment.devices or DeviceList(), options.device).id)
     experiment.set_size("N", options.size)
     gaps = TimerGaps()
 
     def record(seconds: float) -> dict[str, object]:
         application.begin()
         gaps.begin()
-        until = time.monotonic() + seconds
-        finished = []
-        from PySide6.QtCore import QTimer
-
-        QTimer.singleShot(int(seconds * 1000), lambda: (finished.append(True), application.exit(0)))
-        while not finished and time.monotonic() < until + 5:
-            application.exec()
+        QTimer.singleShot(int(seconds * 1000), partial(application.exit, 0))
+        application.exec()
         timer = gaps.end()
         return {"seconds": seconds, **application.end(), "timer_gaps": timer}
 

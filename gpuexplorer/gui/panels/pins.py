@@ -25,8 +25,11 @@ class PinRow(QWidget):
         self._layout = QHBoxLayout(self)
         self._layout.setContentsMargins(12, 4, 12, 0)
         self._layout.setSpacing(8)
-        theme().changed.connect(lambda: self.show_pins(self._pins))
+        theme().changed.connect(self._repaint_theme)
         self.hide()
+
+    def _repaint_theme(self) -> None:
+        self.show_pins(self._pins)
 
     def show_pins(self, pins: Sequence[Pin]) -> None:
         """Show these ghosts."""

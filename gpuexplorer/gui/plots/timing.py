@@ -90,7 +90,7 @@ class TimingPlot(QWidget):
         self.log_button.setText("log")
         self.log_button.setCheckable(True)
         self.log_button.toggled.connect(self._set_log)
-        self.log_button.clicked.connect(self._log_chosen)
+        self.log_button.pressed.connect(self._log_chosen)  # before it toggles
         self.follow_button = small_button(
             "followButton", "Follow the newest samples and fit the range again (F)"
         )

@@ -1,0 +1,94 @@
+"""The window as a user meets it: real engine, isolated settings, nothing left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+if importlib.util.find_spec("PySide6") is None:  # the rest of the product does not need Qt
+    collect_ignore_glob = ["test_*.py"]
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from gpuexplorer.gui.main_window import MainWindow
+
+OpenWindow = Callable[..., "MainWindow"]
+
+
+def process_exists(pid: int) -> bool:
+    """Return whether a process runs (a zombie does not)."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _is_ours(thread: threading.Thread) -> bool:
+    """Return whether a thread lives; a QThread's stand-in says nothing."""
+    return thread.is_alive() and not thread.name.startswith("Dummy-")
+
+
+@pytest.fixture(autouse=True)
+def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the user's own settings out of it."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("GPUEXPLORER_CONFIG_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running() -> Iterator[None]:
+    """Fail a test that leaves a thread, an active timer or an engine behind, naming it."""
+    before = set(threading.enumerate())
+    children = {p.pid for p in psutil.Process().children(recursive=True)}
+    yield
+    limit = time.monotonic() + 5
+    while True:
+        threads = [t for t in threading.enumerate() if t not in before and _is_ours(t)]
+        left = [p.pid for p in psutil.Process().children(recursive=True) if p.pid not in children]
+        left = [pid for pid in left if process_exists(pid)]
+        if not (threads or left) or time.monotonic() > limit:
+            break
+        time.sleep(0.02)
+    assert not threads, f"threads left running: {[t.name for t in threads]}"
+    assert not left, f"processes left running: {left}"
+
+
+@pytest.fixture
+def open_window(qapp: QApplication) -> Iterator[OpenWindow]:
+    """Return a function that opens the window as the command line does; it is closed again."""
+    from PySide6.QtCore import QTimer
+
+    from gpuexplorer.gui import app
+
+    opened: list[MainWindow] = []
+
+    def open_one(*argv: str) -> MainWindow:
+        _, window = app.create(argv)
+        opened.append(window)
+        return window
+
+    yield open_one
+    for window in opened:
+        window.close()
+        assert not window.session.worker.isRunning(), "the engine's thread was left running"
+        for timer in window.findChildren(QTimer):
+            assert not timer.isActive(), f"timer left: {timer.parent()!r}"
+        window.deleteLater()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def window(open_window: OpenWindow) -> MainWindow:
+    """Return the window, just opened."""
+    return open_window()

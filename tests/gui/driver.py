@@ -1,0 +1,51 @@
+"""What tests of the window wait for; each is a condition, never a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.live import Run
+
+PATIENCE_MS = 60_000
+
+
+def until(qtbot: QtBot, condition: Callable[[], bool], patience_ms: int = PATIENCE_MS) -> None:
+    """Handle events until ``condition`` holds."""
+    qtbot.waitUntil(condition, timeout=patience_ms)
+
+
+def measured(window: MainWindow, samples: int = 10) -> Run | None:
+    """Return the current run once it is the asked one and has ``samples``."""
+    run = window.session.live_model.current
+    wanted = window.session.config
+    if run is None or run.summary is None or run.prepared is None or wanted is None:
+        return None
+    if run.summary.samples < samples or run.config.block != wanted.block:
+        return None
+    same = (run.config.variant, run.config.size, run.config.precision, run.config.workload) == (
+        wanted.variant,
+        wanted.size,
+        wanted.precision,
+        wanted.workload,
+    )
+    return run if same and not run.over else None
+
+
+def wait_measured(qtbot: QtBot, window: MainWindow, samples: int = 10) -> Run:
+    """Wait until the present knobs are measured."""
+    until(qtbot, lambda: measured(window, samples) is not None)
+    run = measured(window, samples)
+    assert run is not None
+    return run
+
+
+def find(window: MainWindow, name: str, kind: type[Any] = QWidget) -> Any:
+    """Return the widget with an object name."""
+    widget = window.findChild(kind, name)
+    assert widget is not None, f"no widget called {name}"
+    return widget

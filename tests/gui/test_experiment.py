@@ -1,0 +1,207 @@
+"""Which knobs may stand where, and what is said when they may not."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
+
+WORKLOADS = load()
+CPU = DeviceInfo(
+    id="opencl:0",
+    hardware_id="cpu",
+    name="A processor",
+    backend="opencl",
+    kind="cpu",
+    driver="driver 1",
+    compute_units=4,
+    limits=DeviceLimits(max_block=(1024, 1024, 1024), memory_B=1 << 30),
+    precisions=("fp32", "fp64"),
+    features=("opencl",),
+    threads=3,
+    runs_kernels=True,
+)
+
+TIED = Workload(
+    WorkloadSource(
+        manifest="""
+format = 1
+name = "square"
+title = "Square"
+summary = "Blocks must be square."
+[sizes.N]
+max = 4096
+default = 64
+[precisions]
+fp32 = { tolerance = 1e-6 }
+[arrays]
+x = { shape = ["N", "N"], role = "in" }
+y = { shape = ["N", "N"], role = "out" }
+[work]
+flops = "N**2"
+read_bytes = "N**2 * itemsize"
+write_bytes = "N**2 * itemsize"
+[reference]
+outputs = { y = "x" }
+[variants.tied]
+title = "Tied"
+teaches = "Square blocks."
+constraints = [{ rule = "block_x == block_y", because = "its tile is square" }]
+[[variants.tied.launch]]
+source = "k.cu"
+entry = "k"
+block = [16, 16]
+grid = ["ceil_div(N, block_x)", "ceil_div(N, block_y)"]
+args = ["x", "y", "N"]
+""",
+        files={"k.cu": "__global__ void k(const real* x, real* y, int N) {}"},
+    )
+)
+
+
+def experiment(workloads: dict[str, Workload] | None = None) -> Experiment:
+    return Experiment(workloads or WORKLOADS, DeviceList(devices=(CPU,)))
+
+
+def test_it_starts_with_the_textbook_product() -> None:
+    config = experiment().config()
+    assert (config.workload, config.variant, config.size) == ("matmul", "naive", {"N": 512})
+    assert (config.block, config.precision, config.device) == ((16, 16, 1), "fp32", "opencl:0")
+
+
+def test_before_devices_are_known_knobs_can_be_turned_already() -> None:
+    early = Experiment(WORKLOADS)
+    early.set_axis(0, 32)
+    assert early.knobs.block == (32, 16, 1)
+    early.set_axis(0, 128)
+    assert early.knobs.block == (64, 16, 1)
+
+
+def test_an_axis_stops_at_the_limit_and_offers_to_make_room() -> None:
+    knobs = experiment()
+    knobs.set_axis(0, 256)
+    assert knobs.knobs.block == (64, 16, 1)
+    assert knobs.note is not None
+    assert "256 × 16 = 4096 threads" in knobs.note.text
+    assert "1024" in knobs.note.text
+    assert knobs.note.knobs is not None
+    assert knobs.note.knobs.block == (256, 4, 1)
+    knobs.set_knobs(knobs.note.knobs)
+    assert knobs.config().block == (256, 4, 1)
+    assert knobs.note is None
+
+
+def test_the_reason_for_a_stop_is_told_before_one_runs_into_it() -> None:
+    knobs = experiment()
+    assert knobs.axis_legal(0) == 64
+    assert knobs.axis_limit(0) == 1024
+    assert "128 × 16 = 2048" in (knobs.axis_reason(0) or "")
+    knobs.set_axis(1, 1)
+    assert knobs.axis_legal(0) == 1024
+    assert knobs.axis_reason(0) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 5000)), min_size=1, max_size=12))
+def test_whatever_is_moved_the_configuration_can_be_launched(moves: list[tuple[int, int]]) -> None:
+    knobs = experiment()
+    for axis, value in moves:
+        knobs.set_axis(axis, value)
+        block = knobs.config().block
+        assert block is not None
+        assert math.prod(block) <= 1024
+        if block[axis] != value:
+            assert knobs.note is not None
+
+
+def test_tied_axes_follow_and_say_why() -> None:
+    knobs = experiment({"square": TIED})
+    knobs.set_axis(0, 32)
+    assert knobs.knobs.block == (32, 32, 1)
+    assert knobs.note is not None
+    assert "y followed to 32" in knobs.note.text
+    assert "its tile is square" in knobs.note.text
+
+
+def test_a_size_that_does_not_fit_stops_at_one_that_does() -> None:
+    knobs = experiment()
+    knobs.set_size("N", 16384)  # 3 × 1 GiB of fp32 on a device with 1 GiB
+    assert knobs.knobs.size["N"] == 8192
+    assert knobs.note is not None
+    assert "N stays at 8192" in knobs.note.text
+    assert knobs.problem() is None
+
+
+def test_undo_takes_a_whole_drag_back_at_once() -> None:
+    knobs = experiment()
+    knobs.begin_gesture("x")
+    for value in (32, 64, 32, 8):
+        knobs.set_axis(0, value)
+    knobs.end_gesture()
+    knobs.set_precision("fp64")
+    knobs.undo()
+    assert knobs.knobs.precision == "fp32"
+    assert knobs.knobs.block == (8, 16, 1)
+    knobs.undo()
+    assert knobs.knobs.block == (16, 16, 1)
+    assert not knobs.can_undo
+    knobs.redo()
+    knobs.redo()
+    assert (knobs.knobs.block, knobs.knobs.precision) == ((8, 16, 1), "fp64")
+    assert not knobs.can_redo
+
+
+def test_a_gesture_that_changes_nothing_leaves_nothing_to_undo() -> None:
+    knobs = experiment()
+    knobs.begin_gesture("x")
+    knobs.set_axis(0, 16)
+    knobs.end_gesture()
+    assert not knobs.can_undo
+
+
+def test_what_the_device_lacks_is_offered_greyed_with_the_reason() -> None:
+    offers = {o.name: o for o in experiment().precision_offers()}
+    assert offers["fp32"].reason is None
+    assert "does not offer fp16" in (offers["fp16"].reason or "")
+
+
+def test_changing_the_variant_keeps_block_and_size() -> None:
+    knobs = experiment()
+    knobs.set_axis(1, 4)
+    knobs.set_size("N", 256)
+    knobs.set_variant("uncoalesced")
+    assert knobs.config().block == (16, 4, 1)
+    assert knobs.config().size == {"N": 256}
+
+
+def test_devices_that_disappear_leave_a_note_and_a_device_that_is_there() -> None:
+    knobs = experiment()
+    other = msgspec.structs.replace(CPU, id="cuda:0")
+    knobs.set_devices(DeviceList(devices=(CPU, other)))
+    knobs.set_device("cuda:0")
+    knobs.set_devices(DeviceList(devices=(CPU,)))
+    assert knobs.knobs.device == "auto"
+    assert knobs.note is not None
+    assert "cuda:0" in knobs.note.text
+
+
+@pytest.mark.parametrize("field", ["workload", "variant", "precision"])
+def test_remembered_knobs_of_another_version_are_not_restored(field: str) -> None:
+    knobs = experiment()
+    before = knobs.knobs
+    assert not knobs.restore(msgspec.structs.replace(before, **{field: "gone"}))
+    assert knobs.knobs == before
+
+
+def test_transfers_are_a_switch_of_the_configuration() -> None:
+    knobs = experiment()
+    knobs.set_include_transfers(True)
+    assert knobs.config().include_transfers

@@ -1,0 +1,70 @@
+"""Files written from the window."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.gui.export import default_name
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from tests.gui.driver import find, until, wait_measured
+
+
+def test_a_name_says_what_was_run() -> None:
+    config = RunConfig(
+        workload="matmul", variant="naive", size={"N": 512}, precision="fp32",
+        device="cuda:0", block=(16, 16, 1),
+    )  # fmt: skip
+    assert default_name(config, "png") == "matmul-naive-N512-16x16-fp32.png"
+
+
+def test_each_format_is_written_and_said(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window, 20)
+    window.pin()
+    find(window, "blockYSlider", SnapSlider).setValue(4)
+    wait_measured(qtbot, window, 20)
+    asked: list[str] = []
+
+    def choose(parent: object, title: str, offered: str, *rest: object) -> tuple[str, str]:
+        asked.append(offered)
+        return str(tmp_path / Path(offered).name), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    for suffix in ("png", "svg", "pdf", "csv", "json"):
+        window.banner.dismiss()
+        window.export(suffix)
+        until(qtbot, lambda: bool(window.banner.text))
+        path = tmp_path / Path(asked[-1]).name
+        assert window.banner.text == f"Saved {path}"
+        assert path.suffix == f".{suffix}"
+        assert path.stat().st_size > 500
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["schema"] == "gpuexplorer/run/1"
+    assert document["config"]["block"] == [16, 4, 1]
+    assert document["timing"]["samples"] == len(document["samples_s"])
+    with path.with_suffix(".csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["block"] for row in rows} == {"16x4x1", "16x16x1"} or {
+        row["block"] for row in rows
+    } == {"16x4", "16x16"}
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    run = wait_measured(qtbot, window, 5)
+    assert run.record is not None
+    window.export_to(tmp_path / "missing" / "x.png", run.record, [])
+    until(qtbot, lambda: window.banner.kind == "bad")
+    assert "no such folder" in window.banner.text
+    assert not list(tmp_path.glob("**/*.png"))

@@ -1,0 +1,83 @@
+"""Long series, drawn at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuexplorer.gui.model.trace import COARSEST, Trace, Trend
+
+
+def fill(trace: Trace, durations: np.ndarray, pieces: int = 1) -> np.ndarray:
+    times: np.ndarray = np.cumsum(durations) - durations
+    for t, y in zip(np.array_split(times, pieces), np.array_split(durations, pieces), strict=True):
+        trace.extend(t, y)
+    return times
+
+
+def test_few_samples_are_drawn_as_they_are() -> None:
+    trace = Trace()
+    durations = np.random.default_rng(1).uniform(1e-3, 2e-3, 500)
+    times = fill(trace, durations, 7)
+    drawing = trace.draw(-np.inf, np.inf, 400)
+    assert drawing.stretch == 1
+    np.testing.assert_array_equal(drawing.x, times)
+    np.testing.assert_array_equal(drawing.y, durations)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 60_000), st.integers(1, 40), st.integers(0, 2**31))
+def test_thinning_keeps_the_extremes_whatever_the_pieces(n: int, pieces: int, seed: int) -> None:
+    trace = Trace()
+    durations = np.random.default_rng(seed).lognormal(-7, 0.4, n)
+    fill(trace, durations, pieces)
+    drawing = trace.draw(-np.inf, np.inf, 300)
+    assert drawing.y.min() == durations.min()
+    assert drawing.y.max() == durations.max()
+    assert len(drawing.x) <= 8 * 300 + 2
+    assert (np.diff(drawing.x) >= 0).all()
+
+
+def test_a_million_samples_are_a_few_thousand_points() -> None:
+    trace = Trace()
+    rng = np.random.default_rng(2)
+    for _ in range(64):
+        durations = rng.uniform(1e-6, 2e-6, 16_384)
+        trace.extend(trace.end_s + np.cumsum(durations), durations)
+    drawing = trace.draw(-np.inf, np.inf, 700)
+    assert len(trace) == 1_048_576
+    assert 700 <= len(drawing.x) <= 8 * 700
+    assert drawing.stretch > 1
+
+
+def test_a_full_trace_lets_the_oldest_go_but_still_draws_them() -> None:
+    trace = Trace(4 * COARSEST)
+    durations = np.full(10 * COARSEST, 1e-3)
+    durations[100] = 7e-3
+    fill(trace, durations, 50)
+    assert trace.total == 10 * COARSEST
+    assert len(trace) <= 4 * COARSEST
+    drawing = trace.draw(-np.inf, np.inf, 500)
+    assert drawing.x[0] == 0.0
+    assert drawing.y.max() == 7e-3
+    assert trace.start_s == 0.0
+
+
+def test_a_stretch_in_the_middle_can_be_drawn_alone() -> None:
+    trace = Trace()
+    fill(trace, np.full(1000, 1e-3))
+    drawing = trace.draw(0.4, 0.5, 500)
+    assert 0.39 <= drawing.x.min() < 0.41
+    assert 0.49 <= drawing.x.max() < 0.51
+
+
+def test_a_trend_is_bounded_and_spans_everything() -> None:
+    trend = Trend(1, most=64)
+    for step in range(1000):
+        trend.add(float(step), float(step) ** 2)
+    rows = trend.rows()
+    assert len(rows) <= 64
+    assert rows[0, 0] <= 32
+    assert rows[-1, 0] >= 950
+    np.testing.assert_array_equal(rows[:, 1], rows[:, 0] ** 2)

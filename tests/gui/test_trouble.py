@@ -1,0 +1,185 @@
+"""What goes wrong, and how the window says so: nothing is lost, nothing blocks, nothing remains."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from tests.gui.conftest import OpenWindow, process_exists
+from tests.gui.driver import find, until, wait_measured
+from tests.support import kernels
+
+
+def press(window: MainWindow, words: str) -> None:
+    """Press a button of the banner."""
+    buttons = [b for b in window.banner.findChildren(QPushButton) if b.text() == words]
+    assert buttons, f"no button '{words}' in: {window.banner.text}"
+    buttons[0].click()
+
+
+def open_kernel(qtbot: QtBot, open_window: OpenWindow, folder: Path) -> MainWindow:
+    """Open the window, let it find its devices, then open a kernels folder."""
+    window = open_window()
+    wait_measured(qtbot, window, 1)
+    window.open_kernels(folder)
+    return window
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_a_killed_engine_is_replaced_and_its_samples_kept(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    run = wait_measured(qtbot, window, 50)
+    pid = window.session.worker.engine_pid
+    assert pid is not None
+    psutil.Process(pid).send_signal(signal.SIGKILL)
+    until(qtbot, lambda: run.over)
+    kept = run.trace.total
+    assert kept >= 50
+    assert "SIGKILL" in window.banner.text
+    assert "samples it delivered are kept" in window.banner.text
+    row = window.session.history.find(run.ticket)
+    assert row is not None
+    record = window.session.history[row].record
+    assert record is not None
+    assert record.samples == kept
+    window.export_to(tmp_path / "kept.json", record, [])
+    again = wait_measured(qtbot, window)
+    assert again.ticket != run.ticket
+    assert window.session.worker.engine_pid != pid
+    until(qtbot, lambda: (tmp_path / "kept.json").is_file() and window._job is None)
+
+
+def test_a_long_launch_is_announced_run_and_stopped(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window)
+    experiment = window.session.experiment
+    window.session.set_live(False)
+    experiment.set_size("N", 2048)
+    experiment.set_axis(0, 1)
+    experiment.set_axis(1, 1)
+    window.session.set_live(True)
+    until(qtbot, lambda: "One launch would take about" in window.banner.text)
+    assert window.session.live
+    press(window, "Run it anyway")
+    until(qtbot, lambda: window.session.activity == "running once to verify")
+    began = time.monotonic()
+    window.stop_action.trigger()
+    until(qtbot, lambda: window.session.activity.startswith("stopped"))
+    until(qtbot, lambda: window.session.engine_state == "ready")
+    assert time.monotonic() - began < 6
+    experiment.set_size("N", 64)
+    window.session.set_live(True)
+    wait_measured(qtbot, window)
+
+
+def test_another_block_can_be_chosen_instead(qtbot: QtBot, window: MainWindow) -> None:
+    wait_measured(qtbot, window, 1)
+    experiment = window.session.experiment
+    experiment.set_axis(0, 1)
+    experiment.set_axis(1, 1)
+    experiment.set_size("N", 2048)
+    until(qtbot, lambda: "One launch would take about" in window.banner.text)
+    press(window, "Choose another block")
+    assert not window.banner.isVisible()
+    experiment.set_size("N", 64)
+    wait_measured(qtbot, window)
+    assert not window.banner.isVisible()
+
+
+def test_a_kernel_that_does_not_compile_shows_the_compilers_words(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    folder = kernels.write_vector(tmp_path, kernels.BROKEN_BODY)
+    window = open_kernel(qtbot, open_window, folder)
+    until(qtbot, lambda: window.banner.kind == "bad")
+    assert "kernel.cu" in window.banner.text + window.banner.detail
+    assert "nothing_of_that_name" in window.banner.detail
+    (folder / "kernel.cu").write_text(
+        kernels.TWICE.format(body=kernels.RIGHT_BODY), encoding="utf-8"
+    )
+    window.reload_action.trigger()
+    assert wait_measured(qtbot, window).config.workload == "vector"
+    assert not window.banner.isVisible()
+
+
+def test_a_wrong_result_is_never_timed(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_kernel(qtbot, open_window, kernels.write_vector(tmp_path, kernels.WRONG_BODY))
+    until(qtbot, lambda: window.banner.kind == "bad")
+    run = window.session.live_model.current
+    assert run is not None
+    assert run.config.workload == "vector"
+    assert run.trace.total == 0
+
+
+def test_a_kernel_that_never_ends_ends_only_its_engine(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_kernel(qtbot, open_window, kernels.write_vector(tmp_path, kernels.ENDLESS_BODY))
+    until(qtbot, lambda: "may never finish" in window.banner.text, 90_000)
+    until(qtbot, lambda: window.session.engine_state == "ready")
+    window.session.experiment.set_workload("vector_add")
+    wait_measured(qtbot, window)
+
+
+def test_a_kernel_that_writes_far_outside_leaves_the_window_alone(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_kernel(
+        qtbot, open_window, kernels.write_vector(tmp_path, kernels.FAR_OUT_OF_BOUNDS_BODY)
+    )
+    until(qtbot, lambda: window.banner.kind == "bad")
+    until(qtbot, lambda: window.session.engine_state == "ready")
+    window.session.experiment.set_workload("vector_add")
+    wait_measured(qtbot, window)
+
+
+def test_a_bad_kernels_folder_is_named_and_changes_nothing(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    before = dict(window.session.experiment.workloads)
+    window.open_kernels(tmp_path / "nowhere")
+    assert "no such folder" in window.banner.text
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "workload.toml").write_text("format = 1\nnme = 'x'\n", encoding="utf-8")
+    window.open_kernels(broken)
+    assert "unknown key 'nme'" in window.banner.text
+    assert window.session.experiment.workloads == before
+    assert window.settings.kernel_folders == []
+
+
+def test_an_interpreter_that_is_none_is_said_and_can_be_undone(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    wait_measured(qtbot, window, 1)
+    window._use_python(str(tmp_path / "no-python"))
+    until(qtbot, lambda: window.session.engine_state == "lost")
+    assert "no-python" in window.banner.text
+    window.own_python_action.trigger()
+    until(qtbot, lambda: window.session.engine_state == "ready")
+    window.session.set_live(True)
+    wait_measured(qtbot, window, 1)
+
+
+def test_closing_in_mid_run_leaves_no_process(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    wait_measured(qtbot, window, 1)
+    pid = window.session.worker.engine_pid
+    assert pid is not None
+    began = time.monotonic()
+    window.close()
+    assert time.monotonic() - began < 5
+    assert not process_exists(pid)

@@ -1,0 +1,266 @@
+"""The main job, as a user does it: pick, run, watch, move a knob, pin, copy, restore."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QSpinBox, QTableView, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = (
+    "deviceBox", "workloadBox", "variantBox", "sizeSlider", "blockXSlider", "blockYSlider",
+    "blockZSlider", "precisionBox", "liveButton", "stopButton", "pinButton", "exportButton",
+    "timingPlot", "trafficPlot", "historyTable", "insightPanel",
+)  # fmt: skip
+
+
+def test_everything_a_script_relies_on_is_there(window: MainWindow) -> None:
+    for name in NAMES:
+        find(window, name)
+
+
+def test_it_measures_by_itself_and_answers_a_slider(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(128)
+    run = wait_measured(qtbot, window)
+    assert run.prepared is not None
+    assert run.prepared.verification.ok
+    assert find(window, "liveButton", QToolButton).isChecked()
+    with qtbot.waitSignal(window.timing.drawn, timeout=30_000):
+        find(window, "blockXSlider", SnapSlider).setValue(32)
+    again = wait_measured(qtbot, window)
+    assert again.config.block == (32, 16, 1)
+    assert again.label.startswith("32×16")
+    assert [p.ticket for p in window.session.live_model.past][-1] == run.ticket
+    until(qtbot, lambda: window.insight.headline.text() != "–")
+    assert "Verified" in window.insight.verified.text()
+    assert window.session.history[0].config.block in ((32, 16, 1), (16, 16, 1))
+
+
+def test_arrow_keys_step_and_shift_steps_by_one(qtbot: QtBot, window: MainWindow) -> None:
+    slider = find(window, "blockXSlider", SnapSlider)
+    slider.setFocus()
+    QTest.keyClick(slider, Qt.Key.Key_Right)
+    assert slider.value() == 32
+    QTest.keyClick(slider, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert slider.value() == 31
+    QTest.keyClick(slider, Qt.Key.Key_Home)
+    assert slider.value() == 1
+    assert window.session.experiment.knobs.block == (1, 16, 1)
+
+
+def test_a_drag_stops_at_the_border_and_a_link_makes_room(qtbot: QtBot, window: MainWindow) -> None:
+    slider = find(window, "blockXSlider", SnapSlider)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    limit = window.session.experiment.limits.max_threads_per_block
+    end = QPoint(slider.width() - 2, 11)
+    QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=end)
+    QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=end)
+    assert slider.value() == limit // 16
+    note = window.experiment_panel.note
+    assert note.isVisible()
+    assert "threads, and this device allows" in note.text()
+    note.linkActivated.emit("remedy")
+    assert slider.value() == min(limit, window.session.experiment.axis_limit(0))
+    assert not note.isVisible()
+    window.undo_action.trigger()
+    assert slider.value() == limit // 16
+
+
+def test_an_exact_value_can_be_typed(qtbot: QtBot, window: MainWindow) -> None:
+    box = find(window, "sizeBox", QSpinBox)
+    box.setFocus()
+    box.selectAll()
+    QTest.keyClicks(box, "111")
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    run = wait_measured(qtbot, window)
+    assert run.config.size == {"N": 111}
+
+
+def test_space_and_escape_start_and_stop(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window)
+    stop = find(window, "stopButton", QToolButton)
+    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: window.session.activity.startswith("stopped"))
+    run = window.session.live_model.current
+    assert run is not None
+    assert run.over
+    assert not stop.isEnabled()
+    kept = run.trace.total
+    QTest.mouseClick(find(window, "liveButton", QToolButton), Qt.MouseButton.LeftButton)
+    again = wait_measured(qtbot, window)
+    assert again.ticket > run.ticket
+    assert window.session.history.find(run.ticket) is not None
+    row = window.session.history.find(run.ticket)
+    assert row is not None
+    record = window.session.history[row].record
+    assert record is not None
+    assert record.samples == kept
+
+
+def test_a_pin_stays_as_a_ghost_until_it_is_removed(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    first = wait_measured(qtbot, window)
+    QTest.mouseClick(find(window, "pinButton", QToolButton), Qt.MouseButton.LeftButton)
+    assert window.pins.isVisible()
+    find(window, "blockYSlider", SnapSlider).setValue(1)
+    wait_measured(qtbot, window)
+    (pin,) = window.session.live_model.pins
+    assert pin.ticket == first.ticket
+    assert pin.median_s > 0
+    assert len(pin.samples_s) >= 10
+    QTest.mouseClick(find(window, "unpinButton", QToolButton), Qt.MouseButton.LeftButton)
+    assert not window.session.live_model.pins
+    assert not window.pins.isVisible()
+
+
+def test_transfers_fill_the_phases_of_every_sample(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(128)
+    wait_measured(qtbot, window)
+    window.experiment_panel.transfers.click()
+    until(qtbot, lambda: bool((run := window.session.live_model.current) and run.phases_s))
+    run = window.session.live_model.current
+    assert run is not None
+    assert set(run.phases_s) == {"allocate", "host_to_device", "kernel", "device_to_host", "free"}
+    assert all(value > 0 for value in run.phases_s.values())
+    until(qtbot, lambda: window.traffic.legend["upload"].value not in ("", "–"))
+    assert window.traffic.legend["upload"].value.endswith("B/s")
+
+
+def test_another_variant_and_another_workload(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window)
+    box = find(window, "variantBox", QComboBox)
+    box.setCurrentIndex(box.findData("uncoalesced"))
+    assert wait_measured(qtbot, window).config.variant == "uncoalesced"
+    assert "same arithmetic" in window.insight.teaches.text()
+    box = find(window, "workloadBox", QComboBox)
+    box.setCurrentIndex(box.findData("vector_add"))
+    assert wait_measured(qtbot, window).config.workload == "vector_add"
+    assert not find(window, "blockYSlider", SnapSlider).isVisible()
+
+
+def test_the_history_sorts_and_restores_a_run(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    for x in (16, 8, 32):
+        find(window, "blockXSlider", SnapSlider).setValue(x)
+        wait_measured(qtbot, window)
+    table = find(window, "historyTable", QTableView)
+    until(qtbot, lambda: table.model().rowCount() >= 3)
+    titles = [
+        table.model().headerData(c, Qt.Orientation.Horizontal)
+        for c in range(table.model().columnCount())
+    ]
+    column = titles.index("block")
+    table.sortByColumn(column, Qt.SortOrder.AscendingOrder)
+    shown = [table.model().index(r, column).data() for r in range(table.model().rowCount())]
+    widths = [int(text.partition("×")[0]) for text in shown]
+    assert widths == sorted(widths)
+    row = widths.index(8)
+    table.doubleClicked.emit(table.model().index(row, 0))
+    assert window.session.experiment.knobs.block == (8, 16, 1)
+
+
+def test_a_run_can_be_copied_as_command_and_script(qtbot: QtBot, window: MainWindow) -> None:
+    wait_measured(qtbot, window, 1)
+    QTest.mouseClick(window.insight.command_button, Qt.MouseButton.LeftButton)
+    command = QApplication.clipboard().text()
+    assert command.startswith("gpuexplorer run matmul")
+    assert "--block 16x16" in command
+    QTest.mouseClick(window.insight.script_button, Qt.MouseButton.LeftButton)
+    compile(QApplication.clipboard().text(), "script", "exec")
+
+
+def test_colours_change_everywhere_and_are_remembered(window: MainWindow) -> None:
+    window._choose_theme("dark")
+    dark = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
+    assert theme().scheme == "dark"
+    window._choose_theme("light")
+    light = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
+    assert dark.lightness() < 80 < 180 < light.lightness()
+    assert Settings().theme == "light"
+
+
+def test_the_last_experiment_is_there_again(qtbot: QtBot, open_window: OpenWindow) -> None:
+    first = open_window()
+    find(first, "sizeSlider", SnapSlider).setValue(64)
+    find(first, "blockXSlider", SnapSlider).setValue(8)
+    first.at_start_action.setChecked(False)
+    first.close()
+    second = open_window()
+    until(qtbot, lambda: second.session.experiment.devices is not None)
+    assert second.session.experiment.knobs.size == {"N": 64}
+    assert find(second, "blockXSlider", SnapSlider).value() == 8
+    assert not second.session.live
+    assert not find(second, "liveButton", QToolButton).isChecked()
+
+
+def test_help_opens_every_page(window: MainWindow) -> None:
+    window.help_action.trigger()
+    help_window = window._help
+    assert help_window is not None
+    for row in range(help_window.list.count()):
+        help_window.list.setCurrentRow(row)
+        assert len(help_window.browser.toPlainText()) > 400
+    help_window.close()
+
+
+def test_a_span_and_a_logarithmic_axis_can_be_chosen(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window, 50)
+    window.timing.set_span(0.0)
+    low, high = window.timing.x_range()
+    assert low == 0.0
+    assert high >= window.session.live_model.end_s
+    for _ in range(2):
+        before = window.timing.plot.log
+        window.timing.log_button.click()
+        assert window.timing.plot.log is not before
+        top = window.timing.plot.box.viewRange()[1][1]
+        assert (top < 0) is window.timing.plot.log  # a logarithm of less than a second
+
+
+def test_heavy_libraries_stay_out_of_the_window_process(config_dir: Path) -> None:
+    script = (
+        "import sys\n"
+        "from gpuexplorer.gui.app import create\n"
+        "application, window = create([])\n"
+        "window.first_paint.connect(application.quit)\n"
+        "application.exec()\n"
+        "heavy = {'torch', 'cupy', 'pyopencl', 'matplotlib', 'sqlalchemy', 'pynvml'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("words", [[], ["gpuexplorer"], ["--threads", "1"]])
+def test_create_takes_arguments_with_and_without_a_name(
+    open_window: OpenWindow, words: list[str]
+) -> None:
+    window = open_window(*words)
+    assert window.isVisible()
+    assert window.session.options.threads == (1 if "--threads" in words else None)
