@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 
@@ -70,3 +72,7 @@ class DeviceList(msgspec.Struct, frozen=True, kw_only=True):
 
     devices: tuple[DeviceInfo, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
+
+    def __iter__(self) -> Iterator[DeviceInfo]:
+        """Iterate over the devices that can run work."""
+        return iter(self.devices)
