@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -36,6 +36,7 @@ class HelpWindow(QDialog):
         self.list.setFixedWidth(190)
         for name, title in PAGES.items():
             item = QListWidgetItem(title)
+            item.setSizeHint(QSize(0, 30))
             item.setData(Qt.ItemDataRole.UserRole, name)
             self.list.addItem(item)
         self.browser = QTextBrowser()

@@ -237,7 +237,7 @@ class MainWindow(QMainWindow):
             self.across.setStretchFactor(self.across.count() - 1, stretch)
         self.experiment_panel.setMinimumWidth(230)
         self.insight.setMinimumWidth(250)
-        self.across.setSizes([244, 766, 270])
+        self.across.setSizes([262, 748, 270])
         self.down = QSplitter(Qt.Orientation.Vertical)
         self.down.addWidget(self.across)
         self.down.addWidget(self.history_table)

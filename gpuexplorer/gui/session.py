@@ -193,7 +193,7 @@ class Session(QObject):
             return True
         return super().event(event)
 
-    def _ask_for_run(self, *, allow_long: bool = False) -> None:
+    def _ask_for_run(self, *, allow_long: bool = False, keep_notice: bool = False) -> None:
         if not self.live or self.experiment.devices is None:
             return
         try:
@@ -208,7 +208,8 @@ class Session(QObject):
             self.moved_at = None
             return
         self._wanted = config
-        self.notice.emit(None)
+        if not keep_notice:
+            self.notice.emit(None)
         self._ticket += 1
         self._asked[self._ticket] = plan
         self.worker.ask_run(self._ticket, config, self.experiment.workload, allow_long=allow_long)
@@ -363,7 +364,7 @@ class Session(QObject):
         )
         resume, self._resume = self._resume, False
         if resume and self.live:
-            self._ask_for_run()
+            self._ask_for_run(keep_notice=True)
         self.state_changed.emit()
 
     def _engine_lost(self, ticket: int, event: EngineLost) -> None:

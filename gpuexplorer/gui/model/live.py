@@ -52,6 +52,13 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
     return " · ".join(parts)
 
 
+def ghost_label(config: RunConfig) -> str:
+    """Return what tells a ghost from others: variant, sizes, block, precision."""
+    sizes = ", ".join(f"{k} = {v}" for k, v in config.size.items())
+    block = block_words(config.block) if config.block else "library"
+    return f"{config.variant} · {sizes} · {block} · {config.precision}"
+
+
 @dataclass
 class Run:
     """One configuration on the timeline."""
@@ -245,7 +252,7 @@ class Live:
         pin = Pin(
             number=self.pinned_ever,
             ticket=run.ticket,
-            label=short_label(run.config),
+            label=ghost_label(run.config),
             words=words,
             median_s=run.summary.median_s if run.summary else float(np.median(samples)),
             drawing=Drawing(drawing.x - run.trace.start_s, drawing.y, drawing.stretch),

@@ -165,7 +165,7 @@ class ExperimentPanel(QScrollArea):
         form.setVerticalSpacing(6)
         form.setHorizontalSpacing(10)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignVCenter)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         return form
 
     def _combo(self, name: str, tooltip: str, chosen: object) -> QComboBox:
@@ -229,7 +229,7 @@ class ExperimentPanel(QScrollArea):
         if block is None or experiment.dimensions == 0:
             return "This variant fixes its own blocks."
         threads = math.prod(block)
-        words = [f"{threads} threads in a block"]
+        words = [f"{threads} thread{'s' if threads > 1 else ''} in a block"]
         device = experiment.device
         if device is not None:
             try:

@@ -157,7 +157,7 @@ class TimingPlot(QWidget):
         chart, panel = theme().chart, theme().chart.panel
         main = chart.palette[0]
         self._trace.setPen(line_pen(main))
-        self._median.setPen(line_pen(chart.text))
+        self._median.setPen(line_pen(chart.text, 2))
         self._past.setPen(line_pen(blend(chart.muted, panel, 0.55)))
         fill = QBrush(QColor(blend(main, panel, 0.22)))
         self._band.setBrush(fill)
