@@ -21,7 +21,7 @@ LEVELS = 6
 COARSEST = FACTOR**LEVELS
 SLACK = 1 << 17
 """Room for samples that arrive together."""
-MAX_OLDER = 1 << 14
+MAX_OLDER = 1 << 12
 """Summaries kept of what came before the raw samples."""
 
 
@@ -84,7 +84,7 @@ class Trace:
         self._y = Growing(room)
         self._low = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
         self._high = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
-        self._older: list[tuple[float, float, float]] = []
+        self._older: Floats = np.empty((3, 0))
         self.total = 0
         """Samples ever added."""
 
@@ -100,8 +100,8 @@ class Trace:
     @property
     def start_s(self) -> float:
         """When the first sample ever added began."""
-        if self._older:
-            return self._older[0][0]
+        if self._older.shape[1]:
+            return float(self._older[0, 0])
         return float(self._t.view[0]) if len(self._t) else 0.0
 
     @property
@@ -130,18 +130,16 @@ class Trace:
     def _fold(self, count: int) -> None:
         """Keep only the coarsest summaries of the oldest ``count`` samples, rounded up."""
         bins = -(-count // COARSEST)
-        times = self._t.view[: bins * COARSEST : COARSEST]
-        self._older += zip(
-            times.tolist(),
-            self._low[-1].view[:bins].tolist(),
-            self._high[-1].view[:bins].tolist(),
-            strict=True,
-        )
-        while len(self._older) > MAX_OLDER:
-            self._older = [
-                (a[0], min(a[1], b[1]), max(a[2], b[2]))
-                for a, b in zip(self._older[::2], self._older[1::2], strict=False)
+        gone = np.stack(
+            [
+                self._t.view[: bins * COARSEST : COARSEST],
+                self._low[-1].view[:bins],
+                self._high[-1].view[:bins],
             ]
+        )
+        self._older = np.concatenate([self._older, gone], axis=1)
+        while self._older.shape[1] > MAX_OLDER:
+            self._older = _grouped(self._older, 2)
         self._t.cut(bins * COARSEST)
         self._y.cut(bins * COARSEST)
         for level in range(LEVELS):
@@ -156,7 +154,7 @@ class Trace:
         return float(drawing.y.min()), float(drawing.y.max())
 
     def draw(self, from_s: float, to_s: float, columns: int) -> Drawing:
-        """Return at most about ``8 * columns`` points for the launches begun in ``from_s..to_s``.
+        """Return at most about ``4 * columns`` points for the launches begun in ``from_s..to_s``.
 
         Where there are more, each stretch of samples is its least and its greatest.
         """
@@ -165,7 +163,7 @@ class Trace:
         first, last = max(0, first - 1), min(len(t), last + 1)
         n = last - first
         level = -1
-        while level + 1 < LEVELS and n > 4 * columns * FACTOR ** (level + 1):
+        while level + 1 < LEVELS and n > 2 * columns * FACTOR ** (level + 1):
             level += 1
         if level < 0:
             drawing = Drawing(t[first:last].copy(), y[first:last].copy(), 1)
@@ -186,15 +184,30 @@ class Trace:
                 xs[-2:] = t[b * stretch]
                 ys[-2:] = tail.min(), tail.max()
             drawing = Drawing(xs, ys, stretch)
-        if first == 0 and self._older:
-            older = np.array([o for o in self._older if from_s <= o[0] <= to_s])
-            if len(older):
-                return Drawing(
-                    np.concatenate([np.repeat(older[:, 0], 2), drawing.x]),
-                    np.concatenate([older[:, 1:].ravel(), drawing.y]),
-                    max(drawing.stretch, COARSEST),
-                )
+        if first == 0 and self._older.shape[1]:
+            begin, end = np.searchsorted(self._older[0], (from_s, to_s))
+            older = self._older[:, max(0, begin - 1) : end]
+            older = _grouped(older, max(1, -(-older.shape[1] // columns)))
+            return Drawing(
+                np.concatenate([np.repeat(older[0], 2), drawing.x]),
+                np.concatenate([older[1:].T.ravel(), drawing.y]),
+                max(drawing.stretch, COARSEST),
+            )
         return drawing
+
+
+def _grouped(summaries: Floats, size: int) -> Floats:
+    """Join every ``size`` neighbours of summaries with rows (time, least, greatest)."""
+    if size == 1 or not summaries.shape[1]:
+        return summaries
+    at = np.arange(0, summaries.shape[1], size)
+    return np.stack(
+        [
+            summaries[0, at],
+            np.minimum.reduceat(summaries[1], at),
+            np.maximum.reduceat(summaries[2], at),
+        ]
+    )
 
 
 class Trend:
