@@ -380,6 +380,7 @@ class MainWindow(QMainWindow):
         session.knobs_changed.connect(self._show_knobs)
         session.devices_changed.connect(self._show_devices)
         session.notice.connect(self._show_notice)
+        session.started_by_itself.connect(self._say_started)
         self.timing.drawn.connect(self._drawn)
         self.timing.span_changed.connect(self._follow)
         self.pins.removed.connect(self._unpin)
@@ -503,6 +504,11 @@ class MainWindow(QMainWindow):
             for words, act in notice.actions
         )
         self.banner.say(notice.kind, notice.text, actions, notice.detail)
+
+    def _say_started(self) -> None:
+        self.statusBar().showMessage(
+            "Measuring started by itself: Esc stops it, and the Run menu turns this off.", 6000
+        )
 
     def _follow(self) -> None:
         if not self.timing.following:

@@ -59,6 +59,7 @@ class Session(QObject):
     knobs_changed = Signal()
     devices_changed = Signal()
     notice = Signal(object)
+    started_by_itself = Signal()
 
     def __init__(self, experiment: Experiment, options: EngineOptions) -> None:
         super().__init__()
@@ -412,6 +413,8 @@ class Session(QObject):
             )
             self._tell("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
         elif first and (self.live_at_start or self.live):
+            if not self.live:
+                self.started_by_itself.emit()
             self.live_at_start = False
             self.live = True
             self._ask_for_run()
