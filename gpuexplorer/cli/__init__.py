@@ -27,8 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from gpuexplorer.cli.parser import parse
 
-        options = parse(arguments)
-        code: int = options.command_function(options)
+        try:
+            options = parse(arguments)
+            code: int = options.command_function(options)
+        except SystemExit as end:  # argparse after --help, rich after a closed pipe
+            code = end.code if isinstance(end.code, int) else 0
         sys.stdout.flush()
     except BrokenPipeError:
         _silence_stdout()
@@ -39,8 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return report(error, verbose=verbose)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except SystemExit as end:  # argparse after --help, rich after a closed pipe
-        return end.code if isinstance(end.code, int) else 0
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         return report(error, verbose=verbose)
     return code

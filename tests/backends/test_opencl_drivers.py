@@ -64,7 +64,7 @@ def test_a_driver_that_works_is_described_and_remembered(
 def test_a_driver_that_aborts_its_process_is_unavailable_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sabotage(tmp_path, monkeypatch, "sys.stderr.write('ld: not found'); import os; os.abort()")
+    sabotage(tmp_path, monkeypatch, "sys.stderr.write('ld: not found\\n'); import os; os.abort()")
     found = OpenCLBackend(1).discover()
     assert isinstance(found, Unavailable)
     assert "signal 6" in found.reason

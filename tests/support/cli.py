@@ -15,7 +15,8 @@ TIMEOUT_S = 120.0
 
 def cli_environment(**changes: str) -> dict[str, str]:
     """Return an environment without a display, in which this checkout is imported."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    environment = {k: v for k, v in os.environ.items() if k not in displays}
     root = str(Path(gpuexplorer.__file__).resolve().parents[1])
     path = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = os.pathsep.join([root, path] if path else [root])
