@@ -35,6 +35,18 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{text} {prefix}{unit}".strip()
 
 
+def ratio(value: float | None, unit: str, digits: int = 3) -> str:
+    """Format a ratio of two units, such as FLOP/B, with ``digits`` significant digits.
+
+    No prefix, which could belong to either: ``ratio(0.1667, "FLOP/B")`` is ``"0.167 FLOP/B"``.
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    rounded = float(f"{value:.{digits}g}")
+    whole = math.floor(math.log10(abs(rounded))) + 1 if rounded and math.isfinite(rounded) else 1
+    return f"{rounded:.{max(0, digits - whole)}f} {unit}"
+
+
 def percent(fraction: float | None, digits: int = 2) -> str:
     """Format a fraction as a percentage with ``digits`` significant digits."""
     if fraction is None or math.isnan(fraction):

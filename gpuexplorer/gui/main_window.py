@@ -12,7 +12,6 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QComboBox,
     QFileDialog,
     QLabel,
     QMainWindow,
@@ -47,6 +46,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import CHOICES, Choice, theme
 from gpuexplorer.gui.widgets.banner import Banner
+from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import load, read_folder, workload_folders
 from gpuexplorer.workloads.workload import Workload
@@ -180,10 +180,8 @@ class MainWindow(QMainWindow):
         label = QLabel("Device ")
         label.setProperty("role", "muted")
         bar.addWidget(label)
-        self.device_box = QComboBox()
-        self.device_box.setObjectName("deviceBox")
+        self.device_box = ListBox("deviceBox", "Where kernels run")
         self.device_box.setMinimumWidth(300)
-        self.device_box.setToolTip("Where kernels run")
         self.device_box.addItem("looking for devices…", "auto")
         bar.addWidget(self.device_box)
 

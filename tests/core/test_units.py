@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, quantity, ratio
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,22 @@ def test_a_quantity_is_never_off_by_more_than_its_digits(value: float) -> None:
               "T": 1e12, "P": 1e15}[unit[:-1]]  # fmt: skip
     assert float(number) * factor == pytest.approx(value, rel=6e-3)
     assert 1 <= float(number) < 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.16667, "0.167 FLOP/B"),
+        (0.99999, "1.00 FLOP/B"),
+        (2.5, "2.50 FLOP/B"),
+        (85.33, "85.3 FLOP/B"),
+        (2731.2, "2730 FLOP/B"),
+        (0.0, "0.00 FLOP/B"),
+        (None, "–"),
+    ],
+)
+def test_a_ratio_has_no_prefix(value: float | None, text: str) -> None:
+    assert ratio(value, "FLOP/B") == text
 
 
 def test_percent_and_count() -> None:

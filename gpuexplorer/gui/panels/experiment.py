@@ -22,6 +22,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.experiment import AXES, Experiment, Offer
+from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 
 BIG = 2**31 - 1
@@ -169,10 +170,7 @@ class ExperimentPanel(QScrollArea):
         return form
 
     def _combo(self, name: str, tooltip: str, chosen: object) -> QComboBox:
-        box = QComboBox()
-        box.setObjectName(name)
-        box.setToolTip(tooltip)
-        box.setProperty("base_tooltip", tooltip)
+        box = ListBox(name, tooltip)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(10)
         box.currentIndexChanged.connect(lambda _: chosen(box.currentData()))  # type: ignore[operator]
@@ -308,9 +306,8 @@ class ExperimentPanel(QScrollArea):
         for name, tunable in experiment.variant.tunables.items():
             if tunable.formula is not None:
                 continue
-            box = QComboBox()
-            box.setObjectName(f"tunableBox_{name}")
-            box.setToolTip(f"{tunable.title or name}: a constant the kernel is compiled with")
+            words = f"{tunable.title or name}: a constant the kernel is compiled with"
+            box = ListBox(f"tunableBox_{name}", words)
             for value in tunable.values:
                 box.addItem(count(value), value)
             box.currentIndexChanged.connect(

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.theme import theme
@@ -219,11 +219,8 @@ class InsightPanel(QScrollArea):
         self.flops.setText(quantity(flops, "FLOP/s"))
         self.bandwidth.setText(quantity(bandwidth, "B/s"))
         self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "not known")
-        self.intensity.setText(
-            quantity(prepared.flops / bytes_least, "FLOP/B")
-            if prepared.flops and bytes_least
-            else "–"
-        )
+        intensity = prepared.flops / bytes_least if prepared.flops and bytes_least else None
+        self.intensity.setText(ratio(intensity, "FLOP/B"))
         resources = prepared.resources
         occupancy = resources.occupancy
         limiter = (

@@ -6,7 +6,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QBrush, QColor
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PAST, MAX_PINS, Live, Pin, Run
@@ -22,6 +22,7 @@ from gpuexplorer.gui.plots.base import (
     title_label,
 )
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.widgets.list_box import ListBox
 
 SPANS: tuple[tuple[str, float], ...] = (
     ("last 5 s", 5.0),
@@ -77,9 +78,7 @@ class TimingPlot(QWidget):
         self.side.x_axis.setStyle(showValues=False)
         self.side.box.setMouseEnabled(x=False, y=False)
         self.side.setToolTip("How often each time occurred, on the same vertical axis.")
-        self._span_box = QComboBox()
-        self._span_box.setObjectName("spanBox")
-        self._span_box.setToolTip("How much of the run is shown (seconds of measuring)")
+        self._span_box = ListBox("spanBox", "How much of the run is shown (seconds of measuring)")
         for words, seconds in SPANS:
             self._span_box.addItem(words, seconds)
         self._span_box.setCurrentIndex(1)
