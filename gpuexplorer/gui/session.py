@@ -22,7 +22,6 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.history import HistoryModel
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
-from gpuexplorer.workloads.plan import Plan
 
 MOVED = QEvent.Type(QEvent.registerEventType())
 PATIENCE_S = 0.4
@@ -77,7 +76,7 @@ class Session(QObject):
         self.moved_at: float | None = None
         """When the knobs last moved (``time.perf_counter``), until that run's first samples."""
         self._ticket = 0
-        self._asked: dict[int, Plan] = {}
+        self._asked: dict[int, RunConfig] = {}
         self._wanted: RunConfig | None = None
         self._history_at = 0.0
         self._rate: deque[tuple[float, int]] = deque()
@@ -198,13 +197,12 @@ class Session(QObject):
         if not self.live or self.experiment.devices is None:
             return
         try:
-            plan = self.experiment.plan()
+            config = self.experiment.config()
         except ExplorerError as error:
             self._wanted = None
             self._stop_engine("waiting for a configuration that can run")
             self._tell("warning", f"This configuration cannot run: {error}.", detail=error.detail)
             return
-        config = plan.config
         if config == self._wanted and not allow_long:
             self.moved_at = None
             return
@@ -212,7 +210,7 @@ class Session(QObject):
         if not keep_notice:
             self.notice.emit(None)
         self._ticket += 1
-        self._asked[self._ticket] = plan
+        self._asked[self._ticket] = config
         self.worker.ask_run(self._ticket, config, self.experiment.workload, allow_long=allow_long)
         self._set_activity("asking the engine")
 
@@ -246,22 +244,16 @@ class Session(QObject):
 
     def _begin_if_new(self, ticket: int) -> None:
         """Begin a run at the first thing that is told about it."""
-        plan = self._asked.pop(ticket, None)
-        if plan is None:
+        config = self._asked.pop(ticket, None)
+        if config is None:
             return
-        config = plan.config
         for older in [t for t in self._asked if t < ticket]:
             del self._asked[older]
         before = self.live_model.current
         self._end_current("user")
         if before is not None and before.config.device != config.device:
             self.live_model.clear_readings()
-        self.live_model.begin(
-            ticket,
-            config,
-            upload_B=sum(a.nbytes for a in plan.inputs),
-            download_B=sum(a.nbytes for a in plan.outputs),
-        )
+        self.live_model.begin(ticket, config)
         self._rate.clear()
 
     def _is_current(self, ticket: int) -> bool:

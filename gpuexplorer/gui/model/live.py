@@ -66,9 +66,6 @@ class Run:
     ticket: int
     config: RunConfig
     label: str = ""
-    upload_B: int = 0
-    """Bytes copied to the device before, and back after a run."""
-    download_B: int = 0
     trace: Trace = field(default_factory=Trace)
     medians: Trend = field(default_factory=lambda: Trend(3))
     """Rows (t, median so far, and its 95 % interval)."""
@@ -102,8 +99,6 @@ class Past:
     drawing: Drawing
     rates: Floats
     traffic: dict[str, Traffic]
-    upload_B: int
-    download_B: int
 
 
 @dataclass(frozen=True)
@@ -142,12 +137,12 @@ class Live:
         """The latest time on the axis."""
         return self._end_s
 
-    def begin(self, ticket: int, config: RunConfig, upload_B: int = 0, download_B: int = 0) -> Run:
+    def begin(self, ticket: int, config: RunConfig) -> Run:
         """Start a new configuration; the one before it joins the past."""
         before = self.current
         self._retire()
         label = short_label(config, before.config if before else None)
-        self.current = Run(ticket, config, label, upload_B, download_B)
+        self.current = Run(ticket, config, label)
         return self.current
 
     def _retire(self) -> None:
@@ -163,8 +158,6 @@ class Live:
                 drawing=run.trace.draw(-np.inf, np.inf, PAST_COLUMNS),
                 rates=run.rates.rows(),
                 traffic=run.traffic,
-                upload_B=run.upload_B,
-                download_B=run.download_B,
             )
         )
 

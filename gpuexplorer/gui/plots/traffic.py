@@ -205,8 +205,6 @@ class TrafficPlot(QWidget):
     @staticmethod
     def _bytes(line: Line, run: Run | Past) -> float:
         """Return the bytes of a line of one launch, 0 when not known."""
-        if line.role == "transfer":
-            return float(run.upload_B if line.key == "upload" else run.download_B)
         entry = run.traffic.get(line.kind)
         return float(getattr(entry, line.field)) if entry is not None else 0.0
 
