@@ -19,6 +19,7 @@ PAGES = {
     "reading-the-plots": "Reading the plots",
     "what-numbers-promise": "What numbers promise",
     "your-own-kernels": "Your own kernels",
+    "manifest": "The manifest, key by key",
     "keys": "Keys and mouse",
 }
 
@@ -33,7 +34,7 @@ class HelpWindow(QDialog):
         self.resize(820, 600)
         self.list = QListWidget()
         self.list.setObjectName("helpList")
-        self.list.setFixedWidth(190)
+        self.list.setFixedWidth(210)
         for name, title in PAGES.items():
             item = QListWidgetItem(title)
             item.setSizeHint(QSize(0, 30))
