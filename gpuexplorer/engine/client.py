@@ -26,8 +26,13 @@ HANDSHAKE_S = 30.0
 CANCEL_GRACE_S = 0.25
 """How long a launch has to end by itself after a cancel, before the process is ended."""
 CANCEL_GRACE_OTHER_S = 2.0
-"""The same for steps that end by themselves: reading inputs, building, copying."""
+"""The same for steps that end by themselves: making inputs, building, copying."""
+REPLACE_GRACE_S = 15.0
+"""The same when another run waits for one that looks for devices or builds: what that has loaded
+and compiled by then serves the next run, and a fresh process would do it all again."""
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
+LASTING_STAGES = frozenset({"", "check", "build"})
+"""Steps whose outcome the engine keeps."""
 MAX_FAILED_STARTS = 3
 
 LossKind = Literal["crash", "hang", "cancelled", "start"]
@@ -105,8 +110,10 @@ class Engine:
         self._began = False
         """Whether the engine has begun the latest run, rather than being busy with the last one."""
         self._resent = 0
+        self._cancelled = False
+        """Whether the latest run was cancelled after it was sent."""
         self._stage = ""
-        """The step the engine is at, of whatever run."""
+        """The step the engine is at, of whatever run; empty for a fresh engine."""
         self._deadline_s: float | None = None
         self._overdue_at: float | None = None
         self._stopping_since: float | None = None
@@ -162,7 +169,7 @@ class Engine:
             stop_on_noise=stop_on_noise,
             allow_long=allow_long,
         )
-        self._sent = self._began = False
+        self._sent = self._began = self._cancelled = False
         self._resent = 0
         self._send_waiting()
         return self._generation
@@ -177,6 +184,7 @@ class Engine:
             return
         if self._stopping_since is None:
             self._stopping_since = time.monotonic()
+        self._cancelled = True
         self._process.send(protocol.Cancel(generation=self._generation))
 
     def wake(self) -> None:
@@ -319,7 +327,11 @@ class Engine:
     # ---- what is overdue
 
     def _grace_s(self) -> float:
-        return CANCEL_GRACE_S if self._stage in LAUNCH_STAGES else CANCEL_GRACE_OTHER_S
+        if self._stage in LAUNCH_STAGES:
+            return CANCEL_GRACE_S
+        if self._stage in LASTING_STAGES and not self._cancelled:
+            return REPLACE_GRACE_S
+        return CANCEL_GRACE_OTHER_S
 
     def _next_due(self) -> float:
         due = [float("inf")]
@@ -341,9 +353,10 @@ class Engine:
                 self._give_up("start", f"the engine did not answer within {HANDSHAKE_S:.0f} s")
         elif self._stopping_since is not None:
             if now >= self._stopping_since + self._grace_s():
-                self._give_up(
-                    "cancelled", "the launch did not end in time, so its engine was ended"
+                what = (
+                    "the launch" if self._stage in LAUNCH_STAGES else f"'{self._stage or 'start'}'"
                 )
+                self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
         elif self._overdue_at is not None and now >= self._overdue_at:
             self._give_up(
                 "hang",
@@ -376,8 +389,14 @@ class Engine:
         self._process = None
         self._ready = self._asked_devices = False
         self._overdue_at = self._deadline_s = self._stopping_since = None
+        self._stage = ""
         restarting = self._failed_starts < MAX_FAILED_STARTS
-        ask_again = restarting and not self._began and self._resent < MAX_FAILED_STARTS
+        ask_again = (
+            restarting
+            and not self._began
+            and not self._cancelled
+            and self._resent < MAX_FAILED_STARTS
+        )
         lost_generation = 0
         if self._run is not None:
             if ask_again:

@@ -8,14 +8,15 @@ from collections import deque
 from typing import BinaryIO
 
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.engine.protocol import Message, Samples, frame
+from gpuexplorer.engine.protocol import Message, Samples, Telemetry, frame
 
 SAMPLE_FRAMES_PER_S = 60
 MAX_PENDING_SAMPLES = 500_000
 """Samples that wait while the client does not read; beyond, the oldest go and are counted."""
 MAX_PENDING_BATCHES = 100_000
 """The same for batches; both together stay below one frame's limit."""
-MAX_PENDING_MESSAGES = 10_000
+MAX_PENDING_READINGS = 100
+"""Readings that wait while the client does not read; beyond, new ones are left out."""
 
 
 class Outbox:
@@ -24,7 +25,8 @@ class Outbox:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._changed = threading.Condition()
-        self._messages: deque[Message] = deque()
+        self._messages: deque[bytes | Samples] = deque()
+        """What waits: frames, and samples that are made into one when they are written."""
         self._generation = 0
         self._pending: deque[SampleBatch] = deque()
         self._pending_samples = 0
@@ -34,11 +36,18 @@ class Outbox:
         self._thread.start()
 
     def put(self, message: Message) -> None:
-        """Queue a message behind everything queued before it."""
+        """Queue a message behind everything queued before it.
+
+        Raises what encoding raises, here rather than in the writing thread, which must live on.
+        A reading carries its own time: it neither waits for samples nor is it worth keeping long.
+        """
+        data = frame(message)
         with self._changed:
-            self._flush_samples()
-            if len(self._messages) < MAX_PENDING_MESSAGES:
-                self._messages.append(message)
+            if not isinstance(message, Telemetry):
+                self._flush_samples()
+            elif len(self._messages) >= MAX_PENDING_READINGS:
+                return
+            self._messages.append(data)
             self._changed.notify()
 
     def put_samples(self, generation: int, batch: SampleBatch) -> None:
@@ -95,8 +104,9 @@ class Outbox:
                 message = self._messages.popleft()
             if isinstance(message, Samples):
                 last_samples = time.monotonic()
+                message = frame(message)
             try:
-                self._stream.write(frame(message))
+                self._stream.write(message)
             except (OSError, ValueError):
                 return  # the client is gone; the reader sees the end of its input
 

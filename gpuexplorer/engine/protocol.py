@@ -231,7 +231,7 @@ def skip_to_preamble(stream: BinaryIO, limit_B: int = 1 << 20) -> bytes:
     while not seen.endswith(PREAMBLE):
         byte = stream.read(1)
         if not byte or len(seen) >= limit_B:
-            said = bytes(seen[-300:]).decode(errors="replace").strip()
+            said = bytes(seen[-300:]).decode(errors="replace").strip() or "nothing"
             raise ProtocolError(f"no engine answered; it said: {said}")
         seen += byte
     return bytes(seen[: -len(PREAMBLE)])

@@ -218,6 +218,40 @@ def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None
     assert lost.generation == 0
 
 
+def test_a_run_cancelled_while_it_waits_does_not_come_back(watched: Watched) -> None:
+    devices = watched.devices()
+    watched.engine.run(
+        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, seconds=None, allow_long=True
+    )
+    watched.until(
+        lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
+    )
+    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=None)
+    watched.engine.cancel()
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert lost.generation == generation
+    seen = len(watched.of(protocol.Devices))
+    watched.engine.list_devices()
+    watched.wait(protocol.Devices, more_than=seen)  # whatever was asked before has begun by now
+    of_run = [e for e in watched.events if getattr(e, "generation", 0) == generation]
+    assert of_run == [lost]
+
+
+def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_for(
+    watched: Watched,
+) -> None:
+    engine = watched.engine
+    grace_s = {}
+    for stage in ("measure", "build", "inputs"):
+        engine._stage = stage
+        engine._cancelled = False
+        replaced_s = engine._grace_s()
+        engine._cancelled = True
+        grace_s[stage] = (replaced_s, engine._grace_s())
+    assert grace_s == {"measure": (0.25, 0.25), "build": (15.0, 2.0), "inputs": (2.0, 2.0)}
+
+
 def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
     watched.engine.run(chosen, MATMUL, seconds=None)

@@ -7,8 +7,9 @@ import os
 import time
 
 import numpy as np
+import pytest
 
-from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import outbox, protocol
 
 
@@ -72,3 +73,25 @@ def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory()
         assert dropped > 0
         assert seen + dropped == 3_000_000
         box.close()
+
+
+def test_a_message_that_cannot_be_encoded_fails_where_it_is_put() -> None:
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    with pytest.raises(OverflowError):
+        box.put(protocol.Cancelled(generation=2**70))
+    box.put(protocol.Cancelled(generation=3))
+    box.close()
+    assert received(stream) == [protocol.Cancelled(generation=3)]
+
+
+def test_readings_pile_up_neither_alone_nor_as_pieces_of_the_samples() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb"):
+        box = outbox.Outbox(writer)
+        reading = Reading(t_ns=1, source="x")
+        for i in range(2000):  # the client is stopped, and the pipe is soon full
+            box.put_samples(1, batch(i * 1000, 1000))
+            box.put(protocol.Telemetry(device="opencl:0", reading=reading))
+        assert len(box._messages) <= 2 * outbox.MAX_PENDING_READINGS
+        assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
