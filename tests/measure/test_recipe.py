@@ -11,6 +11,7 @@ from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import Job, Ready, Stopped, TooLong, batch_size, run_job
@@ -197,3 +198,14 @@ def test_batches_are_ten_milliseconds_and_bounded() -> None:
     assert batch_size(5.0) == 1
     assert batch_size(1e-7) == 512
     assert batch_size(0.0) == 512
+
+
+def test_arrays_kept_of_a_cancelled_run_come_with_their_own_phases() -> None:
+    asked = iter([False, False, True])  # after build, after predict, after upload
+    first = Arithmetic(plan())
+    one = job(first, cancelled=lambda: next(asked), phases_s=Phases(host_to_device=99.0))
+    with pytest.raises(Stopped):
+        run_job(one, Diary())
+    assert one.arrays == "filled"
+    assert one.phases_s.host_to_device is not None
+    assert one.phases_s.host_to_device < 99.0
