@@ -49,11 +49,12 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
     peak = result.device.peak_bandwidth_B_per_s
     for entry in result.traffic:
         total_B = entry.read_B + entry.write_B
-        rate = total_B / result.timing.median_s
+        median_s = result.timing.median_s
+        rate = total_B / median_s if median_s > 0 else None
         words = f"{quantity(total_B, 'B')} a launch"
         if entry.kind == "compulsory":
             compulsory_B = total_B
-            if peak:
+            if peak and rate is not None:
                 words += f" · {percent(rate / peak)} of the peak {quantity(peak, 'B/s')}"
         elif entry.kind == "pcie":
             continue

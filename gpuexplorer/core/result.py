@@ -52,7 +52,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     min_s: float
     p05_s: float
     p95_s: float
-    stdev_s: float
+    stdev_s: float | None
     ci95_low_s: float | None
     ci95_high_s: float | None
     method: str

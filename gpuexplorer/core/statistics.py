@@ -20,6 +20,9 @@ FEWEST_GROUPS = 5
 GROUP_SAMPLES = 3
 """Samples that a group has at least, where there are enough for ``FEWEST_GROUPS`` groups."""
 MOST_CORRELATION = 0.9
+FEW_GROUPS = 10
+MOST_CORRELATION_OF_FEW = 0.6
+"""Below ``FEW_GROUPS`` groups a correlation cannot be told from chance: no more is believed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Summary:
     min_s: float
     p05_s: float
     p95_s: float
-    stdev_s: float
+    stdev_s: float | None
     ci95_low_s: float | None
     ci95_high_s: float | None
 
@@ -79,10 +82,11 @@ def median_interval(samples_s: npt.NDArray[np.float64]) -> tuple[float, float] |
     medians = np.array([np.median(part) for part in np.array_split(samples_s, groups)])
     widening = _widening(medians)
     variance = float(medians.var(ddof=1)) / max(0.2, 1 - (widening - 1) / (groups - 1))
-    degrees = max(1.0, (groups - 1) / widening)
+    degrees = max(2.0, (groups - 1) / widening)
     half = t_975(degrees) * math.sqrt(variance * widening / groups)
     centre = float(np.median(samples_s))
-    return centre - half, centre + half
+    # However little the groups agree, a median lies within the samples.
+    return max(centre - half, float(samples_s.min())), min(centre + half, float(samples_s.max()))
 
 
 def _widening(medians: npt.NDArray[np.float64]) -> float:
@@ -93,7 +97,8 @@ def _widening(medians: npt.NDArray[np.float64]) -> float:
         return 1.0
     correlation = float(deviations[1:] @ deviations[:-1]) / power
     correlation += (1 + 4 * correlation) / len(medians)
-    correlation = min(max(correlation, 0.0), MOST_CORRELATION)
+    most = MOST_CORRELATION if len(medians) >= FEW_GROUPS else MOST_CORRELATION_OF_FEW
+    correlation = min(max(correlation, 0.0), most)
     return (1 + correlation) / (1 - correlation)
 
 
@@ -110,7 +115,7 @@ def summarize(samples_s: npt.NDArray[np.float64]) -> Summary:
         min_s=float(samples_s.min()),
         p05_s=p05,
         p95_s=p95,
-        stdev_s=float(samples_s.std(ddof=1)) if len(samples_s) > 1 else 0.0,
+        stdev_s=float(samples_s.std(ddof=1)) if len(samples_s) > 1 else None,
         ci95_low_s=interval[0] if interval else None,
         ci95_high_s=interval[1] if interval else None,
     )

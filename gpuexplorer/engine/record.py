@@ -90,26 +90,33 @@ class RunRecord:
         return np.concatenate([b.durations_s for b in self._batches])
 
     def _batch_summaries(self) -> list[BatchSummary]:
-        times = np.array([r.t_ns for r in self._readings], dtype=np.int64)
-        summaries: list[BatchSummary] = []
-        for received in self._batches:
-            durations = received.durations_s
-            at = 0
-            for count, start_ns in zip(received.counts, received.starts_ns, strict=True):
-                nearest = (
-                    self._readings[int(np.abs(times - start_ns).argmin())] if len(times) else None
-                )
-                summaries.append(
-                    BatchSummary(
-                        start_s=start_ns * 1e-9,
-                        samples=count,
-                        median_s=float(np.median(durations[at : at + count])),
-                        sm_clock_Hz=nearest.sm_clock_Hz if nearest else None,
-                        power_W=nearest.power_W if nearest else None,
-                    )
-                )
-                at += count
-        return summaries
+        counts = np.array([c for b in self._batches for c in b.counts], dtype=np.int64)
+        starts_ns = np.array([t for b in self._batches for t in b.starts_ns], dtype=np.int64)
+        medians_s = _medians(self.samples_s(), counts)
+        nearest = self._nearest_readings(starts_ns)
+        return [
+            BatchSummary(
+                start_s=start_ns * 1e-9,
+                samples=count,
+                median_s=median_s,
+                sm_clock_Hz=reading.sm_clock_Hz if reading else None,
+                power_W=reading.power_W if reading else None,
+            )
+            for start_ns, count, median_s, reading in zip(
+                starts_ns.tolist(), counts.tolist(), medians_s.tolist(), nearest, strict=True
+            )
+        ]
+
+    def _nearest_readings(self, at_ns: npt.NDArray[np.int64]) -> list[Reading | None]:
+        """Return the reading nearest in time to each moment; None where there are none."""
+        if not self._readings:
+            return [None] * len(at_ns)
+        readings = sorted(self._readings, key=lambda r: r.t_ns)
+        times = np.array([r.t_ns for r in readings], dtype=np.int64)
+        after = np.searchsorted(times, at_ns).clip(0, len(times) - 1)
+        before = (after - 1).clip(0)
+        closer = np.abs(times[before] - at_ns) <= np.abs(times[after] - at_ns)
+        return [readings[i] for i in np.where(closer, before, after).tolist()]
 
     def _telemetry(self) -> TelemetrySummary:
         readings = self._readings
@@ -187,11 +194,29 @@ class RunRecord:
             batches=self._batch_summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=Throughput(
-                flop_per_s=prepared.flops / summary.median_s if prepared.flops else None,
-                bandwidth_B_per_s=compulsory / summary.median_s if compulsory else None,
+                flop_per_s=_rate(prepared.flops, summary.median_s),
+                bandwidth_B_per_s=_rate(compulsory, summary.median_s),
             ),
             traffic=prepared.traffic,
             verification=prepared.verification,
             resources=prepared.resources,
             telemetry=self._telemetry(),
         )
+
+
+def _rate(amount: float, seconds: float) -> float | None:
+    """Return an amount a second; None for no amount, or a time below the clock's resolution."""
+    return amount / seconds if amount and seconds > 0 else None
+
+
+def _medians(
+    samples_s: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the median of each of consecutive groups of ``counts`` samples, all at once."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    ordered = samples_s[np.lexsort((samples_s, group))]
+    first = np.cumsum(counts) - counts
+    middle: npt.NDArray[np.float64] = (
+        ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]
+    ) / 2
+    return middle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import numpy as np
 import pytest
@@ -113,3 +115,44 @@ def test_with_transfers_the_phases_are_medians_of_the_samples() -> None:
     phases = one.result().phases_s
     assert (phases.allocate, phases.kernel, phases.free) == (2.0, 6.0, 10.0)
     assert phases.compile == 0.1
+
+
+def test_one_sample_has_no_spread_and_a_time_of_zero_no_rate() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([0.0]))
+    result = one.result()
+    assert result.timing.stdev_s is None
+    assert result.throughput.flop_per_s is None
+    assert result.throughput.bandwidth_B_per_s is None
+
+
+def test_each_batch_has_its_median_and_the_reading_nearest_in_time() -> None:
+    one = RunRecord(prepared())
+    sizes = np.random.default_rng(1).integers(1, 8, 200).tolist()
+    series = np.random.default_rng(2).random(sum(sizes))
+    parts = np.split(series, np.cumsum(sizes)[:-1])
+    for i, part in enumerate(parts):
+        one.add(batch(part.tolist(), start_ns=i * 10))
+    for t_ns in (900, 100, 1500):
+        one.add_reading(Reading(t_ns=t_ns, source="x", sm_clock_Hz=float(t_ns)))
+    found = one.result().batches
+    assert [b.samples for b in found] == sizes
+    assert [b.median_s for b in found] == [float(np.median(part)) for part in parts]
+    assert [b.sm_clock_Hz for b in found[::40]] == [100.0, 100.0, 900.0, 900.0, 1500.0]
+
+
+def test_an_hour_of_batches_becomes_a_document_in_seconds() -> None:
+    one = RunRecord(prepared())
+    count = 300_000
+    one.add(
+        SampleBatch(
+            seconds=np.full(count, 1e-3).tobytes(),
+            counts=(1,) * count,
+            starts_ns=tuple(range(0, count * 10_000_000, 10_000_000)),
+        )
+    )
+    for i in range(30_000):
+        one.add_reading(Reading(t_ns=i * 100_000_000, source="x"))
+    started = time.process_time()
+    assert len(one.result().batches) == count
+    assert time.process_time() - started < 20.0
