@@ -94,6 +94,8 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     if fill not in FILLS:
         raise InputError(f"no input distribution '{fill}'", remedy=suggestion(fill, FILLS))
     check_requirements(workload, variant_name, precision, device)
+    if not 0 <= request.seed < 2**63:
+        raise InputError(f"seed {request.seed} is out of range", remedy="use 0 to 2^63 - 1")
     return RunConfig(
         workload=workload.name,
         variant=variant_name,

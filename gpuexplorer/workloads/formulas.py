@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -67,13 +68,19 @@ NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _named(called: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a wrapper the name that Python's message on wrong arguments shows."""
+    called.__qualname__ = function.__name__
+    return called
+
+
 def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a NumPy function take one array only: a second one would be overwritten."""
 
     def called(a: Any) -> Any:
         return function(a)
 
-    return called
+    return _named(called, function)
 
 
 def _along(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +89,7 @@ def _along(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(a: Any, axis: int | None = None) -> Any:
         return function(a, axis=axis)
 
-    return called
+    return _named(called, function)
 
 
 def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +99,7 @@ def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
         _check_size(a, b)
         return function(a, b)
 
-    return called
+    return _named(called, function)
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
@@ -257,15 +264,13 @@ def number(formula: str | int | float, names: Mapping[str, Number]) -> Number:
 
     Raises FormulaError when it is not a formula, uses an unknown name, or fails.
     """
-    if isinstance(formula, int | float):
-        return formula
-    value = _evaluate(formula, names, NUMBER_FUNCTIONS)
+    value: Any = formula
+    if isinstance(formula, str):
+        value = _evaluate(formula, names, NUMBER_FUNCTIONS)
     if isinstance(value, bool):
         return int(value)
-    if not isinstance(value, int | float) or (
-        isinstance(value, float) and not math.isfinite(value)
-    ):
-        raise _refuse(formula, "did not give a finite number")
+    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise _refuse(str(formula), "did not give a finite number")
     return value
 
 

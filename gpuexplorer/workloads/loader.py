@@ -10,6 +10,8 @@ from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
 
 MAX_SOURCE_B = 1 << 20
+MAX_FOLDER_B = 8 << 20
+"""Sources of one workload together: they travel to the engine in one message."""
 SOURCE_SUFFIXES = (".cu", ".cuh", ".h")
 
 
@@ -29,6 +31,11 @@ def read_folder(folder: Path) -> WorkloadSource:
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
     files = {path.name: _read(path) for path in sources if path.is_file()}
+    if sum(map(len, files.values())) > MAX_FOLDER_B:
+        raise InputError(
+            f"{folder}: its sources are larger than {MAX_FOLDER_B} bytes together",
+            remedy="keep only what the kernels need",
+        )
     return WorkloadSource(manifest=text, files=files, origin=str(manifest))
 
 
@@ -36,7 +43,7 @@ def _read(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_SOURCE_B:
             raise InputError(f"{path}: larger than {MAX_SOURCE_B} bytes, not a kernel source")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # with or without Windows' byte order mark
     except UnicodeDecodeError:
         raise InputError(f"{path}: not UTF-8 text") from None
     except OSError as error:

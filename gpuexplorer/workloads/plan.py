@@ -146,10 +146,19 @@ def _shape(name: str, shape: Sequence[Formula], base: Names) -> tuple[int, ...]:
     lengths = tuple(formulas.whole(f, base) for f in shape)
     if min(lengths) < 1:
         listed = ", ".join(map(str, lengths))
-        raise InputError(
-            f"array '{name}' would have the shape ({listed})", remedy="choose a larger size"
+        raise formulas.FormulaError(
+            f"array '{name}' would have the shape ({listed})",
+            remedy="choose a larger size, or correct 'shape'",
         )
     return lengths
+
+
+def _amount(formula: Formula, names: Names) -> float:
+    """Evaluate a number of operations or bytes."""
+    value = float(formulas.number(formula, names))
+    if value < 0:
+        raise formulas.FormulaError(f"formula '{formula}' gave {value:g}, an amount below 0")
+    return value
 
 
 def block_names(block: Block) -> Names:
@@ -163,6 +172,13 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
     Raises InputError when block, grid, sizes or tunables are not legal, CannotRunHere when the
     device lacks what the variant requires.
     """
+    try:
+        return _make_plan(workload, config, device)
+    except formulas.FormulaError as error:  # which of the user's manifests it stands in
+        raise InputError(f"{workload.source.origin}: {error.what}", remedy=error.remedy) from None
+
+
+def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan:
     variant = workload.variant(config.variant)
     check_requirements(workload, config.variant, config.precision, device)
     base = base_names(workload, config)
@@ -185,9 +201,9 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
         "files": workload.source.files,
         "source_sha256": workload.sha256,
         "reset": tuple(variant.reset),
-        "flops": float(formulas.number(work.flops, base)),
-        "compulsory_read_B": float(formulas.number(work.read_bytes, base)),
-        "compulsory_write_B": float(formulas.number(work.write_bytes, base)),
+        "flops": _amount(work.flops, base),
+        "compulsory_read_B": _amount(work.read_bytes, base),
+        "compulsory_write_B": _amount(work.write_bytes, base),
     }
     if variant.library is not None:
         tunable_values(workload, config)  # refuses every tunable
@@ -237,7 +253,7 @@ def _launch_plan(
     seen = {**sliders, **dict(zip(("grid_x", "grid_y", "grid_z"), steps[0].grid, strict=True))}
 
     def requested(formula: str | int | float | None) -> float | None:
-        return None if formula is None else float(formulas.number(formula, seen))
+        return None if formula is None else _amount(formula, seen)
 
     return Plan(
         config=msgspec.structs.replace(config, grid=steps[0].grid, tunables=defines),
@@ -265,6 +281,8 @@ def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
                     f"tunable {name} follows from '{tunable.formula}'", remedy="leave it out"
                 )
             values[name] = formulas.whole(tunable.formula, names)
+            if abs(values[name]) >= 2**31:
+                raise formulas.FormulaError(f"formula '{tunable.formula}' gave a number too large")
             continue
         default = tunable.values[0] if tunable.default is None else tunable.default
         values[name] = config.tunables.get(name, default)
@@ -377,6 +395,11 @@ def check_launch(step: Step, device: DeviceInfo) -> None:
                 f"'{step.entry}' would need {size} blocks in {axis}, and {device.id} allows {most}",
                 remedy="make the block larger or the size smaller",
             )
+    if step.shared_B < 0:
+        raise InputError(
+            f"'{step.entry}' asks for {step.shared_B} bytes of shared memory",
+            remedy="correct 'shared_bytes' in the manifest",
+        )
     if step.shared_B > limits.max_shared_B:
         raise InputError(
             f"'{step.entry}' asks for {quantity(step.shared_B, 'B')} of shared memory, and "
@@ -387,9 +410,12 @@ def check_launch(step: Step, device: DeviceInfo) -> None:
 
 def _check_memory(plan: Plan, device: DeviceInfo) -> None:
     limits = device.limits
-    if limits.memory_B is not None and plan.memory_B > limits.memory_B * MEMORY_SHARE:
+    needed_B = plan.memory_B
+    if device.kind == "cpu":  # the host's copies of inputs and outputs lie in the same memory
+        needed_B += sum(a.nbytes for a in (*plan.inputs, *plan.outputs))
+    if limits.memory_B is not None and needed_B > limits.memory_B * MEMORY_SHARE:
         raise InputError(
-            f"this size needs {quantity(plan.memory_B, 'B')} of memory, and {device.id} has "
+            f"this size needs {quantity(needed_B, 'B')} of memory, and {device.id} has "
             f"{quantity(limits.memory_B, 'B')}",
             remedy="choose a smaller size",
         )

@@ -13,6 +13,8 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 
 T = TypeVar("T")
+MAX_SHOWN = 60
+"""Characters of a wrong value that its error message quotes."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -29,7 +31,8 @@ def _type_name(kind: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_type_name(k) for k in typing.get_args(kind) if k is not type(None))
     if origin is typing.Literal:
-        return "one of " + ", ".join(repr(a) for a in typing.get_args(kind))
+        allowed = [repr(a) for a in typing.get_args(kind)]
+        return allowed[0] if len(allowed) == 1 else "one of " + ", ".join(allowed)
     if origin is list:
         return "a list"
     if origin is dict or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
@@ -60,6 +63,11 @@ def convert(raw: Any, kind: type[T], where: str, key: str = "") -> T:
     return kind(**values)
 
 
+def _shown(raw: Any) -> str:
+    text = repr(raw) if isinstance(raw, str | int | float | list | dict) else str(raw)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
 def _value(raw: Any, kind: Any, where: str, key: str) -> Any:
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -72,9 +80,11 @@ def _value(raw: Any, kind: Any, where: str, key: str) -> Any:
         for option in args:
             if isinstance(option, type) and issubclass(option, msgspec.Struct):
                 return convert(raw, option, where, key)
+    if isinstance(raw, int) and not -(2**63) <= raw < 2**63:
+        raise InputError(f"{where}: '{key}' is too large a number", remedy="use at most 64 bits")
     try:
         return msgspec.convert(raw, kind, strict=True)
     except msgspec.ValidationError:
         raise InputError(
-            f"{where}: '{key}' is {raw!r}", remedy=f"it must be {_type_name(kind)}"
+            f"{where}: '{key}' is {_shown(raw)}", remedy=f"it must be {_type_name(kind)}"
         ) from None

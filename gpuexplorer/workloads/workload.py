@@ -108,8 +108,8 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
             raise InputError(f"'sizes.{symbol}' needs 1 <= min <= default <= max")
     for name, precision in manifest.precisions.items():
         _known("precisions", name, PRECISIONS)
-        if precision.tolerance <= 0:
-            raise InputError(f"'precisions.{name}.tolerance' must be above 0")
+        if not 0 < precision.tolerance < 1:
+            raise InputError(f"'precisions.{name}.tolerance' must lie between 0 and 1")
     if not manifest.precisions:
         raise InputError("'precisions' is empty", remedy=f"offer some of {', '.join(PRECISIONS)}")
     if manifest.default_variant is not None:
@@ -228,6 +228,8 @@ def _check_variant(
                 raise InputError(f"'{at}.{part}' needs one to three dimensions")
             for formula in values:
                 _formula(f"{at}.{part}", formula, names)
+                if isinstance(formula, int) and formula < 1:
+                    raise InputError(f"'{at}.{part}' holds {formula}", remedy="use 1 or more")
         _formula(f"{at}.shared_bytes", step.shared_bytes, names)
         for argument in step.args:
             if isinstance(argument, str):

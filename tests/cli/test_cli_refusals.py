@@ -69,7 +69,7 @@ def test_a_size_that_cannot_fit_is_refused_before_anything_is_allocated(tmp_path
         "__global__ void matrixMul(float *A, float *B, float *C, int N) {}",
     )
     sentence = refuse(tmp_path, 2, "huge", "--kernels", folder, "--size", "524288")
-    assert "this size needs 3.30 TB of memory, and " in sentence
+    assert "this size needs 6.60 TB of memory, and " in sentence
     assert " has " in sentence
 
 

@@ -102,7 +102,7 @@ def test_a_library_plan_hands_over_its_arguments_in_order() -> None:
         ({"block": (1, 1, 1, 1)}, {}, "one to three dimensions"),
         ({"size": {"N": 0}}, {}, "size N=0 is out of range"),
         ({"size": {"M": 5}}, {}, "no size 'M'"),
-        ({"size": {"N": 16384}}, {"memory_B": 2**31}, "needs 3.22 GB of memory"),
+        ({"size": {"N": 16384}}, {"memory_B": 2**31}, "needs 6.44 GB of memory"),
         ({"size": {"N": 16384}}, {"max_allocation_B": 2**29}, "one array needs 1.07 GB"),
         ({"variant": "tiled"}, {"max_shared_B": 2000}, "2.05 kB of shared memory"),
         ({"variant": "tiled", "tunables": {"TILE": 17}}, {}, "TILE cannot be 17; use 4, 8"),
@@ -179,3 +179,27 @@ def test_a_runs_fill_replaces_the_manifests() -> None:
     assert plan_of(workload).array("A").fill == "uniform"
     assert plan_of(workload, fill="zeros").array("A").fill == "zeros"
     assert plan_of(workload, fill="large").array("A").fill == "large"
+
+
+@pytest.mark.parametrize(
+    "amount", ["inf", "nan", "-5", '"N / 0"', '"-N"', '"(N ** 60) ** 9"', '"1e300 * 1e300"']
+)
+def test_an_amount_of_work_is_finite_and_not_below_zero(amount: str) -> None:
+    with pytest.raises(InputError, match=r"made.toml: formula "):
+        plan_of(made(('flops = "N"', f"flops = {amount}")), size={"N": 10})
+
+
+@pytest.mark.parametrize("length", ["inf", "nan", "2.5", "-3", '"1 - N"'])
+def test_a_shape_is_of_whole_numbers_above_zero(length: str) -> None:
+    shape = ('shape = ["N"], role = "in"', f'shape = [{length}], role = "in"')
+    with pytest.raises(InputError, match=r"made.toml: (formula|array 'A')"):
+        plan_of(made(shape), size={"N": 10})
+
+
+def test_on_a_cpu_the_hosts_copies_count_as_well() -> None:
+    needed_B = 2 * 4 * 1000
+    limits = DeviceLimits(memory_B=int(1.5 * needed_B))
+    gpu, cpu = (device(kind=kind, limits=limits) for kind in ("gpu", "cpu"))
+    assert plan_of(made(), gpu, size={"N": 1000}).memory_B == needed_B
+    with pytest.raises(InputError, match=r"needs 16.0 kB of memory, .* has 12.0 kB"):
+        plan_of(made(), cpu, size={"N": 1000})
