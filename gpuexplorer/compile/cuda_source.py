@@ -22,6 +22,12 @@ _NOT_A_FUNCTION = frozenset(
     "__maxnreg__ __cluster_dims__ __block_size__ noexcept".split()
 )
 _LINE = re.compile(r'[ \t]*#[ \t]*line[ \t]+(\d+)(?:[ \t]+"([^"\n]*)")?')
+HOST_HEADERS = frozenset(
+    "assert.h cassert cfloat climits cmath cstddef cstdint cstdio cstdlib cstring cuda.h "
+    "cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h float.h iostream limits.h math.h "
+    "stddef.h stdint.h stdio.h stdlib.h string.h".split()
+)
+"""Headers that programs include around their kernels, which need nothing of them."""
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _INCLUDED = re.compile(r'[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)

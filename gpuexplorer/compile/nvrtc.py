@@ -14,7 +14,7 @@ import msgspec
 
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.cubin import KernelResources, read_cubin
-from gpuexplorer.compile.cuda_source import CudaSource, Signature, inline_includes
+from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
 from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 
@@ -22,11 +22,6 @@ _REMEDY = "install the CUDA extra with pip install 'gpuexplorer[cuda13]' (or cud
 _FORMAT = "nvrtc-1"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _RUNTIME_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12")
-_NOT_FOR_DEVICES = frozenset(
-    "assert.h cassert cfloat climits cmath cstddef cstdint cstdio cstdlib cstring cuda.h "
-    "cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h float.h iostream limits.h math.h "
-    "stddef.h stdint.h stdio.h stdlib.h string.h".split()
-)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _SPILLS = re.compile(
     r"Function properties for (\S+)\s+ptxas\s*\.?\s*(\d+) bytes stack frame, "
@@ -99,7 +94,7 @@ def _without_host_headers(source: CudaSource) -> str:
     """Blank the includes of headers that NVRTC does not need and cannot read."""
     text = source.text
     for match in reversed(list(_INCLUDE.finditer(text))):
-        if match[1] in _NOT_FOR_DEVICES and source.plain[match.start() : match.end()].strip():
+        if match[1] in HOST_HEADERS and source.plain[match.start() : match.end()].strip():
             text = text[: match.start()] + text[match.end() :]
     return text
 

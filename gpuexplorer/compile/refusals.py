@@ -31,6 +31,7 @@ _COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
 def refuse_unportable(source: CudaSource) -> None:
     """Raise WorkFailed, naming file and line, for the first construct that is not portable."""
     _refuse_assembly(source)
+    _refuse_printing(source)
     _refuse_kernels(source)
     _refuse_shared(source)
     barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
@@ -72,6 +73,14 @@ def _refuse_assembly(source: CudaSource) -> None:
     match = re.search(r"\b(?:asm|__asm__|__asm)\b", source.plain)
     if match:
         raise _refuse(source, match.start(), "inline assembly", "write it in CUDA C++")
+
+
+def _refuse_printing(source: CudaSource) -> None:
+    """On the CPU the program would build, and its kernel could not be loaded."""
+    for kernel in source.kernels.values():
+        match = re.search(r"\bprintf(?=\s*\()", source.plain[slice(*kernel.body)])
+        if match:
+            raise _refuse(source, kernel.body[0] + match.start(), "printf()", "remove it")
 
 
 def _refuse_kernels(source: CudaSource) -> None:

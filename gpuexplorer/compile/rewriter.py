@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from gpuexplorer.compile.address_spaces import pointer_spaces
 from gpuexplorer.compile.cuda_source import (
+    HOST_HEADERS,
     CudaSource,
     Function,
     Parameter,
@@ -23,6 +24,7 @@ from gpuexplorer.compile.cuda_source import (
 )
 from gpuexplorer.compile.prelude import Language
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
+from gpuexplorer.core.errors import WorkFailed
 
 _RETYPED = {"size_t": "ulong", "bool": "uchar"}
 _DYNAMIC = re.compile(
@@ -203,6 +205,12 @@ def _rewrite_text(source: CudaSource, edits: _Edits) -> None:
         unsigned = "U" if match[2] or match[3] else ""
         edits.replace(match.end(1), match.end(), f"{unsigned}L")
     for match in re.finditer(r"^[ \t]*#[ \t]*include\b[^\n]*", plain, re.MULTILINE):
+        quoted = re.match(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', source.text[match.start() :])
+        if quoted and quoted[1] not in HOST_HEADERS and not quoted[1].startswith("cuda"):
+            raise WorkFailed(
+                f"{source.where(match.start())}: there is no file '{quoted[1]}' in the folder",
+                remedy="put it beside the manifest, or remove the line",
+            )
         edits.blank(source.text, match.start(), match.end())
     for match in re.finditer(r"\bextern(\s*)(?=__global__|__device__|\{|void)", plain):
         literal = source.text[match.start(1) : match.end(1)].strip()

@@ -367,3 +367,23 @@ def test_plain_c_is_told_where_pointers_point() -> None:
     ):
         assert expected in plain
     assert "__local float *middle" not in rewritten(text).source
+
+
+def test_a_header_that_is_not_there_is_refused_with_its_line() -> None:
+    with pytest.raises(WorkFailed, match=r"k.cu:2: there is no file 'mine.h' in the folder"):
+        rewritten('// "mine.h" follows\n#include "mine.h"\n__global__ void k(int *A) { }\n')
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['#include "cuda_runtime.h"', '#include "cuda_fp16.h"', '#include <x.h> // not "mine.h"'],
+)
+def test_headers_of_the_toolkit_may_be_quoted(line: str) -> None:
+    assert "include" not in body(f"{line}\n__global__ void k(int *A) {{ }}\n")
+
+
+def test_printing_from_a_kernel_is_refused() -> None:
+    kernel = "__global__ void k(int *A) { %s }\n// printf(1)\n"
+    with pytest.raises(WorkFailed, match=r"k.cu:1: printf\(\) cannot run through OpenCL"):
+        rewritten(kernel % 'printf("%d", A[0]);')
+    rewritten(kernel % "")
