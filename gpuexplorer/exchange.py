@@ -34,6 +34,7 @@ _REASONS = {
     errno.ENOTDIR: ("part of the path is a file, not a folder", "choose another folder"),
     errno.EISDIR: ("it is a folder", "give a file name"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name"),
+    errno.ELOOP: ("the link leads back to itself", "choose another name"),
 }
 
 CSV_COLUMNS = (
@@ -53,7 +54,7 @@ def check_target(path: Path) -> None:
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "")
-        folder = path.resolve().parent
+        folder = _resolved(path).parent
         if not stat.S_ISDIR(folder.stat().st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "")
         writable = path if path.exists() and not path.is_file() else folder
@@ -61,6 +62,13 @@ def check_target(path: Path) -> None:
             raise PermissionError(errno.EACCES, "")
     except OSError as error:
         raise write_error(path, error) from None
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:  # what a circle of links was before Python 3.13
+        raise OSError(errno.ELOOP, "") from None
 
 
 @contextmanager
@@ -75,7 +83,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             with path.open("wb") as stream:
                 yield stream
             return
-        target = path.resolve()  # through links, so that a link stays one
+        target = _resolved(path)  # through links, so that a link stays one
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "")
         part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")

@@ -109,3 +109,13 @@ def test_an_existing_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path)
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert real.read_text().startswith("{")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    with pytest.raises(InputError, match="leads back to itself"):
+        check_target(link)
+    with pytest.raises(InputError, match="leads back to itself"), atomic_file(link):
+        pass

@@ -22,7 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return engine_main(arguments[1:])
 
     from gpuexplorer.cli.messages import report
+    from gpuexplorer.cli.streams import prepare_streams
 
+    prepare_streams()
     verbose = "-v" in arguments or "--verbose" in arguments
     try:
         from gpuexplorer.cli.parser import parse

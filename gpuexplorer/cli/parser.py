@@ -253,7 +253,10 @@ def size(text: str) -> dict[str, int]:
     """Read ``512`` (the first size symbol) or ``N=512,M=64``."""
     if re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
         return {"": int(text)}
-    return dict(_pair(part, "512 or N=512,M=64") for part in text.split(","))
+    pairs = [_pair(part, "512 or N=512,M=64") for part in text.split(",")]
+    if len(dict(pairs)) < len(pairs):
+        raise argparse.ArgumentTypeError(f"'{text}' gives a size twice")
+    return dict(pairs)
 
 
 def setting(text: str) -> tuple[str, int]:

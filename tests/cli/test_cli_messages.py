@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
+from pathlib import Path
+
 import pytest
 
 from gpuexplorer.cli.messages import DETAIL_LINES, report, shorten
+from gpuexplorer.cli.streams import prepare_streams
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from tests.support.cli import run_cli
 
 
 def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,3 +47,26 @@ def test_the_detail_stands_below_the_sentence(capsys: pytest.CaptureFixture[str]
         "gpuexplorer: error: does not compile",
         "  kernel.cu:3: error: no",
     ]
+
+
+def test_a_terminal_without_our_letters_gets_plain_ones() -> None:
+    prepare_streams()
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="gpuexplorer")
+    stream.write("12 µs ± 2 % · 16×16 → ✓ ∞ é 日")
+    stream.flush()
+    said = stream.detach().getvalue()
+    assert said == rb"12 us +- 2 % | 16x16 -> ok inf \xe9 \u65e5"
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_closed_standard_streams_do_no_harm(closed: tuple[int, ...], tmp_path: Path) -> None:
+    def close() -> None:
+        for descriptor in closed:
+            os.close(descriptor)
+
+    done = run_cli(
+        "run", "matmul", "--size", "16", "--seconds", "0.1", "--json", "out.json",
+        cwd=tmp_path, before=close,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.json").stat().st_size > 1000

@@ -37,7 +37,7 @@ def test_sizes() -> None:
     assert parser.size("N=512,M=64") == {"N": 512, "M": 64}
 
 
-@pytest.mark.parametrize("text", ["", "N", "N=", "N=a", "5,6", "N=1;M=2", "=4"])
+@pytest.mark.parametrize("text", ["", "N", "N=", "N=a", "5,6", "N=1;M=2", "=4", "N=1,N=2"])
 def test_sizes_that_are_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         parser.size(text)
