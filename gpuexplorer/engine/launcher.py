@@ -17,13 +17,16 @@ _THREAD_VARIABLES = (
 )
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def default_threads() -> int:
     """Return the CPU threads work may use by default: all usable cores but one, at least one."""
-    if hasattr(os, "sched_getaffinity"):
-        usable = len(os.sched_getaffinity(0))
-    else:
-        usable = os.cpu_count() or 1
-    return max(1, usable - 1)
+    return max(1, usable_cores() - 1)
 
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -60,9 +60,11 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     make_theme(application, settings.theme)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
-    engine = EngineOptions(python=options.python or settings.python, threads=options.threads)
+    engine = EngineOptions(
+        python=options.python or settings.python, threads=options.threads or settings.threads
+    )
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
-    window.insight.kernel_folders = folders
+    window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
     window.show()

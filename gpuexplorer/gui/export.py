@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
@@ -17,6 +18,9 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.process import engine_environment
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.theme import theme
 
 FORMATS: dict[str, str] = {
     "png": "PNG image",
@@ -42,7 +46,7 @@ def default_name(config: RunConfig, suffix: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts)) + f".{suffix}"
 
 
-def write(path: Path, record: RunRecord, pinned: Sequence[RunRecord], theme: str) -> None:
+def write(path: Path, record: RunRecord, pinned: Sequence[RunRecord], scheme: str) -> None:
     """Write one file by its suffix; raises ExplorerError in one sentence."""
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in FORMATS:
@@ -59,12 +63,12 @@ def write(path: Path, record: RunRecord, pinned: Sequence[RunRecord], theme: str
         exchange.write_csv([result, *others], path)
         return
     spec = encode(run_chart(result, others, over_time=not others))
-    render(spec, path, theme)
+    render(spec, path, scheme)
 
 
-def render(spec: bytes, path: Path, theme: str) -> None:
+def render(spec: bytes, path: Path, scheme: str) -> None:
     """Have a child process draw a chart; WorkFailed when it does not."""
-    command = [sys.executable, "-m", "gpuexplorer.charts", "-", str(path.resolve()), theme]
+    command = [sys.executable, "-m", "gpuexplorer.charts", "-", str(path.resolve()), scheme]
     try:
         done = subprocess.run(
             command,
@@ -91,22 +95,88 @@ class ExportJob(QThread):
     done = Signal(object)
 
     def __init__(
-        self, path: Path, record: RunRecord, pinned: Sequence[RunRecord], theme: str
+        self, path: Path, record: RunRecord, pinned: Sequence[RunRecord], scheme: str
     ) -> None:
         super().__init__()
         self.setObjectName("export")
         self.path = path
         self._record = record.snapshot()
         self._pinned = [p.snapshot() for p in pinned]
-        self._theme = theme
+        self._scheme = scheme
 
     def run(self) -> None:
         """Write the file."""
         try:
-            write(self.path, self._record, self._pinned, self._theme)
+            write(self.path, self._record, self._pinned, self._scheme)
         except ExplorerError as error:
             self.done.emit(error)
         except Exception as error:  # noqa: BLE001 - a bug must not end in silence
             self.done.emit(WorkFailed(f"cannot export to {self.path}: {error!r}"))
         else:
             self.done.emit(None)
+
+
+class Exporter(QObject):
+    """Asks where to, writes in the background, and says what became of it.
+
+    ``notice`` carries a sentence for the banner, ``busy_with`` one for the status bar, empty once
+    it is over.
+    """
+
+    notice = Signal(object)
+    busy_with = Signal(str)
+
+    def __init__(self, window: QWidget, settings: Settings) -> None:
+        super().__init__(window)
+        self._window, self._settings = window, settings
+        self._job: ExportJob | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a file is being written."""
+        return self._job is not None
+
+    def ask(self, suffix: str, record: RunRecord | None, pinned: Sequence[RunRecord] = ()) -> None:
+        """Ask for a file name and write a run, with ghosts beside it."""
+        if record is None or not record.samples:
+            self.notice.emit(Notice("warning", "There are no samples to export yet."))
+            return
+        filters = {f"{words} (*.{name})": name for name, words in FORMATS.items()}
+        chosen = next(f for f, name in filters.items() if name == suffix)
+        offered = self._settings.export_folder / default_name(record.prepared.config, suffix)
+        name, used = QFileDialog.getSaveFileName(
+            self._window, "Export", str(offered), ";;".join(filters), chosen
+        )
+        if name:
+            path = Path(name)
+            if not path.suffix:
+                path = path.with_suffix(f".{filters.get(used, suffix)}")
+            self.write(path, record, pinned)
+
+    def write(self, path: Path, record: RunRecord, pinned: Sequence[RunRecord] = ()) -> None:
+        """Write a file in the background, then say where it is."""
+        if self._job is not None:
+            self.notice.emit(Notice("warning", "Another export is still being written."))
+            return
+        self._job = ExportJob(path, record, pinned, theme().scheme)
+        self._job.done.connect(self._written)
+        self.busy_with.emit(f"Writing {path}…")
+        self._job.start()
+
+    def _written(self, error: ExplorerError | None) -> None:
+        job, self._job = self._job, None
+        if job is None:
+            return
+        job.wait()
+        self.busy_with.emit("")
+        if error is None:
+            self._settings.export_folder = job.path.parent
+            self.notice.emit(Notice("info", f"Saved {job.path}"))
+        else:
+            words = str(error)
+            self.notice.emit(Notice("bad", f"{words[:1].upper()}{words[1:]}.", detail=error.detail))
+
+    def wait(self) -> None:
+        """Wait until nothing is being written."""
+        if self._job is not None:
+            self._job.wait()

@@ -61,6 +61,16 @@ class Settings:
         self._store.setValue("engine/python", value or "")
 
     @property
+    def threads(self) -> int | None:
+        """The CPU threads a kernel may use; None: all cores but one."""
+        value = str(self._store.value("engine/threads", "") or "")
+        return int(value) if value.isdecimal() and int(value) > 0 else None
+
+    @threads.setter
+    def threads(self, value: int | None) -> None:
+        self._store.setValue("engine/threads", "" if value is None else str(value))
+
+    @property
     def kernel_folders(self) -> list[Path]:
         """The user's own folders of workloads."""
         value = str(self._store.value("kernels/folders", "") or "")

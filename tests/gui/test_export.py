@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
 ) -> None:
     run = wait_measured(qtbot, window, 5)
     assert run.record is not None
-    window.export_to(tmp_path / "missing" / "x.png", run.record, [])
+    window.exporter.write(tmp_path / "missing" / "x.png", run.record, [])
     until(qtbot, lambda: window.banner.kind == "bad")
     assert "no such folder" in window.banner.text
     assert not list(tmp_path.glob("**/*.png"))

@@ -30,7 +30,7 @@ def open_kernel(qtbot: QtBot, open_window: OpenWindow, folder: Path) -> MainWind
     """Open the window, let it find its devices, then open a kernels folder."""
     window = open_window()
     wait_measured(qtbot, window, 1)
-    window.open_kernels(folder)
+    window.kernels.open(folder)
     return window
 
 
@@ -53,11 +53,11 @@ def test_a_killed_engine_is_replaced_and_its_samples_kept(
     record = window.session.history[row].record
     assert record is not None
     assert record.samples == kept
-    window.export_to(tmp_path / "kept.json", record, [])
+    window.exporter.write(tmp_path / "kept.json", record, [])
     again = wait_measured(qtbot, window)
     assert again.ticket != run.ticket
     assert window.session.worker.engine_pid != pid
-    until(qtbot, lambda: (tmp_path / "kept.json").is_file() and window._job is None)
+    until(qtbot, lambda: (tmp_path / "kept.json").is_file() and not window.exporter.busy)
 
 
 def test_a_long_launch_is_announced_run_and_stopped(qtbot: QtBot, window: MainWindow) -> None:
@@ -74,7 +74,7 @@ def test_a_long_launch_is_announced_run_and_stopped(qtbot: QtBot, window: MainWi
     press(window, "Run it anyway")
     until(qtbot, lambda: window.session.activity == "running once to verify")
     began = time.monotonic()
-    window.stop_action.trigger()
+    window.commands.stop.trigger()
     until(qtbot, lambda: window.session.activity.startswith("stopped"))
     until(qtbot, lambda: window.session.engine_state == "ready")
     assert time.monotonic() - began < 6
@@ -108,7 +108,7 @@ def test_a_kernel_that_does_not_compile_shows_the_compilers_words(
     (folder / "kernel.cu").write_text(
         kernels.TWICE.format(body=kernels.RIGHT_BODY), encoding="utf-8"
     )
-    window.reload_action.trigger()
+    window.commands.reload_kernels.trigger()
     assert wait_measured(qtbot, window).config.workload == "vector"
     assert not window.banner.isVisible()
 
@@ -150,12 +150,12 @@ def test_a_bad_kernels_folder_is_named_and_changes_nothing(
     window: MainWindow, tmp_path: Path
 ) -> None:
     before = dict(window.session.experiment.workloads)
-    window.open_kernels(tmp_path / "nowhere")
+    window.kernels.open(tmp_path / "nowhere")
     assert "no such folder" in window.banner.text
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "workload.toml").write_text("format = 1\nnme = 'x'\n", encoding="utf-8")
-    window.open_kernels(broken)
+    window.kernels.open(broken)
     assert "unknown key 'nme'" in window.banner.text
     assert window.session.experiment.workloads == before
     assert window.settings.kernel_folders == []
@@ -165,10 +165,10 @@ def test_an_interpreter_that_is_none_is_said_and_can_be_undone(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     wait_measured(qtbot, window, 1)
-    window._use_python(str(tmp_path / "no-python"))
+    window.engine.use_python(str(tmp_path / "no-python"))
     until(qtbot, lambda: window.session.engine_state == "lost")
     assert "no-python" in window.banner.text
-    window.own_python_action.trigger()
+    window.commands.own_python.trigger()
     until(qtbot, lambda: window.session.engine_state == "ready")
     window.session.set_live(True)
     wait_measured(qtbot, window, 1)

@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QSpinBox, QTableView, QToolButton
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QSpinBox, QTableView, QToolButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.engine.launcher import default_threads, usable_cores
+from gpuexplorer.gui.engine import thread_choices
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import find, measured, until, wait_measured
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
@@ -76,7 +78,7 @@ def test_a_drag_stops_at_the_border_and_a_link_makes_room(qtbot: QtBot, window: 
     note.linkActivated.emit("remedy")
     assert slider.value() == min(limit, window.session.experiment.axis_limit(0))
     assert not note.isVisible()
-    window.undo_action.trigger()
+    window.commands.undo.trigger()
     assert slider.value() == limit // 16
 
 
@@ -186,10 +188,10 @@ def test_a_run_can_be_copied_as_command_and_script(qtbot: QtBot, window: MainWin
 
 
 def test_colours_change_everywhere_and_are_remembered(window: MainWindow) -> None:
-    window._choose_theme("dark")
+    window.choose_theme("dark")
     dark = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
     assert theme().scheme == "dark"
-    window._choose_theme("light")
+    window.choose_theme("light")
     light = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
     assert dark.lightness() < 80 < 180 < light.lightness()
     assert Settings().theme == "light"
@@ -199,7 +201,7 @@ def test_the_last_experiment_is_there_again(qtbot: QtBot, open_window: OpenWindo
     first = open_window()
     find(first, "sizeSlider", SnapSlider).setValue(64)
     find(first, "blockXSlider", SnapSlider).setValue(8)
-    first.at_start_action.setChecked(False)
+    first.commands.live_at_start.setChecked(False)
     first.close()
     second = open_window()
     until(qtbot, lambda: second.session.experiment.devices is not None)
@@ -210,7 +212,7 @@ def test_the_last_experiment_is_there_again(qtbot: QtBot, open_window: OpenWindo
 
 
 def test_help_opens_every_page(window: MainWindow) -> None:
-    window.help_action.trigger()
+    window.commands.help.trigger()
     help_window = window._help
     assert help_window is not None
     for row in range(help_window.list.count()):
@@ -264,3 +266,52 @@ def test_create_takes_arguments_with_and_without_a_name(
     window = open_window(*words)
     assert window.isVisible()
     assert window.session.options.threads == (1 if "--threads" in words else None)
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="there is one core to choose")
+def test_another_number_of_cpu_threads_is_measured_copied_and_remembered(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window("--threads", "1")
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    first = wait_measured(qtbot, window)
+    assert first.config.threads == 1
+    menu = find(window, "threadsMenu", QMenu)
+    names = [action.text() for action in menu.actions()]
+    assert f"{default_threads()} (default)" in names
+    assert len(names) == len(window.engine.thread_choices)
+    assert [a.text() for a in menu.actions() if a.isChecked()] == [names[0]]
+    assert all("twofold" in action.toolTip() for action in menu.actions())
+    every = usable_cores()
+    window.commands.threads[every].trigger()
+    until(qtbot, lambda: (run := measured(window)) is not None and run.ticket != first.ticket)
+    run = measured(window)
+    assert run is not None
+    assert run.config.threads == every
+    assert run.label.endswith(f"{every} threads")
+    assert window.commands.threads[every].isChecked()
+    assert not window.commands.threads[1].isChecked()
+    window.commands.copy_command.trigger()
+    assert f"--threads {every}" in QApplication.clipboard().text()
+    assert Settings().threads == every
+    row = window.session.history.find(first.ticket)
+    assert row is not None
+    window.history_table.restore_asked.emit(window.session.history[row])
+    until(qtbot, lambda: (run := measured(window)) is not None and run.config.threads == 1)
+    assert window.commands.threads[1].isChecked()
+
+
+@pytest.mark.parametrize(
+    ("cores", "present", "choices"),
+    [
+        (1, 1, [1]),
+        (4, 3, [1, 2, 3, 4]),
+        (2, 6, [1, 2, 6]),
+        (48, 47, [1, 2, 4, 8, 16, 32, 47, 48]),
+        (64, 5, [1, 2, 4, 5, 8, 16, 32, 63, 64]),
+    ],
+)
+def test_every_core_can_be_chosen_and_a_long_list_is_thinned(
+    cores: int, present: int, choices: list[int]
+) -> None:
+    assert thread_choices(cores, present) == choices

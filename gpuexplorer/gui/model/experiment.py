@@ -472,6 +472,27 @@ class Experiment:
         self.set_knobs(*self._fitted(knobs))
         return True
 
+    def restore_run(self, config: RunConfig) -> bool:
+        """Set the knobs to a run's; False, and nothing changes, when its workload is gone."""
+        workload = self.workloads.get(config.workload)
+        variant = workload.manifest.variants.get(config.variant) if workload else None
+        if variant is None:
+            return False
+        devices = self.devices.devices if self.devices is not None else ()
+        own = self._tunables(variant)  # the others follow from the block
+        return self.restore(
+            Knobs(
+                workload=config.workload,
+                variant=config.variant,
+                size=config.size,
+                precision=config.precision,
+                device=config.device if any(d.id == config.device for d in devices) else "auto",
+                block=config.block,
+                tunables={name: v for name, v in config.tunables.items() if name in own},
+                include_transfers=config.include_transfers,
+            )
+        )
+
     def _fitted(self, knobs: Knobs) -> tuple[Knobs, Note | None]:
         """Return knobs that can run, as near as possible, and a note on what moved."""
         if self.devices is None or self.problem(knobs) is None:

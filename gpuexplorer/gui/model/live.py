@@ -47,6 +47,8 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
             parts += [f"{k} = {v}" for k, v in config.tunables.items()]
         if config.device != other.device:
             parts.append(config.device)
+        if config.threads != other.threads and config.threads is not None:
+            parts.append(f"{config.threads} thread{'s' if config.threads > 1 else ''}")
         if config.include_transfers != other.include_transfers:
             parts.append("with transfers" if config.include_transfers else "kernel only")
     return " · ".join(parts)

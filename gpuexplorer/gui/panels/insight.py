@@ -169,6 +169,10 @@ class InsightPanel(QScrollArea):
         form.addRow(head, label)
         return label
 
+    def set_kernel_folders(self, folders: Sequence[Path]) -> None:
+        """Note the user's kernel folders, which a copied command names."""
+        self.kernel_folders = folders
+
     # ---- showing
 
     def show_config(self, config: RunConfig | None, teaches: str) -> None:

@@ -1,0 +1,126 @@
+"""The window's commands with their words, keys and tips; what they do is the window's to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from gpuexplorer.gui.export import FORMATS
+from gpuexplorer.gui.theme import CHOICES, Choice
+
+Key = TypeVar("Key")
+THEME_WORDS: dict[Choice, str] = {"system": "System colours", "light": "Light", "dark": "Dark"}
+THREADS_TIP = (
+    "How many CPU threads a kernel may use on the processor; recorded with every run.\n"
+    "Choosing one restarts the engine. With every core taken, a busy window disturbs the\n"
+    "medians, up to twofold; that is why one core is left over by default."
+)
+
+
+def when(action: QAction, run: Callable[[], object]) -> None:
+    """Have an action do something."""
+    action.triggered.connect(lambda _=False: run())
+
+
+class Commands:
+    """One ``QAction`` for each thing the window can do, owned by the window.
+
+    ``threads`` are the numbers of CPU threads to choose from, ``default_threads`` the one taken
+    when nobody chose.
+    """
+
+    def __init__(self, window: QWidget, threads: Sequence[int], default_threads: int) -> None:
+        self._window = window
+        make = self._make
+        self.live = make(
+            "Live",
+            "Measure until stopped; a moved knob restarts by itself",
+            "Space",
+            checkable=True,
+        )
+        self.stop = make("Stop", "Stop at the next launch boundary", "Esc")
+        self.pin = make("Pin", "Keep this run as a ghost beside the next ones", "P")
+        self.export = make("Export…", "Save what is shown to a file", "Ctrl+E")
+        self.export_as = {
+            suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
+            for suffix, words in FORMATS.items()
+        }
+        self.undo = make("Undo", "Take the last knob back", "Ctrl+Z")
+        self.redo = make("Redo", "Turn the knob again", "Ctrl+Shift+Z")
+        self.copy_command = make("Copy command line", "Copy this run as a command", "Ctrl+Shift+C")
+        self.copy_script = make("Copy Python script", "Copy this run as a script", "Ctrl+Shift+P")
+        self.open_kernels = make(
+            "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+O"
+        )
+        self.reload_kernels = make("Reload kernels", "Read all kernel folders again", "F5")
+        self.quit = make("Quit", "Close the window", "Ctrl+Q")
+        self.live_at_start = make(
+            "Start live by itself",
+            "Begin measuring as soon as a device is found",
+            checkable=True,
+        )
+        self.choose_python = make(
+            "Engine's Python interpreter…",
+            "Measure with another Python, and so with its torch and CUDA",
+        )
+        self.own_python = make(
+            "Use this program's own interpreter", "Measure with the Python that runs this window"
+        )
+        self.restart_engine = make("Restart engine", "End the engine process and start a fresh one")
+        self.threads = self._one_of(
+            {
+                number: make(
+                    f"{number} (default)" if number == default_threads else str(number),
+                    THREADS_TIP,
+                    name=f"threads_{number}",
+                    checkable=True,
+                )
+                for number in threads
+            }
+        )
+        self.themes = self._one_of(
+            {
+                choice: make(
+                    THEME_WORDS[choice],
+                    "Colours of the window",
+                    name=f"theme_{choice}",
+                    checkable=True,
+                )
+                for choice in CHOICES
+            }
+        )
+        self.follow = make("Follow newest samples", "Fit both plots again", "F")
+        self.help = make(
+            "How to read this window", "What each plot shows and what numbers promise", "F1"
+        )
+        self.about = make("About GPU Explorer", "Version")
+
+    def panel(self, words: str, widget: QWidget) -> QAction:
+        """Return an action that shows and hides a part of the window."""
+        action = self._make(words, f"Show or hide the {words.lower()}", checkable=True)
+        action.setChecked(True)
+        action.toggled.connect(widget.setVisible)
+        return action
+
+    def _make(
+        self, words: str, tip: str, key: str = "", *, name: str = "", checkable: bool = False
+    ) -> QAction:
+        action = QAction(words, self._window)
+        if key:
+            action.setShortcut(QKeySequence(key))
+            tip = f"{tip} ({QKeySequence(key).toString()})"
+        action.setToolTip(tip)
+        action.setStatusTip(" ".join(tip.splitlines()))
+        action.setObjectName(name)
+        action.setCheckable(checkable)
+        return action
+
+    def _one_of(self, actions: dict[Key, QAction]) -> dict[Key, QAction]:
+        """Let only one of them be checked."""
+        group = QActionGroup(self._window)
+        for action in actions.values():
+            group.addAction(action)
+        return actions

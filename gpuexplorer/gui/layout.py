@@ -1,0 +1,91 @@
+"""The window's panels and how they share its space."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
+
+from gpuexplorer.gui.panels.experiment import ExperimentPanel
+from gpuexplorer.gui.panels.history import HistoryTable
+from gpuexplorer.gui.panels.insight import InsightPanel
+from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.plots.telemetry import TelemetryStrip
+from gpuexplorer.gui.plots.timing import TimingPlot
+from gpuexplorer.gui.plots.traffic import TrafficPlot
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.widgets.banner import Banner
+
+
+class Panels(QSplitter):
+    """Knobs at the left, plots in the middle, insight at the right, history below."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.experiment = ExperimentPanel(session.experiment)
+        self.insight = InsightPanel()
+        self.timing = TimingPlot(session.live_model)
+        self.traffic = TrafficPlot(session.live_model, self.timing.plot)
+        self.strip = TelemetryStrip()
+        self.pins = PinRow(self.timing.pin_colour)
+        self.banner = Banner()
+        self.history = HistoryTable(session.history, session.history_model)
+        self.across = QSplitter(Qt.Orientation.Horizontal)
+        for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
+            self.across.addWidget(widget)
+            self.across.setStretchFactor(self.across.count() - 1, stretch)
+        self.experiment.setMinimumWidth(230)
+        self.insight.setMinimumWidth(250)
+        self.across.setSizes([262, 748, 270])
+        self.addWidget(self.across)
+        self.addWidget(self.history)
+        self.setStretchFactor(0, 1)
+        self.setStretchFactor(1, 0)
+        self.setSizes([600, 122])
+        for splitter in (self, self.across):
+            splitter.setHandleWidth(1)
+
+    def _centre(self) -> QWidget:
+        """Return the banner over the views."""
+        self.tabs = QTabWidget()
+        self.tabs.setObjectName("views")
+        self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
+        self.tabs.addTab(self._live_view(), "Live")
+        centre = QWidget()
+        stack = QVBoxLayout(centre)
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.setSpacing(0)
+        stack.addWidget(self.banner)
+        stack.addWidget(self.tabs, 1)
+        return centre
+
+    def _live_view(self) -> QWidget:
+        """Return the ghosts' row, both plots and the device's state."""
+        plots = QSplitter(Qt.Orientation.Vertical)
+        plots.setChildrenCollapsible(False)
+        plots.setHandleWidth(1)
+        plots.addWidget(self.timing)
+        plots.addWidget(self.traffic)
+        plots.setStretchFactor(0, 3)
+        plots.setStretchFactor(1, 2)
+        view = QWidget()
+        view.setAutoFillBackground(True)
+        view.setBackgroundRole(view.palette().ColorRole.Base)
+        column = QVBoxLayout(view)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.pins)
+        column.addWidget(plots, 1)
+        column.addWidget(self.strip)
+        return view
+
+    def restore(self, settings: Settings) -> None:
+        """Share the space as it was shared last."""
+        self.across.restoreState(settings.bytes_of("across"))
+        self.restoreState(settings.bytes_of("down"))
+
+    def remember(self, settings: Settings) -> None:
+        """Keep how the space is shared."""
+        settings.set_bytes("across", self.across.saveState())
+        settings.set_bytes("down", self.saveState())

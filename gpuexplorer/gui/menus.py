@@ -1,0 +1,121 @@
+"""Where the window's commands stand: the menus and the toolbar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QLabel,
+    QMenu,
+    QMenuBar,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from gpuexplorer.gui.actions import THREADS_TIP, Commands
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.list_box import ListBox
+
+
+class Menus:
+    """The menus of the window's menu bar; ``panels`` are the actions that show and hide parts."""
+
+    def __init__(self, bar: QMenuBar, commands: Commands, panels: Sequence[QAction]) -> None:
+        file = bar.addMenu("&File")
+        file.addActions([commands.open_kernels, commands.reload_kernels])
+        file.addSeparator()
+        file.addAction(commands.export)
+        self.export = export_menu(file, commands)
+        file.addMenu(self.export)
+        file.addSeparator()
+        file.addAction(commands.quit)
+        edit = bar.addMenu("&Edit")
+        edit.addActions([commands.undo, commands.redo])
+        edit.addSeparator()
+        edit.addActions([commands.copy_command, commands.copy_script])
+        run = bar.addMenu("&Run")
+        run.addActions([commands.live, commands.stop, commands.pin])
+        run.addSeparator()
+        run.addActions([commands.live_at_start])
+        run.addMenu(threads_menu(run, commands))
+        run.addActions([commands.choose_python, commands.own_python, commands.restart_engine])
+        view = bar.addMenu("&View")
+        view.addActions(list(commands.themes.values()))
+        view.addSeparator()
+        view.addActions(list(panels))
+        view.addSeparator()
+        view.addAction(commands.follow)
+        bar.addMenu("&Help").addActions([commands.help, commands.about])
+
+
+def export_menu(parent: QWidget, commands: Commands) -> QMenu:
+    """Return a menu of the formats to export to."""
+    menu = QMenu("Export", parent)
+    menu.addActions(list(commands.export_as.values()))
+    return menu
+
+
+def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
+    """Return a menu of the numbers of CPU threads, which says what they are for."""
+    menu = QMenu("CPU threads", parent)
+    menu.setObjectName("threadsMenu")
+    menu.menuAction().setToolTip(THREADS_TIP)
+    menu.menuAction().setStatusTip(" ".join(THREADS_TIP.splitlines()))
+    parent.setToolTipsVisible(True)
+    menu.setToolTipsVisible(True)
+    menu.addActions(list(commands.threads.values()))
+    return menu
+
+
+class MainBar(QToolBar):
+    """The toolbar: live, stop, pin, export, and the device at the right."""
+
+    def __init__(self, commands: Commands) -> None:
+        super().__init__("Main")
+        self._commands = commands
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setIconSize(QSize(16, 16))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self._add(commands.live, "liveButton")
+        self._add(commands.stop, "stopButton")
+        self.addSeparator()
+        self._add(commands.pin, "pinButton")
+        self.export_button = QToolButton()
+        self.export_button.setObjectName("exportButton")
+        self.export_button.setText("Export ▾")
+        self.export_button.setToolTip("Save what is shown: image, drawing, document, table, JSON")
+        self.export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export_button.setMenu(export_menu(self.export_button, commands))
+        self.addWidget(self.export_button)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(spacer)
+        label = QLabel("Device ")
+        label.setProperty("role", "muted")
+        self.addWidget(label)
+        self.device_box = ListBox("deviceBox", "Where kernels run")
+        self.device_box.setMinimumWidth(300)
+        self.device_box.addItem("looking for devices…", "auto")
+        self.addWidget(self.device_box)
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+
+    def _add(self, action: QAction, name: str) -> None:
+        self.addAction(action)
+        button = self.widgetForAction(action)
+        button.setObjectName(name)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def _repaint_theme(self) -> None:
+        colours = theme()
+        self._commands.live.setIcon(colours.icon("live", "accent_text"))
+        self._commands.stop.setIcon(colours.icon("stop"))
+        self._commands.pin.setIcon(colours.icon("pin"))
+        self.export_button.setIcon(colours.icon("export"))

@@ -1,0 +1,81 @@
+"""The status bar: engine, device, what goes on, and how fast."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLabel, QStatusBar
+
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.gui.session import Session
+
+STATUS_MS = 250
+MESSAGE_MS = 4000
+ENGINE_WORDS = {
+    "not started": "engine not started",
+    "starting": "engine starting…",
+    "restarting": "engine restarting…",
+    "ready": "engine ready",
+    "lost": "no engine",
+}
+
+
+class StatusLine(QStatusBar):
+    """Shows what a session is at."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._answered = ""
+        self.setSizeGripEnabled(False)
+        self._engine = self._label("engineLabel", "The process that measures")
+        self._device = self._label("deviceLabel", "The device that the shown run uses")
+        self._activity = self._label("activityLabel", "What the engine does now")
+        self._rate = QLabel()
+        self._rate.setObjectName("rateLabel")
+        self._rate.setToolTip("Launches timed a second, and how fast the last knob was answered")
+        self._rate.setContentsMargins(0, 1, 10, 1)
+        self.addPermanentWidget(self._rate)
+        self._timer = QTimer(self)
+        self._timer.setInterval(STATUS_MS)
+        self._timer.timeout.connect(self._show_rate)
+        self._timer.start()
+
+    def _label(self, name: str, tooltip: str) -> QLabel:
+        label = QLabel()
+        label.setObjectName(name)
+        label.setToolTip(tooltip)
+        label.setContentsMargins(8, 1, 14, 1)
+        self.addWidget(label)
+        return label
+
+    def say(self, words: str, milliseconds: int = MESSAGE_MS) -> None:
+        """Show a sentence for a while, instead of everything at the left."""
+        self.showMessage(words, milliseconds)
+
+    def answered(self, seconds: float) -> None:
+        """Note how long the last knob's answer took."""
+        self._answered = f"answered in {quantity(seconds, 's', 2)}"
+
+    def show_state(self) -> None:
+        """Show engine, device and what goes on."""
+        session = self._session
+        self._engine.setText(ENGINE_WORDS[session.engine_state])
+        self._engine.setToolTip(session.engine_words or "The process that measures")
+        device = session.device
+        self._device.setText(f"{device.name} ({device.id})" if device else "no device yet")
+        self._activity.setText(session.activity)
+
+    def _show_rate(self) -> None:
+        self._activity.setText(self._session.activity)
+        rate = self._session.samples_per_s if self._session.live else None
+        parts = [self._answered] if self._answered else []
+        if rate is not None:
+            parts.append(
+                f"{count(round(rate))} launches/s" if rate >= 10 else f"{rate:.1f} launches/s"
+            )
+        self._rate.setText("   ".join(parts))
+
+    def close_down(self) -> None:
+        """End the timers."""
+        self._timer.stop()
+        self.clearMessage()
