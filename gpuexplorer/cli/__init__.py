@@ -20,7 +20,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gpuexplorer.engine.launcher import main as engine_main
 
         return engine_main(arguments[1:])
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # at any moment, the imports below included
+        return EXIT_INTERRUPTED
 
+
+def _run(arguments: list[str]) -> int:
     from gpuexplorer.cli.messages import report
     from gpuexplorer.cli.streams import prepare_streams
 
@@ -42,8 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is None:  # a stream of ours: what is left in its buffer cannot go out
             _silence_stdout()
         return report(error, verbose=verbose)
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         return report(error, verbose=verbose)
     return code

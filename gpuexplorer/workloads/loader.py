@@ -66,12 +66,23 @@ def workload_folders(root: Path) -> list[Path]:
 
 
 def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
-    """Load the shipped workloads and those below ``extra_roots`` (which win over shipped names)."""
+    """Load the shipped workloads and those below ``extra_roots`` (which win over shipped names).
+
+    Raises InputError for two folders of one root that declare the same name.
+    """
     workloads: dict[str, Workload] = {}
     for root in (shipped_folder(), *extra_roots):
+        here: dict[str, Workload] = {}
         for folder in workload_folders(root):
             workload = Workload(read_folder(folder))
-            workloads[workload.name] = workload
+            twin = here.setdefault(workload.name, workload)
+            if twin is not workload:
+                raise InputError(
+                    f"{workload.source.origin}: '{workload.name}' is also the name in "
+                    f"{twin.source.origin}",
+                    remedy="give each workload a name of its own",
+                )
+        workloads |= here
     return workloads
 
 

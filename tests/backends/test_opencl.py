@@ -309,7 +309,9 @@ def test_unwritten_elements_show_as_nan() -> None:
     assert not np.isnan(result[:-1]).any()
 
 
-@pytest.mark.parametrize(("index", "words"), [("N + 2", "3 elements behind"), ("-1", "1 elements")])
+@pytest.mark.parametrize(
+    ("index", "words"), [("N + 2", "3 elements behind"), ("-1", "1 element before")]
+)
 def test_a_write_outside_an_array_is_seen_and_names_it(index: str, words: str) -> None:
     source = COPY.replace("B[i] = A[i];", f"B[i] = A[i]; if (i == 0) B[{index}] = A[0];")
     runner, _ = ready_runner(made_workload(source), size={"N": 1000})

@@ -9,7 +9,7 @@ import pytest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.loader import load, pick, read_folder, workload_folders
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
-from tests.support.kernels import write_article
+from tests.support.kernels import ARTICLE_KERNEL, MATMUL_MANIFEST, write_article, write_folder
 from tests.support.problems import made
 
 FREIVALDS = 'outputs = { B = "A @ A" }\ncheck = "freivalds"'
@@ -160,3 +160,11 @@ def test_a_source_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (folder / "kernel.cu").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):
         read_folder(folder)
+
+
+def test_two_folders_of_one_root_cannot_share_a_name(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_folder(tmp_path / name, MATMUL_MANIFEST.format(name="same"), ARTICLE_KERNEL)
+    with pytest.raises(InputError, match=r"b.workload.toml: 'same' is also the name in .*a.work"):
+        load([tmp_path])
+    assert "same" in load([tmp_path / "a", tmp_path / "b"])  # the later root wins

@@ -123,9 +123,10 @@ class DeviceArrays:
                 if len(wrong):
                     # Distance from the array's nearest end, in whole elements.
                     gap = guard - 1 - wrong[-1] if place == "before" else wrong[0]
+                    distance = int(gap) // array.itemsize_B + 1
                     raise WrongResult(
                         f"the kernel wrote outside array {name}: "
-                        f"{gap // array.itemsize_B + 1} elements {place} it",
+                        f"{distance} element{'s' * (distance > 1)} {place} it",
                         remedy="check the kernel's bounds for this size and block",
                     )
 
