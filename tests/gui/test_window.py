@@ -76,7 +76,7 @@ def test_a_drag_stops_at_the_border_and_a_link_makes_room(qtbot: QtBot, window: 
     assert note.isVisible()
     assert "threads, and this device allows" in note.text()
     note.linkActivated.emit("remedy")
-    assert slider.value() == min(limit, window.session.experiment.axis_limit(0))
+    assert slider.value() == min(limit, window.session.experiment.room.limit(0))
     assert not note.isVisible()
     window.commands.undo.trigger()
     assert slider.value() == limit // 16

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,14 +10,22 @@ import msgspec
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
+from gpuexplorer.gui.model.fit import (
+    because,
+    exists,
+    first_knobs,
+    first_tunables,
+    knobs_of,
+    moved_words,
+    near,
+)
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
+from gpuexplorer.gui.model.undo import Undo
 from gpuexplorer.workloads.choose import complete, default_block, device_for_variant, find_device
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.plan import Plan, check_requirements, make_plan
 from gpuexplorer.workloads.workload import Workload
-
-AXES = "xyz"
-UNDO_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -42,13 +48,6 @@ class Offer:
     reason: str | None = None
 
 
-def product_words(block: Block) -> str:
-    """Return a block's shape and thread count, such as ``64 × 16 = 1024``."""
-    x, y, z = block
-    shape = f"{x} × {y}" if z == 1 else f"{x} × {y} × {z}"
-    return f"{shape} = {x * y * z}"
-
-
 class Experiment:
     """The knobs, with legal values from the device's limits and the variant's constraints.
 
@@ -61,11 +60,12 @@ class Experiment:
         self.devices = devices
         self.note: Note | None = None
         self.on_change: Callable[[], None] = lambda: None
-        self._undo: list[Knobs] = []
-        self._redo: list[Knobs] = []
-        self._gesture: str | None = None
-        name = "matmul" if "matmul" in workloads else next(iter(workloads))
-        self.knobs = self._defaults(name)
+        self._steps = Undo()
+        self.knobs = self._first()
+
+    def _first(self) -> Knobs:
+        name = "matmul" if "matmul" in self.workloads else next(iter(self.workloads))
+        return first_knobs(self.workloads[name])
 
     # ---- what the knobs mean
 
@@ -130,28 +130,10 @@ class Experiment:
 
     # ---- what may be chosen
 
-    def axis_limit(self, axis: int) -> int:
-        """Return the most threads the device allows along an axis, whatever the others are."""
-        limits = self.limits
-        return min(limits.max_block[axis], limits.max_threads_per_block)
-
-    def axis_legal(self, axis: int) -> int:
-        """Return the most threads along an axis while the other two stay as they are."""
-        block = self.knobs.block or (1, 1, 1)
-        others = math.prod(block) // block[axis]
-        return max(1, min(self.axis_limit(axis), self.limits.max_threads_per_block // others))
-
-    def axis_reason(self, axis: int) -> str | None:
-        """Return why an axis stops before its limit; None when it does not."""
-        legal = self.axis_legal(axis)
-        if legal >= self.axis_limit(axis):
-            return None
-        block = list(self.knobs.block or (1, 1, 1))
-        block[axis] = 2 * legal
-        return (
-            f"{AXES[axis]} stops at {legal}: {product_words((block[0], block[1], block[2]))} "
-            f"threads, and this device allows {self.limits.max_threads_per_block} in a block"
-        )
+    @property
+    def room(self) -> BlockRoom:
+        """How far the block's axes may go."""
+        return BlockRoom(self.knobs.block or (1, 1, 1), self.dimensions, self.limits)
 
     def workload_offers(self) -> list[Offer]:
         """Return every workload by title."""
@@ -198,52 +180,43 @@ class Experiment:
 
     # ---- turning knobs
 
-    def begin_gesture(self, name: str) -> None:
+    def begin_gesture(self) -> None:
         """Say that the changes up to ``end_gesture`` are one, for undo."""
-        if self._gesture is None:
-            self._gesture = name
-            self._undo.append(self.knobs)
+        self._steps.begin_gesture(self.knobs)
 
     def end_gesture(self) -> None:
         """End what ``begin_gesture`` began."""
-        if self._gesture is not None:
-            self._gesture = None
-            if self._undo and self._undo[-1] == self.knobs:
-                self._undo.pop()
+        self._steps.end_gesture(self.knobs)
 
     def set_knobs(self, knobs: Knobs, note: Note | None = None) -> None:
         """Set all knobs at once and tell."""
         self.note = note
         if knobs != self.knobs:
-            if self._gesture is None:
-                self._undo.append(self.knobs)
-                del self._undo[:-UNDO_STEPS]
-            self._redo.clear()
+            self._steps.changed(self.knobs)
             self.knobs = knobs
         self.on_change()
 
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to take back."""
-        return bool(self._undo)
+        return self._steps.can_undo
 
     @property
     def can_redo(self) -> bool:
         """Whether there is a change to make again."""
-        return bool(self._redo)
+        return self._steps.can_redo
 
     def undo(self) -> None:
         """Take the last change back."""
-        if self._undo:
-            self._redo.append(self.knobs)
-            self.knobs, self.note = self._undo.pop(), None
-            self.on_change()
+        self._step_to(self._steps.undo(self.knobs))
 
     def redo(self) -> None:
         """Make the change again that was taken back."""
-        if self._redo:
-            self._undo.append(self.knobs)
-            self.knobs, self.note = self._redo.pop(), None
+        self._step_to(self._steps.redo(self.knobs))
+
+    def _step_to(self, knobs: Knobs | None) -> None:
+        if knobs is not None:
+            self.knobs, self.note = knobs, None
             self.on_change()
 
     def set_devices(self, devices: DeviceList) -> None:
@@ -260,25 +233,17 @@ class Experiment:
     def set_workloads(self, workloads: dict[str, Workload]) -> None:
         """Take in re-read workloads; the knobs stay where they can."""
         self.workloads = workloads
-        knobs = self.knobs
-        if knobs.workload not in workloads:
-            name = "matmul" if "matmul" in workloads else next(iter(workloads))
-            self._undo.clear()
-            self._redo.clear()
-            self.set_knobs(self._defaults(name))
-            return
-        self._undo = [k for k in self._undo if self._names_exist(k)]
-        self._redo = [k for k in self._redo if self._names_exist(k)]
-        if not self._names_exist(knobs):
-            knobs = self._defaults(knobs.workload)
-        fitted, why = self._fitted(knobs)
-        self.set_knobs(fitted, why)
+        self._steps.keep(self._exists)
+        if not self._exists(self.knobs):  # no step, for there is no way back
+            workload = workloads.get(self.knobs.workload)
+            self.knobs = first_knobs(workload) if workload is not None else self._first()
+        self.set_knobs(*self._fitted(self.knobs))
 
     def set_workload(self, name: str) -> None:
         """Choose a workload; everything below it takes its defaults."""
         if name != self.knobs.workload:
             defaults = msgspec.structs.replace(
-                self._defaults(name),
+                first_knobs(self.workloads[name]),
                 device=self.knobs.device,
                 include_transfers=self.knobs.include_transfers,
             )
@@ -293,7 +258,7 @@ class Experiment:
         self.set_knobs(
             *self._fitted(
                 msgspec.structs.replace(
-                    self.knobs, variant=name, block=block, tunables=self._tunables(variant)
+                    self.knobs, variant=name, block=block, tunables=first_tunables(variant)
                 )
             )
         )
@@ -343,10 +308,10 @@ class Experiment:
         """
         if self.knobs.block is None or axis >= max(1, self.dimensions):
             return
-        wanted = max(1, value)
-        legal, note = self.axis_legal(axis), None
+        wanted, room = max(1, value), self.room
+        legal, note = room.legal(axis), None
         if wanted > legal:
-            note = self._stop_note(axis, min(wanted, self.axis_limit(axis)))
+            note = self._stop_note(axis, min(wanted, room.limit(axis)))
             wanted = power_below(legal) if is_power_of_two(wanted) else legal
         self._set_block(axis, wanted, note)
 
@@ -360,41 +325,25 @@ class Experiment:
             self.set_knobs(self.knobs, Note(f"{problem}."))
 
     def _stop_note(self, axis: int, wanted: int) -> Note:
-        block = list(self.knobs.block or (1, 1, 1))
-        block[axis] = wanted
-        limit = self.limits.max_threads_per_block
-        text = (
-            f"{AXES[axis]} stops at {self.axis_legal(axis)}: "
-            f"{product_words((block[0], block[1], block[2]))} threads, and this device allows "
-            f"{limit} in a block."
-        )
-        others = [a for a in range(self.dimensions) if a != axis and block[a] > 1]
-        for other in sorted(others, key=lambda a: -block[a]):
-            room = limit * block[other] // math.prod(block)
-            if room >= 1:
-                block[other] = power_below(room)
-                made = msgspec.structs.replace(self.knobs, block=(block[0], block[1], block[2]))
-                if self.problem(made) is None:
-                    return Note(
-                        text,
-                        f"Make room: {AXES[axis]} = {wanted}, {AXES[other]} = {block[other]}",
-                        made,
-                    )
+        """Return why an axis stops before ``wanted``, with a shorter other axis if that helps."""
+        text = f"{self.room.why_not(axis, wanted)}."
+        for other, block in self.room.ways_to_make_room(axis, wanted):
+            made = msgspec.structs.replace(self.knobs, block=block)
+            if self.problem(made) is None:
+                remedy = f"Make room: {AXES[axis]} = {wanted}, {AXES[other]} = {block[other]}"
+                return Note(text, remedy, made)
         return Note(text)
 
     def _set_block(self, axis: int, value: int, note: Note | None) -> None:
-        block = list(self.knobs.block or (1, 1, 1))
-        block[axis] = value
-        knobs = msgspec.structs.replace(self.knobs, block=(block[0], block[1], block[2]))
+        block = with_axis(self.room.block, axis, value)
+        knobs = msgspec.structs.replace(self.knobs, block=block)
         problem = self.problem(knobs)
         if problem is None or knobs.block == self.knobs.block:
             self.set_knobs(knobs, note)
             return
         followed = self._follow(axis, value)
         if followed is None:
-            self.set_knobs(
-                self.knobs, Note(f"{AXES[axis]} cannot be {value}: {_because(problem)}.")
-            )
+            self.set_knobs(self.knobs, Note(f"{AXES[axis]} cannot be {value}: {because(problem)}."))
             return
         block_now = followed.block or (1, 1, 1)
         moved = ", ".join(
@@ -402,72 +351,21 @@ class Experiment:
             for a in range(3)
             if a != axis and block_now[a] != block[a]
         )
-        self.set_knobs(followed, Note(f"{moved}: {_because(problem)}."))
+        self.set_knobs(followed, Note(f"{moved}: {because(problem)}."))
 
     def _follow(self, axis: int, value: int) -> Knobs | None:
         """Return the nearest legal knobs with ``value`` along ``axis`` and other axes moved."""
-        block = self.knobs.block or (1, 1, 1)
-        choices: list[list[int]] = []
-        for other in range(3):
-            if other == axis:
-                choices.append([value])
-            elif other >= self.dimensions:
-                choices.append([1])
-            else:
-                powers = [1 << k for k in range(self.axis_limit(other).bit_length())]
-                choices.append(sorted({*powers, value, block[other]}))
-        most = self.limits.max_threads_per_block
-        legal = [c for c in itertools.product(*choices) if math.prod(c) <= most]
-        legal.sort(key=lambda c: sum(abs(math.log2(a / b)) for a, b in zip(c, block, strict=True)))
-        for x, y, z in legal:
-            knobs = msgspec.structs.replace(self.knobs, block=(x, y, z))
+        for block in self.room.near(axis, value):
+            knobs = msgspec.structs.replace(self.knobs, block=block)
             if self.problem(knobs) is None:
                 return knobs
         return None
 
-    # ---- defaults and fitting
-
-    def _defaults(self, name: str) -> Knobs:
-        workload = self.workloads[name]
-        manifest = workload.manifest
-        variant_name = manifest.first_variant
-        variant = manifest.variants[variant_name]
-        offered = workload.precisions_of(variant_name)
-        return Knobs(
-            workload=name,
-            variant=variant_name,
-            size={symbol: spec.default for symbol, spec in manifest.sizes.items()},
-            precision="fp32" if "fp32" in offered else offered[0],
-            block=default_block(variant),
-            tunables=self._tunables(variant),
-        )
-
-    @staticmethod
-    def _tunables(variant: VariantSpec) -> dict[str, int]:
-        return {
-            name: tunable.values[0] if tunable.default is None else tunable.default
-            for name, tunable in variant.tunables.items()
-            if tunable.formula is None
-        }
-
-    def _names_exist(self, knobs: Knobs) -> bool:
-        workload = self.workloads.get(knobs.workload)
-        if workload is None or knobs.variant not in workload.manifest.variants:
-            return False
-        manifest, variant = workload.manifest, workload.manifest.variants[knobs.variant]
-        return (
-            knobs.size.keys() == manifest.sizes.keys()
-            and knobs.precision in manifest.precisions
-            and knobs.tunables.keys() == self._tunables(variant).keys()
-            and (knobs.block is None) == (variant.library is not None)
-            and all(
-                manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items()
-            )
-        )
+    # ---- knobs from elsewhere
 
     def restore(self, knobs: Knobs) -> bool:
         """Set knobs remembered from earlier; False, and nothing changes, when they do not fit."""
-        if not self._names_exist(knobs):
+        if not self._exists(knobs):
             return False
         self.set_knobs(*self._fitted(knobs))
         return True
@@ -478,55 +376,21 @@ class Experiment:
         variant = workload.manifest.variants.get(config.variant) if workload else None
         if variant is None:
             return False
+        knobs = knobs_of(config, variant)
         devices = self.devices.devices if self.devices is not None else ()
-        own = self._tunables(variant)  # the others follow from the block
-        return self.restore(
-            Knobs(
-                workload=config.workload,
-                variant=config.variant,
-                size=config.size,
-                precision=config.precision,
-                device=config.device if any(d.id == config.device for d in devices) else "auto",
-                block=config.block,
-                tunables={name: v for name, v in config.tunables.items() if name in own},
-                include_transfers=config.include_transfers,
-            )
-        )
+        if all(d.id != config.device for d in devices):
+            knobs = msgspec.structs.replace(knobs, device="auto")
+        return self.restore(knobs)
+
+    def _exists(self, knobs: Knobs) -> bool:
+        return exists(knobs, self.workloads.get(knobs.workload))
 
     def _fitted(self, knobs: Knobs) -> tuple[Knobs, Note | None]:
         """Return knobs that can run, as near as possible, and a note on what moved."""
-        if self.devices is None or self.problem(knobs) is None:
+        problem = self.problem(knobs)
+        if problem is None:
             return knobs, None
-        workload = self.workloads[knobs.workload]
-        first = self.problem(knobs)
-        variant = workload.variant(knobs.variant)
-        written = workload.precisions_of(knobs.variant)
-        blocks = [knobs.block, default_block(variant)]
-        precisions = [knobs.precision, *(p for p in ("fp32", *written) if p != knobs.precision)]
-        sizes = [knobs.size, {s: spec.default for s, spec in workload.manifest.sizes.items()}]
-        for size, precision, block in itertools.product(sizes, precisions, blocks):
-            if precision not in written:
-                continue
-            tried = msgspec.structs.replace(knobs, precision=precision, block=block, size=size)
+        for tried in near(knobs, self.workloads[knobs.workload]):
             if self.problem(tried) is None:
-                return tried, Note(f"{_moved(knobs, tried)}: {_because(first)}.")
-        return knobs, Note(f"{first}.")
-
-
-def _because(problem: ExplorerError | None) -> str:
-    """Return the reason inside an error's sentence."""
-    what = problem.what if problem else ""
-    return what.partition(": ")[2] or what
-
-
-def _moved(before: Knobs, after: Knobs) -> str:
-    parts = []
-    if after.precision != before.precision:
-        parts.append(f"precision is {after.precision} now")
-    if after.block != before.block:
-        shape = "×".join(str(b) for b in (after.block or ()))
-        parts.append(f"the block is {shape.removesuffix('×1')} now")
-    if after.size != before.size:
-        parts.append("the size is back at its default")
-    text = ", ".join(parts)
-    return text[:1].upper() + text[1:]
+                return tried, Note(f"{moved_words(knobs, tried)}: {because(problem)}.")
+        return knobs, Note(f"{problem}.")

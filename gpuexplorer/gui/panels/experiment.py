@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.gui.model.experiment import AXES, Experiment, Offer
+from gpuexplorer.gui.model.block import AXES
+from gpuexplorer.gui.model.experiment import Experiment, Offer
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 
@@ -130,7 +131,7 @@ class ExperimentPanel(QScrollArea):
                 "integer, or type one. Arrow keys work once the slider is clicked.",
             )
             row.moved.connect(lambda value, axis=axis: experiment.set_axis(axis, value))
-            row.began.connect(lambda name=name: experiment.begin_gesture(name))
+            row.began.connect(experiment.begin_gesture)
             row.ended.connect(experiment.end_gesture)
             self.block_rows.append(row)
             self._layout.addWidget(row)
@@ -212,10 +213,10 @@ class ExperimentPanel(QScrollArea):
             if block is not None and axis < dimensions:
                 row.show_state(
                     1,
-                    experiment.axis_limit(axis),
+                    experiment.room.limit(axis),
                     block[axis],
-                    experiment.axis_legal(axis),
-                    experiment.axis_reason(axis),
+                    experiment.room.legal(axis),
+                    experiment.room.reason(axis),
                 )
         self.block_words.setText(self._block_summary())
 
@@ -293,7 +294,7 @@ class ExperimentPanel(QScrollArea):
                 "Shift for every integer, or type one.",
             )
             row.moved.connect(lambda value, symbol=symbol: experiment.set_size(symbol, value))
-            row.began.connect(lambda symbol=symbol: experiment.begin_gesture(symbol))
+            row.began.connect(experiment.begin_gesture)
             row.ended.connect(experiment.end_gesture)
             self._size_rows[symbol] = row
             self._sizes.addWidget(row)

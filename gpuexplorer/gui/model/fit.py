@@ -1,0 +1,102 @@
+"""Knobs that fit a workload: its defaults, whether remembered ones still do, and near ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.workloads.choose import default_block
+from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.workload import Workload
+
+
+def first_tunables(variant: VariantSpec) -> dict[str, int]:
+    """Return the tunables that are the user's to choose, not tied to the block, as they begin."""
+    return {
+        name: tunable.values[0] if tunable.default is None else tunable.default
+        for name, tunable in variant.tunables.items()
+        if tunable.formula is None
+    }
+
+
+def first_knobs(workload: Workload) -> Knobs:
+    """Return how a workload's knobs stand before anybody turned them."""
+    manifest = workload.manifest
+    variant = manifest.variants[manifest.first_variant]
+    offered = workload.precisions_of(manifest.first_variant)
+    return Knobs(
+        workload=workload.name,
+        variant=manifest.first_variant,
+        size=_first_sizes(workload),
+        precision="fp32" if "fp32" in offered else offered[0],
+        block=default_block(variant),
+        tunables=first_tunables(variant),
+    )
+
+
+def _first_sizes(workload: Workload) -> dict[str, int]:
+    return {symbol: spec.default for symbol, spec in workload.manifest.sizes.items()}
+
+
+def knobs_of(config: RunConfig, variant: VariantSpec) -> Knobs:
+    """Return the knobs that lead to a run's configuration."""
+    own = first_tunables(variant)  # the others follow from the block
+    return Knobs(
+        workload=config.workload,
+        variant=config.variant,
+        size=config.size,
+        precision=config.precision,
+        device=config.device,
+        block=config.block,
+        tunables={name: value for name, value in config.tunables.items() if name in own},
+        include_transfers=config.include_transfers,
+    )
+
+
+def exists(knobs: Knobs, workload: Workload | None) -> bool:
+    """Return whether a workload has everything that knobs name."""
+    if workload is None or knobs.variant not in workload.manifest.variants:
+        return False
+    manifest, variant = workload.manifest, workload.manifest.variants[knobs.variant]
+    return (
+        knobs.size.keys() == manifest.sizes.keys()
+        and knobs.precision in manifest.precisions
+        and knobs.tunables.keys() == first_tunables(variant).keys()
+        and (knobs.block is None) == (variant.library is not None)
+        and all(manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items())
+    )
+
+
+def near(knobs: Knobs, workload: Workload) -> Iterator[Knobs]:
+    """Yield knobs with another block, precision or size, those that change least first."""
+    written = workload.precisions_of(knobs.variant)
+    blocks = [knobs.block, default_block(workload.variant(knobs.variant))]
+    precisions = [knobs.precision, *(p for p in ("fp32", *written) if p != knobs.precision)]
+    sizes = [knobs.size, _first_sizes(workload)]
+    for size, precision, block in itertools.product(sizes, precisions, blocks):
+        if precision in written:
+            yield msgspec.structs.replace(knobs, precision=precision, block=block, size=size)
+
+
+def moved_words(before: Knobs, after: Knobs) -> str:
+    """Return what has changed, as the beginning of a sentence."""
+    parts = []
+    if after.precision != before.precision:
+        parts.append(f"precision is {after.precision} now")
+    if after.block != before.block:
+        shape = "×".join(str(b) for b in (after.block or ()))
+        parts.append(f"the block is {shape.removesuffix('×1')} now")
+    if after.size != before.size:
+        parts.append("the size is back at its default")
+    text = ", ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def because(problem: ExplorerError) -> str:
+    """Return the reason inside an error's sentence."""
+    return problem.what.partition(": ")[2] or problem.what
