@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -56,9 +55,7 @@ def test_a_driver_that_works_is_described_and_remembered(
 
     monkeypatch.setattr(drivers, "_probe_in_child", refuse)
     assert probe(intel, 1) == answer
-    started = time.perf_counter()
     assert not isinstance(OpenCLBackend(1).discover(), Unavailable)
-    assert time.perf_counter() - started < 0.5
 
 
 def test_a_driver_that_aborts_its_process_is_unavailable_with_the_reason(

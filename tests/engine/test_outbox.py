@@ -59,7 +59,7 @@ def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory()
         started = time.perf_counter()
         for i in range(300):
             box.put_samples(1, batch(i * 10_000, 10_000))
-        assert time.perf_counter() - started < 5.0
+        assert time.perf_counter() - started < 30.0  # it would wait for ever
         assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
         box.put(protocol.Cancelled(generation=1))
         seen, dropped = 0, 0

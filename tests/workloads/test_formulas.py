@@ -112,11 +112,11 @@ def test_ceil_div_is_exact(a: int, b: int) -> None:
     ],
 )
 def test_anything_else_is_refused_at_once(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(InputError):
         formulas.check_names(text, set(NAMES))
         formulas.number(text, NAMES)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 @given(st.text(max_size=60))
