@@ -1,9 +1,17 @@
-"""A sentence for the banner, with what can be done about it."""
+"""Sentences for the banner, with what can be done about them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine.client import EngineLost
+from gpuexplorer.engine.protocol import Failed
+
+Action = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -12,5 +20,52 @@ class Notice:
 
     kind: str
     text: str
-    actions: tuple[tuple[str, Callable[[], None] | None], ...] = ()
+    actions: tuple[tuple[str, Action | None], ...] = ()
     detail: str = ""
+
+
+def cannot_run(error: ExplorerError) -> Notice:
+    """Say why the knobs, as they stand, make no run."""
+    return Notice("warning", f"This configuration cannot run: {error}.", detail=error.detail)
+
+
+def failed(event: Failed) -> Notice:
+    """Say what went wrong in the engine."""
+    remedy = f"; {event.remedy}" if event.remedy else ""
+    detail = "\n\n".join(part for part in (event.detail, event.traceback) if part)
+    return Notice("bad", f"{capital(event.what)}{remedy}.", detail=detail)
+
+
+def long_launch(predicted_s: float, run_anyway: Action) -> Notice:
+    """Ask before a launch that takes long."""
+    return Notice(
+        "warning",
+        f"One launch would take about {quantity(predicted_s, 's', 2)} on this device. You can stop "
+        "it at any time.",
+        actions=(("Run it anyway", run_anyway), ("Choose another block", None)),
+    )
+
+
+def no_device(devices: DeviceList) -> Notice:
+    """Say that nothing here runs work, and what each backend lacks."""
+    reasons = "\n".join(f"{u.backend}: {u.reason}. {u.remedy}" for u in devices.unavailable)
+    return Notice("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
+
+
+def no_engine(event: EngineLost, said: str, try_again: Action) -> Notice:
+    """Say that the engine cannot be started, with its last words."""
+    text = f"{capital(event.reason)}."
+    return Notice("bad", text, actions=(("Try again", try_again),), detail=said)
+
+
+def engine_replaced(event: EngineLost, kept: int, *, resumed: bool) -> Notice:
+    """Say how an engine ended, how many samples it left, and what the next one does."""
+    samples = f" The {count(kept)} samples it delivered are kept." if kept else ""
+    after = "takes over" if resumed else "is ready for another configuration"
+    text = f"{capital(event.reason)}.{samples} A fresh engine {after}."
+    return Notice("warning" if resumed else "bad", text)
+
+
+def capital(text: str) -> str:
+    """Return a text as a sentence begins."""
+    return text[:1].upper() + text[1:]

@@ -16,10 +16,11 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
+from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.model.rate import Rate
 from gpuexplorer.gui.panels.history import HistoryModel
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
 
@@ -27,7 +28,6 @@ MOVED = QEvent.Type(QEvent.registerEventType())
 PATIENCE_S = 0.4
 """After this long without an answer the window shows what it has."""
 HISTORY_GAP_S = 1.0
-RATE_WINDOW_S = 1.5
 
 STAGES = {
     "check": "checking the configuration",
@@ -79,7 +79,7 @@ class Session(QObject):
         self._asked: dict[int, RunConfig] = {}
         self._wanted: RunConfig | None = None
         self._history_at = 0.0
-        self._rate: deque[tuple[float, int]] = deque()
+        self._rate = Rate()
         self._resumed: RunConfig | None = None
         self._resume = False
         experiment.on_change = self._knobs_moved
@@ -164,13 +164,7 @@ class Session(QObject):
     @property
     def samples_per_s(self) -> float | None:
         """How many launches were timed a second, lately; None while nothing comes."""
-        now = time.monotonic()
-        while self._rate and self._rate[0][0] < now - RATE_WINDOW_S:
-            self._rate.popleft()
-        if len(self._rate) < 2:
-            return None
-        span = now - self._rate[0][0]
-        return sum(n for _, n in self._rate) / span if span > 0 else None
+        return self._rate.per_s
 
     # ---- knobs to runs
 
@@ -201,7 +195,7 @@ class Session(QObject):
         except ExplorerError as error:
             self._wanted = None
             self._stop_engine("waiting for a configuration that can run")
-            self._tell("warning", f"This configuration cannot run: {error}.", detail=error.detail)
+            self.notice.emit(notices.cannot_run(error))
             return
         if config == self._wanted and not allow_long:
             self.moved_at = None
@@ -266,7 +260,7 @@ class Session(QObject):
         self.live_model.add(
             np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
         )
-        self._rate.append((time.monotonic(), sum(len(d) for d in chunk.durations_s)))
+        self._rate.add(sum(len(d) for d in chunk.durations_s))
 
     def _take_summary(self, ticket: int, summary: Summary) -> None:
         if not self._is_current(ticket):
@@ -299,7 +293,7 @@ class Session(QObject):
         elif isinstance(event, protocol.Devices):
             self._devices(event)
         elif isinstance(event, protocol.Failed) and ticket == 0:
-            self._tell("bad", _sentence(event.what, event.remedy), detail=event.detail)
+            self.notice.emit(notices.failed(event))
         elif self._is_current(ticket):
             self._take_run_event(event)
 
@@ -323,28 +317,18 @@ class Session(QObject):
             self._set_activity("stopped")
         elif isinstance(event, protocol.NeedsConfirmation):
             self._end_current("user")
-            self._needs_confirmation(event)
+            self._give_up("waiting for your word")
+            self.notice.emit(notices.long_launch(event.predicted_s, self.run_long))
         elif isinstance(event, protocol.Failed):
             self._end_current("failed")
             self._give_up("this configuration failed")
-            self._tell("bad", _sentence(event.what, event.remedy), detail=_detail(event))
+            self.notice.emit(notices.failed(event))
 
     def _give_up(self, words: str) -> None:
         """Stop wanting the run that just ended; a knob's next move asks again."""
         self._wanted = None
         self.moved_at = None
         self._set_activity(words)
-
-    def _needs_confirmation(self, event: protocol.NeedsConfirmation) -> None:
-        self._give_up("waiting for your word")
-        self.notice.emit(
-            Notice(
-                "warning",
-                f"One launch would take about {quantity(event.predicted_s, 's', 2)} on this "
-                "device. You can stop it at any time.",
-                actions=(("Run it anyway", self.run_long), ("Choose another block", None)),
-            )
-        )
 
     # ---- the engine itself
 
@@ -362,8 +346,8 @@ class Session(QObject):
 
     def _engine_lost(self, ticket: int, event: EngineLost) -> None:
         run = self.live_model.current
-        kept = run.trace.total if run is not None else 0
         this_run = run is not None and self._is_current(ticket)
+        kept = run.trace.total if run is not None and this_run else 0
         if this_run:
             self._end_current("engine lost")
         self._set_state("restarting" if event.restarting else "lost")
@@ -377,33 +361,24 @@ class Session(QObject):
             self.live = False
             self._give_up("no engine")
             said = "\n".join(self.engine_log)
-            self._tell("bad", f"{_capital(event.reason)}.", detail=said, retry=True)
+            self.notice.emit(notices.no_engine(event, said, lambda: self.restart(self.options)))
             return
-        samples = f" The {count(kept)} samples it delivered are kept." if this_run and kept else ""
-        again = this_run and kept > 0 and self.live and self._resumed != self._wanted
+        again = kept > 0 and self.live and self._resumed != self._wanted
         self._resume = again
         self._resumed = self._wanted if again else None  # once more, but not for ever
         if this_run or ticket:
             self._wanted = None
             self.moved_at = None
-        after = (
-            " A fresh engine takes over."
-            if again
-            else " A fresh engine is ready for another configuration."
-        )
         if this_run or event.kind != "start":
             self._set_activity("the engine is restarting")
-            self._tell("warning" if again else "bad", f"{_capital(event.reason)}.{samples}{after}")
+            self.notice.emit(notices.engine_replaced(event, kept, resumed=again))
 
     def _devices(self, event: protocol.Devices) -> None:
         first = self.experiment.devices is None
         self.experiment.set_devices(event.devices)
         self.devices_changed.emit()
         if not event.devices.devices:
-            reasons = "\n".join(
-                f"{u.backend}: {u.reason}. {u.remedy}" for u in event.devices.unavailable
-            )
-            self._tell("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
+            self.notice.emit(notices.no_device(event.devices))
         elif first and (self.live_at_start or self.live):
             if not self.live:
                 self.started_by_itself.emit()
@@ -421,10 +396,6 @@ class Session(QObject):
         took, self.moved_at = time.perf_counter() - self.moved_at, None
         return took
 
-    def _tell(self, kind: str, text: str, *, detail: str = "", retry: bool = False) -> None:
-        actions = (("Try again", lambda: self.restart(self.options)),) if retry else ()
-        self.notice.emit(Notice(kind, text, actions=actions, detail=detail))
-
     def _set_state(self, state: str) -> None:
         self.engine_state = state
         self.state_changed.emit()
@@ -433,15 +404,3 @@ class Session(QObject):
         if words != self.activity:
             self.activity = words
             self.state_changed.emit()
-
-
-def _sentence(what: str, remedy: str) -> str:
-    return f"{_capital(what)}; {remedy}." if remedy else f"{_capital(what)}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _detail(event: protocol.Failed) -> str:
-    return "\n\n".join(part for part in (event.detail, event.traceback) if part)

@@ -9,18 +9,18 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PAST, MAX_PINS, Live, Pin, Run
-from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.plots.base import (
-    SIDE_WIDTH,
+    AXIS_WIDTH,
     LineSample,
     Plot,
-    SideHistogram,
     line_pen,
     muted_label,
     small_button,
     title_label,
 )
+from gpuexplorer.gui.plots.distribution import Distribution
+from gpuexplorer.gui.plots.past import PastRuns
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 
@@ -30,10 +30,8 @@ SPANS: tuple[tuple[str, float], ...] = (
     ("last 2 min", 120.0),
     ("everything", 0.0),
 )
-BINS = 72
 LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
 """Medians this many times apart take a logarithmic axis, and give it up again."""
-"""Gap between repaints of what need not follow every frame."""
 
 
 class TimingPlot(QWidget):
@@ -50,7 +48,6 @@ class TimingPlot(QWidget):
         self._span_s = SPANS[1][1]
         self._low, self._high = 0.0, 1e-3
         self._stretch = 1
-        self._past_shown: tuple[object, ...] = ()
         self._log_by_hand = False
         self._to_announce: int | None = None
         self._announced: int | None = None
@@ -71,13 +68,7 @@ class TimingPlot(QWidget):
         self.plot.painted.connect(self._painted)
         self.plot.double_clicked.connect(self.follow)
         self.plot.dragged.connect(self._let_go)
-        self.side = Plot("s", "%")
-        self.side.setFixedWidth(SIDE_WIDTH)
-        self.side.y_axis.setWidth(8)
-        self.side.y_axis.setStyle(showValues=False)
-        self.side.x_axis.setStyle(showValues=False)
-        self.side.box.setMouseEnabled(x=False, y=False)
-        self.side.setToolTip("How often each time occurred, on the same vertical axis.")
+        self.side = Distribution()
         self._span_box = ListBox("spanBox", "How much of the run is shown (seconds of measuring)")
         for words, seconds in SPANS:
             self._span_box.addItem(words, seconds)
@@ -130,45 +121,34 @@ class TimingPlot(QWidget):
         add = self.plot.addItem
         self._band_low, self._band_high = pg.PlotCurveItem(), pg.PlotCurveItem()
         self._band = pg.FillBetweenItem(self._band_low, self._band_high)
-        self._past = pg.PlotCurveItem(connect="finite")
+        self._past = PastRuns(self._live, self.plot)
         self._trace = pg.PlotCurveItem()
         self._median = pg.PlotCurveItem()
         self._ghosts = [pg.PlotCurveItem() for _ in range(MAX_PINS)]
         self._ghost_lines = [pg.InfiniteLine(angle=0) for _ in range(MAX_PINS)]
-        self._marks = [pg.InfiniteLine(angle=90) for _ in range(MAX_PAST + 1)]
-        self._mark_words = [pg.TextItem(anchor=(0, 0)) for _ in range(MAX_PAST + 1)]
         order: list[tuple[float, pg.GraphicsObject]] = [
-            (-20, self._band), (-10, self._past), (0, self._trace), (10, self._median),
+            (-20, self._band), (0, self._trace), (10, self._median),
             *((-5, g) for g in self._ghosts), *((5, g) for g in self._ghost_lines),
-            *((-15, m) for m in self._marks), *((20, m) for m in self._mark_words),
         ]  # fmt: skip
         for z, item in order:
             item.setZValue(z)
             add(item, ignoreBounds=True)
-        for item in (*self._ghost_lines, *self._marks, *self._mark_words):
-            item.hide()
-        self._bars = SideHistogram()
-        self._ghost_bars = [SideHistogram() for _ in range(MAX_PINS)]
-        for bars in (self._bars, *self._ghost_bars):
-            self.side.addItem(bars, ignoreBounds=True)
+        for line in self._ghost_lines:
+            line.hide()
 
     def _repaint_theme(self) -> None:
         chart, panel = theme().chart, theme().chart.panel
         main = chart.palette[0]
         self._trace.setPen(line_pen(main))
         self._median.setPen(line_pen(chart.text, 2))
-        self._past.setPen(line_pen(blend(chart.muted, panel, 0.55)))
+        self._past.repaint_theme()
+        self.side.repaint_bars()
         fill = QBrush(QColor(blend(main, panel, 0.22)))
         self._band.setBrush(fill)
-        self._bars.set_look(QBrush(QColor(blend(main, panel, 0.65))), None)
-        for mark in self._marks:
-            mark.setPen(line_pen(blend(chart.muted, panel, 0.35)))
-        for words in self._mark_words:
-            words.setColor(chart.muted)
         self._legend["trace"].set_look(self._trace.opts["pen"])
         self._legend["median"].set_look(self._median.opts["pen"])
         self._legend["band"].set_look(None, fill)
-        self._legend["past"].set_look(self._past.opts["pen"])
+        self._legend["past"].set_look(self._past.pen)
         self.follow_button.setIcon(theme().icon("follow"))
         self.show_pins()
 
@@ -196,7 +176,7 @@ class TimingPlot(QWidget):
     def _set_log(self, on: bool) -> None:
         self.plot.set_log(on)
         self.side.set_log(on)
-        self._past_shown = ()
+        self._past.forget()
         self.follow()
         self.show_pins()
 
@@ -211,6 +191,11 @@ class TimingPlot(QWidget):
         self._low, self._high = 0.0, 0.0
         self.refresh()
         self.refresh_slow()
+
+    @property
+    def _trace_width(self) -> int:
+        """The pixels beside the axis."""
+        return int(self.plot.width()) - AXIS_WIDTH
 
     def x_range(self) -> tuple[float, float]:
         """Return the stretch of time shown, in seconds."""
@@ -239,14 +224,14 @@ class TimingPlot(QWidget):
         if self.following:
             self._fit()
         run = self._live.current
-        self._draw_past()
+        self._past.draw(self._trace_width)
         if run is None or not len(run.trace):
             self._median.setData([], [])
             self._clear_band()
-            self._bars.set_data(np.empty(0), np.empty(0))
+            self.side.clear_run()
             return
         self._draw_median(run)
-        self._draw_distribution(run)
+        self.side.show_run(run, self._live.pins, self.plot)
         self._draw_ghosts(run)
         self._say(run)
 
@@ -257,9 +242,9 @@ class TimingPlot(QWidget):
             return
         if run.ticket != self._announced:
             self._to_announce = run.ticket
-            self._draw_past()
+            self._past.draw(self._trace_width)
         low, high = self.x_range()
-        drawing = run.trace.draw(low, high, max(200, self.plot.width() - 80) // 2)
+        drawing = run.trace.draw(low, high, max(200, self._trace_width) // 2)
         self._stretch = drawing.stretch
         self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
 
@@ -321,40 +306,6 @@ class TimingPlot(QWidget):
         if run is not None and len(run.trace):
             self._outside = int((latest > self._high).sum())
 
-    def _draw_past(self) -> None:
-        low, high = self.x_range()
-        current = self._live.current
-        start = current.trace.start_s if current is not None and len(current.trace) else None
-        key = (tuple(p.ticket for p in self._live.past), low, high, start, self._low, self._high)
-        if key == self._past_shown:
-            return
-        self._past_shown = key
-        shown = [p for p in self._live.past if p.end_s >= low and p.start_s <= high]
-        if shown:
-            gap = np.array([np.nan])
-            x = np.concatenate([part for p in shown for part in (p.drawing.x, gap)])
-            y = np.concatenate([part for p in shown for part in (p.drawing.y, gap)])
-            self._past.setData(x, self.plot.scaled(y))
-        else:
-            self._past.setData([], [])
-        starts = [(p.start_s, p.end_s, p.label) for p in shown]
-        if current is not None and start is not None:
-            starts.append((start, high, current.label))
-        top = self.plot.box.viewRange()[1][1]
-        per_pixel = (high - low) / max(1, self.plot.width() - 80)
-        for index, (mark, words) in enumerate(zip(self._marks, self._mark_words, strict=True)):
-            there = index < len(starts) and starts[index][0] >= low
-            mark.setVisible(there)
-            fits = there and (starts[index][1] - starts[index][0]) > per_pixel * (
-                7 * len(starts[index][2]) + 6
-            )
-            words.setVisible(fits)
-            if there:
-                mark.setValue(starts[index][0])
-            if fits:
-                words.setText(starts[index][2])
-                words.setPos(starts[index][0], top)
-
     def _clear_band(self) -> None:
         self._band_low.setData([], [])
         self._band_high.setData([], [])
@@ -378,26 +329,6 @@ class TimingPlot(QWidget):
         else:
             self._clear_band()
 
-    def _edges(self) -> Floats:
-        low, high = self.plot.box.viewRange()[1]
-        return np.linspace(low, high, BINS + 1)
-
-    def _shares(self, samples: Floats, edges: Floats) -> Floats:
-        counts, _ = np.histogram(self.plot.scaled(samples), edges)
-        shares: Floats = counts * (100.0 / max(1, len(samples)))
-        return shares
-
-    def _draw_distribution(self, run: Run) -> None:
-        edges = self._edges()
-        shares = self._shares(run.trace.durations_s[-HISTOGRAM_SAMPLES:], edges)
-        self._bars.set_data(edges, shares)
-        longest = float(shares.max())
-        for bars, pin in zip(self._ghost_bars, self._live.pins, strict=False):
-            ghost = self._shares(pin.samples_s, edges)
-            bars.set_data(edges, ghost)
-            longest = max(longest, float(ghost.max()))
-        self.side.box.setXRange(0, max(longest * 1.05, 1.0), padding=0)
-
     def _draw_ghosts(self, run: Run) -> None:
         for curve, pin in zip(self._ghosts, self._live.pins, strict=False):
             if pin.ticket == run.ticket:
@@ -414,23 +345,18 @@ class TimingPlot(QWidget):
     def show_pins(self) -> None:
         """Show the ghosts there are now."""
         panel, pins = theme().chart.panel, self._live.pins
+        self.side.show_pins([self.pin_colour(pin) for pin in pins])
         for index in range(MAX_PINS):
             there = index < len(pins)
-            line, curve, bars = (
-                self._ghost_lines[index],
-                self._ghosts[index],
-                self._ghost_bars[index],
-            )
+            line, curve = self._ghost_lines[index], self._ghosts[index]
             line.setVisible(there)
             if not there:
                 curve.setData([], [])
-                bars.set_data(np.empty(0), np.empty(0))
                 continue
             colour = self.pin_colour(pins[index])
             line.setPen(line_pen(colour))
             line.setValue(self.plot.scaled_one(pins[index].median_s))
             curve.setPen(line_pen(blend(colour, panel, 0.45)))
-            bars.set_look(None, line_pen(colour))
         self.refresh()
         self.refresh_slow()
 

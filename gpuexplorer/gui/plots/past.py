@@ -1,0 +1,81 @@
+"""The configurations just before, and where each one begins, on the trace's plot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QPen
+
+from gpuexplorer.gui.model.live import MAX_PAST, Live
+from gpuexplorer.gui.plots.base import Plot, line_pen
+from gpuexplorer.gui.theme import blend, theme
+
+LETTER_PIXELS = 7
+"""About the width of a letter; words that do not fit are left out."""
+
+
+class PastRuns:
+    """Draws earlier runs thinly, a line at each beginning, and its words where they fit."""
+
+    def __init__(self, live: Live, plot: Plot) -> None:
+        self._live, self._plot = live, plot
+        self.pen = QPen()
+        """The curve's pen, for the legend."""
+        self._shown: tuple[object, ...] = ()
+        self._curve = pg.PlotCurveItem(connect="finite")
+        self._marks = [pg.InfiniteLine(angle=90) for _ in range(MAX_PAST + 1)]
+        self._words = [pg.TextItem(anchor=(0, 0)) for _ in range(MAX_PAST + 1)]
+        for z, items in ((-10, [self._curve]), (-15, self._marks), (20, self._words)):
+            for item in items:
+                item.setZValue(z)
+                plot.addItem(item, ignoreBounds=True)
+        for item in (*self._marks, *self._words):
+            item.hide()
+
+    def repaint_theme(self) -> None:
+        """Take the theme's colours."""
+        chart = theme().chart
+        self.pen = line_pen(blend(chart.muted, chart.panel, 0.55))
+        self._curve.setPen(self.pen)
+        for mark in self._marks:
+            mark.setPen(line_pen(blend(chart.muted, chart.panel, 0.35)))
+        for words in self._words:
+            words.setColor(chart.muted)
+
+    def forget(self) -> None:
+        """Draw anew the next time, whatever has changed."""
+        self._shown = ()
+
+    def draw(self, width: int) -> None:
+        """Draw what lies in the stretch shown, ``width`` pixels wide, if that has changed."""
+        (low, high), (bottom, top) = self._plot.box.viewRange()
+        current = self._live.current
+        start = current.trace.start_s if current is not None and len(current.trace) else None
+        key = (tuple(p.ticket for p in self._live.past), low, high, bottom, top, start)
+        if key == self._shown:
+            return
+        self._shown = key
+        shown = [p for p in self._live.past if p.end_s >= low and p.start_s <= high]
+        if shown:
+            gap = np.array([np.nan])
+            x = np.concatenate([part for p in shown for part in (p.drawing.x, gap)])
+            y = np.concatenate([part for p in shown for part in (p.drawing.y, gap)])
+            self._curve.setData(x, self._plot.scaled(y))
+        else:
+            self._curve.setData([], [])
+        starts = [(p.start_s, p.end_s, p.label) for p in shown]
+        if current is not None and start is not None:
+            starts.append((start, high, current.label))
+        per_pixel = (high - low) / max(1, width)
+        for index, (mark, words) in enumerate(zip(self._marks, self._words, strict=True)):
+            there = index < len(starts) and starts[index][0] >= low
+            mark.setVisible(there)
+            fits = there and (starts[index][1] - starts[index][0]) > per_pixel * (
+                LETTER_PIXELS * len(starts[index][2]) + 6
+            )
+            words.setVisible(fits)
+            if there:
+                mark.setValue(starts[index][0])
+            if fits:
+                words.setText(starts[index][2])
+                words.setPos(starts[index][0], top)
