@@ -27,6 +27,9 @@ from gpuexplorer.workloads.loader import load
 
 log = logging.getLogger("gpuexplorer.gui")
 
+SWITCH_S = 0.0005
+"""How long the worker's thread may keep the interpreter from the main thread (Python's own: 5 ms)."""
+
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpuexplorer", description="Open the window.")
@@ -42,6 +45,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     ``argv`` may begin with the program's name. Knows ``--kernels DIR``, ``--python PATH`` and
     ``--threads T``; the rest is Qt's.
     """
+    sys.setswitchinterval(SWITCH_S)
     words = list(argv)
     if words and not words[0].startswith("-"):
         del words[0]
