@@ -28,7 +28,7 @@ from gpuexplorer.workloads.loader import load
 log = logging.getLogger("gpuexplorer.gui")
 
 SWITCH_S = 0.0005
-"""How long the worker's thread may keep the interpreter from the main thread (Python's own: 5 ms)."""
+"""How long the worker may keep the interpreter from the main thread (Python's own: 5 ms)."""
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
