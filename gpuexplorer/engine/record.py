@@ -153,12 +153,20 @@ class RunRecord:
             free=free,
         )
 
+    def throughput(self, median_s: float) -> Throughput:
+        """Return the useful work of one launch over ``median_s``."""
+        prepared = self.prepared
+        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        return Throughput(
+            flop_per_s=_rate(prepared.flops, median_s),
+            bandwidth_B_per_s=_rate(compulsory, median_s),
+        )
+
     def result(self) -> RunResult:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
         series = self.samples_s()
         summary = summarize(series)
-        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
         error = summary.relative_error
         return RunResult(
             id=self.id,
@@ -193,10 +201,7 @@ class RunRecord:
             samples_s=series.tolist(),
             batches=self._batch_summaries(),
             phases_s=self._phases(summary.median_s),
-            throughput=Throughput(
-                flop_per_s=_rate(prepared.flops, summary.median_s),
-                bandwidth_B_per_s=_rate(compulsory, summary.median_s),
-            ),
+            throughput=self.throughput(summary.median_s),
             traffic=prepared.traffic,
             verification=prepared.verification,
             resources=prepared.resources,

@@ -69,15 +69,15 @@ class History:
     ) -> tuple[int, bool]:
         """Add a run or bring its figures up to date; return its position and whether it is new."""
         prepared = record.prepared
-        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        throughput = record.throughput(summary.median_s)
         entry = Entry(
             ticket=ticket,
             time_utc=record.time_utc,
             config=prepared.config,
             device=prepared.device.name,
             summary=summary,
-            flop_per_s=prepared.flops / summary.median_s if prepared.flops else None,
-            bandwidth_B_per_s=compulsory / summary.median_s if compulsory else None,
+            flop_per_s=throughput.flop_per_s,
+            bandwidth_B_per_s=throughput.bandwidth_B_per_s,
             verified=prepared.verification.ok,
             record=record,
             running=running,
