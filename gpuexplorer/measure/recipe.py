@@ -1,9 +1,11 @@
 """The recipe of one run, in the order it is followed.
 
-check → build → allocate → predict → make inputs → upload → verify → warm up → sample → stop.
+check → build → allocate → make inputs → upload → predict → verify → warm up → sample → stop.
 
-A launch's time is predicted on arrays whose contents are arbitrary yet: to say that a launch would
-take a minute must not itself take a minute of making inputs.
+Where inputs are large, a launch's time is also predicted before they are made: to say that a
+launch would take a minute must not itself take a minute of making inputs. Memory that nobody
+wrote yet reads faster than real inputs, so that first word only ever refuses; the prediction that
+counts comes later.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ WARM_UP_S = 0.050
 BUILD_DEADLINE_S = 120.0
 COPY_DEADLINE_S = 60.0
 PREDICT_DEADLINE_S = 10.0
+LARGE_INPUTS_B = 1 << 26
+"""Inputs above this many bytes take long enough to make that a launch is predicted before."""
 REPEATED_PREDICTIONS = 2
 """How often a prediction that would stop the run is made again."""
 LAUNCH_DEADLINE_S = 10.0
@@ -107,12 +111,14 @@ def run_job(job: Job, sink: Sink) -> str:
     Raises Stopped, TooLong, or the ExplorerError that says what is wrong.
     """
     phases = _build(job, sink)
-    adopted = _have_arrays(job, sink, phases)
-    job.predicted_s = predicted_s = _predict(job, sink)
-    _check_cancelled(job)
-    if not adopted:
+    if not _have_arrays(job, sink, phases):
+        if sum(a.nbytes for a in job.runner.plan.inputs) > LARGE_INPUTS_B:
+            _predict(job, sink)
+        _check_cancelled(job)
         _upload(job, sink, phases)
         _check_cancelled(job)
+    job.predicted_s = predicted_s = _predict(job, sink)
+    _check_cancelled(job)
     verification, first_s, download_s = _verify(job, sink, predicted_s)
     phases.device_to_host_s = download_s
     job.phases_s = phases.document()

@@ -13,6 +13,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure import recipe
 from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import Job, Ready, Stopped, TooLong, batch_size, run_job
 from gpuexplorer.measure.stop import TimeUp
@@ -127,7 +128,7 @@ def test_the_textbook_order() -> None:
     runner, sink = Arithmetic(plan()), Diary()
     assert run_job(job(runner), sink) == "time"
     assert runner.diary[:9] == [
-        "build", "allocate", "predict", "upload", "poison", "launch 1", "guards", "download",
+        "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
         "launch 20",
     ]  # fmt: skip
     assert sink.ready is not None
@@ -150,8 +151,20 @@ def test_a_long_launch_does_not_run_without_consent() -> None:
         run_job(job(runner), Diary())
     assert caught.value.predicted_s == 45.0
     assert runner.diary.count("predict") == 3
-    assert "upload" not in runner.diary
     assert not any("launch" in entry for entry in runner.diary)
+
+
+def test_large_inputs_are_not_made_for_a_launch_that_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recipe, "LARGE_INPUTS_B", 0)
+    refused = Arithmetic(plan(), launch_s=45.0)
+    with pytest.raises(TooLong):
+        run_job(job(refused), Diary())
+    assert "upload" not in refused.diary
+    welcome = Arithmetic(plan())
+    run_job(job(welcome), Diary())
+    assert welcome.diary[:5] == ["build", "allocate", "predict", "upload", "predict"]
 
 
 def test_a_cancelled_run_stops_at_the_next_step() -> None:
