@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.engine import EngineChoice
 from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
@@ -53,6 +53,7 @@ class MainWindow(QMainWindow):
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.exporter = Exporter(self, settings)
+        self.housekeeping = Housekeeping(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
         self._connect()
@@ -107,6 +108,7 @@ class MainWindow(QMainWindow):
         self.device_box.currentIndexChanged.connect(
             lambda _: session.experiment.set_device(str(self.device_box.currentData()))
         )
+        self.first_paint.connect(self.housekeeping.start, Qt.ConnectionType.QueuedConnection)
         self.first_paint.connect(session.start, Qt.ConnectionType.QueuedConnection)
 
     def _connect_commands(self) -> None:
@@ -312,7 +314,6 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._painted:
             self._painted = True
-            gc.freeze()  # what is there now stays: collections need not walk through it again
             QTimer.singleShot(0, self.first_paint.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -324,6 +325,7 @@ class MainWindow(QMainWindow):
             self.settings.knobs = self.session.experiment.knobs
             self.settings.sync()
             self.status.close_down()
+            self.housekeeping.stop()
             self.session.close()
             self.exporter.wait()
         super().closeEvent(event)
