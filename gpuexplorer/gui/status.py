@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar
 
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250
 MESSAGE_MS = 4000
+WIDEST_RATE = "answered in 000 ms   000,000 launches/s"
 ENGINE_WORDS = {
     "not started": "engine not started",
     "starting": "engine starting…",
@@ -29,9 +31,16 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
         self._engine = self._label("engineLabel", "The process that measures")
         self._device = self._label("deviceLabel", "The device that the shown run uses")
-        self._activity = self._label("activityLabel", "What the engine does now")
-        self._rate = QLabel()
+        self._activity = Words()
+        self._activity.setObjectName("activityLabel")
+        self._activity.setToolTip("What the engine does now")
+        self._activity.setContentsMargins(8, 1, 14, 1)
+        self.addWidget(self._activity, 1)
+        self._rate = Words()
         self._rate.setObjectName("rateLabel")
+        self._rate.setAlignment(Qt.AlignmentFlag.AlignRight)
+        widest = self._rate.fontMetrics().horizontalAdvance(WIDEST_RATE)
+        self._rate.set_width(widest + 20)
         self._rate.setToolTip("Launches timed a second, and how fast the last knob was answered")
         self._rate.setContentsMargins(0, 1, 10, 1)
         self.addPermanentWidget(self._rate)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable
 
 import numpy as np
+import psutil
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -18,30 +21,36 @@ class ProbeApplication(QApplication):
     def __init__(self, argv: list[str]) -> None:
         super().__init__(argv)
         self.recording = False
-        self.longest: list[tuple[float, float, str]] = []
-        """The longest events: wall seconds, processor seconds of the thread, what it was."""
+        self.longest: list[dict[str, float | str]] = []
+        """The longest events: wall and processor seconds, seconds ready to run but not running
+        (other threads or the machine's host had the processor), when it began, what it was."""
+        self._queue = WaitForProcessor()
         self.events = 0
         self.busy_s = 0.0
         self._depth = 0
         self._floor_s = 0.0
+        self._began_at = 0.0
 
     def begin(self) -> None:
         """Start a recording."""
         self.longest, self.events, self.busy_s, self._floor_s = [], 0, 0.0, 0.0
+        self._began_at = time.perf_counter()
         self.recording = True
 
     def end(self) -> dict[str, object]:
         """End a recording and return its figures."""
         self.recording = False
-        worst = sorted(self.longest, reverse=True)[:8]
+        worst = self._sorted()
         return {
             "events": self.events,
             "busy_s": round(self.busy_s, 3),
-            "longest_s": round(worst[0][0], 5) if worst else None,
-            "longest_events": [
-                {"wall_s": round(w, 5), "cpu_s": round(c, 5), "what": what} for w, c, what in worst
-            ],
+            "longest_s": worst[0]["wall_s"] if worst else None,
+            "most_cpu_s": max((e["cpu_s"] for e in worst), default=None),
+            "longest_events": worst[:8],
         }
+
+    def _sorted(self) -> list[dict[str, float | str]]:
+        return sorted(self.longest, key=lambda e: -float(e["wall_s"]))
 
     def notify(self, receiver: QObject, event: QEvent) -> bool:
         """Handle an event, timing it when it is not nested in another."""
@@ -49,7 +58,7 @@ class ProbeApplication(QApplication):
             return bool(super().notify(receiver, event))
         kind = event.type()
         self._depth = 1
-        began, cpu = time.perf_counter(), time.thread_time()
+        began, cpu, queued = time.perf_counter(), time.thread_time(), self._queue.seconds()
         try:
             return bool(super().notify(receiver, event))
         finally:
@@ -59,10 +68,42 @@ class ProbeApplication(QApplication):
             self.busy_s += took
             if took > self._floor_s:
                 name = type(receiver).__name__
-                self.longest.append((took, time.thread_time() - cpu, f"{name}:{kind.name}"))
+                self.longest.append(
+                    {
+                        "wall_s": round(took, 5),
+                        "cpu_s": round(time.thread_time() - cpu, 5),
+                        "queued_s": round(self._queue.seconds() - queued, 5),
+                        "at_s": round(began - self._began_at, 2),
+                        "what": f"{name}:{kind.name}",
+                    }
+                )
                 if len(self.longest) > 200:
-                    self.longest = sorted(self.longest, reverse=True)[:50]
-                    self._floor_s = self.longest[-1][0]
+                    self.longest = self._sorted()[:50]
+                    self._floor_s = float(self.longest[-1]["wall_s"])
+
+
+class WaitForProcessor:
+    """How long this thread was ready to run and did not; always 0 where the system won't say."""
+
+    def __init__(self) -> None:
+        try:
+            self._file: int | None = os.open(
+                f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY
+            )
+        except OSError:
+            self._file = None
+
+    def seconds(self) -> float:
+        """Return the sum since the thread began."""
+        if self._file is None:
+            return 0.0
+        return int(os.pread(self._file, 100, 0).split()[1]) * 1e-9
+
+
+def stolen_s() -> float | None:
+    """Return the processor time that the machine's host kept to itself; None where not known."""
+    times = psutil.cpu_times()
+    return float(times.steal) if hasattr(times, "steal") else None
 
 
 class TimerGaps:

@@ -25,7 +25,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ["GPUEXPLORER_CONFIG_DIR"] = tempfile.mkdtemp(prefix="gpuexplorer-bench-")
 
-    from gui_probe import ProbeApplication, TimerGaps, wait_until
+    from gui_probe import ProbeApplication, TimerGaps, stolen_s, wait_until
     from PySide6.QtCore import QTimer
 
     from gpuexplorer.core.device import DeviceList
@@ -44,12 +44,16 @@ def main() -> int:
     gaps = TimerGaps()
 
     def record(seconds: float) -> dict[str, object]:
+        stolen = stolen_s()
         application.begin()
         gaps.begin()
         QTimer.singleShot(int(seconds * 1000), partial(application.exit, 0))
         application.exec()
         timer = gaps.end()
-        return {"seconds": seconds, **application.end(), "timer_gaps": timer}
+        report = {"seconds": seconds, **application.end(), "timer_gaps": timer}
+        if stolen is not None:
+            report["stolen_s"] = round((stolen_s() or stolen) - stolen, 2)
+        return report
 
     report: dict[str, object] = {"bench": "live_gui", "idle": record(options.seconds)}
     session.set_live(True)

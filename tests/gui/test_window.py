@@ -19,6 +19,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, measured, until, wait_measured
 
@@ -315,3 +316,23 @@ def test_every_core_can_be_chosen_and_a_long_list_is_thinned(
     cores: int, present: int, choices: list[int]
 ) -> None:
     assert thread_choices(cores, present) == choices
+
+
+def test_no_words_move_the_window(qtbot: QtBot, window: MainWindow) -> None:
+    """Words that change while a run goes on leave every widget where it is."""
+    wait_measured(qtbot, window)
+    window.session.set_live(False)
+    until(qtbot, lambda: not window.session.live)
+    QApplication.processEvents()
+    for label in (find(window, "rateLabel"), find(window, "activityLabel")):
+        assert window.status.rect().contains(label.geometry()), "cut off in the status bar"
+    places = {w: w.geometry() for w in (window, window.timing.plot, window.traffic.plot)}
+    labels = window.findChildren(Words)
+    assert {"timingNote", "trafficNote", "telemetrySource", "activityLabel", "rateLabel"} <= {
+        label.objectName() for label in labels
+    }
+    for label in labels:
+        label.setText("a sentence that is far too long for this place, " * 20)
+        assert label.text().startswith("a sentence")
+    QApplication.processEvents()
+    assert {w: w.geometry() for w in places} == places

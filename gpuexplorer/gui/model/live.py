@@ -99,6 +99,8 @@ class Past:
     start_s: float
     end_s: float
     drawing: Drawing
+    range_s: tuple[float, float, float]
+    """What nearly all its points lie within, and their middle: low, median, high."""
     rates: Floats
     traffic: dict[str, Traffic]
 
@@ -151,13 +153,16 @@ class Live:
         run, self.current = self.current, None
         if run is None or not len(run.trace):
             return
+        drawing = run.trace.draw(-np.inf, np.inf, PAST_COLUMNS)
+        low, middle, high = (float(v) for v in np.percentile(drawing.y, (2, 50, 96)))
         self.past.append(
             Past(
                 ticket=run.ticket,
                 label=run.label,
                 start_s=run.trace.start_s,
                 end_s=run.trace.end_s,
-                drawing=run.trace.draw(-np.inf, np.inf, PAST_COLUMNS),
+                drawing=drawing,
+                range_s=(low, middle, high),
                 rates=run.rates.rows(),
                 traffic=run.traffic,
             )

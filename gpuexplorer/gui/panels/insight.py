@@ -26,6 +26,7 @@ from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
+from gpuexplorer.gui.widgets.words import Words
 
 
 class InsightPanel(QScrollArea):
@@ -46,7 +47,7 @@ class InsightPanel(QScrollArea):
         layout.setContentsMargins(14, 10, 14, 10)
         layout.setSpacing(5)
         self.setWidget(content)
-        self.headline = QLabel("–")
+        self.headline = Words("–")
         self.headline.setObjectName("headline")
         self.headline.setProperty("role", "headline")
         font = self.headline.font()
@@ -158,8 +159,8 @@ class InsightPanel(QScrollArea):
         return label
 
     @staticmethod
-    def _figure(form: QFormLayout, title: str, name: str, tooltip: str) -> QLabel:
-        head, label = QLabel(title), QLabel("–")
+    def _figure(form: QFormLayout, title: str, name: str, tooltip: str) -> Words:
+        head, label = QLabel(title), Words("–")
         head.setProperty("role", "muted")
         label.setObjectName(name)
         label.setProperty("role", "figure")

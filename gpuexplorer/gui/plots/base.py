@@ -16,6 +16,7 @@ from gpuexplorer.charts.style import STROKES
 from gpuexplorer.core.units import quantity, si_scale
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
 
 AXIS_WIDTH = 68
 SIDE_WIDTH = 216
@@ -273,8 +274,8 @@ def title_label(words: str) -> QLabel:
     return label
 
 
-def muted_label(words: str = "") -> QLabel:
-    """Return a quiet note."""
-    label = QLabel(words)
+def muted_label(words: str = "") -> Words:
+    """Return a quiet note of one line."""
+    label = Words(words)
     label.setProperty("role", "muted")
     return label

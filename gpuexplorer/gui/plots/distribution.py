@@ -28,6 +28,8 @@ class Distribution(Plot):
         self.setToolTip("How often each time occurred, on the same vertical axis.")
         self._bars = SideHistogram()
         self._ghosts = [SideHistogram() for _ in range(MAX_PINS)]
+        self._ghost_keys: list[tuple[object, ...]] = [()] * MAX_PINS
+        self._ghost_shares: list[Floats] = [np.zeros(1)] * MAX_PINS
         for bars in (self._bars, *self._ghosts):
             self.addItem(bars, ignoreBounds=True)
 
@@ -44,6 +46,7 @@ class Distribution(Plot):
                 bars.set_look(None, line_pen(colours[index]))
             else:
                 bars.set_data(np.empty(0), np.empty(0))
+            self._ghost_keys[index] = ()
 
     def clear_run(self) -> None:
         """Show no current run."""
@@ -51,18 +54,27 @@ class Distribution(Plot):
 
     def show_run(self, run: Run, pins: Sequence[Pin], edges_of: Plot) -> None:
         """Show a run's latest samples and the ghosts', over the vertical range of a plot."""
-        low, high = edges_of.box.viewRange()[1]
+        low, high = (float(end) for end in edges_of.box.viewRange()[1])
         edges = np.linspace(low, high, BINS + 1)
-        shares = self._shares(run.trace.durations_s[-HISTOGRAM_SAMPLES:], edges)
-        self._bars.set_data(edges, shares)
-        longest = float(shares.max())
-        for bars, pin in zip(self._ghosts, pins, strict=False):
-            ghost = self._shares(pin.samples_s, edges)
-            bars.set_data(edges, ghost)
-            longest = max(longest, float(ghost.max()))
+        now = shares(self.scaled(run.trace.durations_s[-HISTOGRAM_SAMPLES:]), low, high, BINS)
+        self._bars.set_data(edges, now)
+        longest = float(now.max())
+        for index, (bars, pin) in enumerate(zip(self._ghosts, pins, strict=False)):
+            key = (pin.number, low, high, self.log)
+            if self._ghost_keys[index] != key:  # a ghost's samples do not change
+                self._ghost_keys[index] = key
+                self._ghost_shares[index] = shares(self.scaled(pin.samples_s), low, high, BINS)
+                bars.set_data(edges, self._ghost_shares[index])
+            longest = max(longest, float(self._ghost_shares[index].max()))
         self.box.setXRange(0, max(longest * 1.05, 1.0), padding=0)
 
-    def _shares(self, samples: Floats, edges: Floats) -> Floats:
-        counts, _ = np.histogram(self.scaled(samples), edges)
-        shares: Floats = counts * (100.0 / max(1, len(samples)))
-        return shares
+
+def shares(values: Floats, low: float, high: float, bins: int) -> Floats:
+    """Return how many per cent of ``values`` lie in each of ``bins`` equal bins of ``low..high``.
+
+    What lies outside counts among all, and in no bin. (Bins of one width need no search for each
+    value, as ``numpy.histogram`` with given edges makes one.)
+    """
+    at = (values - low) * (bins / (high - low)) if high > low else np.full(len(values), -1.0)
+    counts = np.bincount(at[(at >= 0) & (at < bins)].astype(np.intp), minlength=bins)
+    return counts.astype(np.float64) * (100.0 / max(1, len(values)))

@@ -14,6 +14,8 @@ from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.widgets.sparkline import Sparkline
 
 SPAN_S = 60.0
+SOURCE_WIDTH = 150
+"""Width of the words at the left; longer ones are cut, and whole in the tooltip."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class TelemetryStrip(QWidget):
         self._title = title_label("Device")
         self._source = muted_label("no reading yet")
         self._source.setObjectName("telemetrySource")
+        self._source.set_width(SOURCE_WIDTH)
         head = QVBoxLayout()
         head.setSpacing(0)
         head.addStretch(1)
@@ -110,8 +113,10 @@ class TelemetryStrip(QWidget):
         self._source.setText(
             f"from {last.source}" + (f" · throttled: {throttled}" if throttled else "")
         )
-        self._source.setProperty("role", "warning" if throttled else "muted")
-        self._source.style().polish(self._source)
+        role = "warning" if throttled else "muted"
+        if self._source.property("role") != role:
+            self._source.setProperty("role", role)
+            self._source.style().polish(self._source)
         for line, figure in zip(self.lines, FIGURES[self._kind], strict=True):
             values = np.array(
                 [np.nan if (v := getattr(r, figure.field)) is None else v for r in recent],

@@ -280,10 +280,10 @@ class TimingPlot(QWidget):
             highs.append(float(most))
         for past in self._live.past:
             if past.end_s >= from_s and past.start_s <= to_s:
-                least, middle, most = np.percentile(past.drawing.y, (2, 50, 96))
-                middles.append(float(middle))
-                lows.append(float(least))
-                highs.append(float(most))
+                least, middle, most = past.range_s
+                middles.append(middle)
+                lows.append(least)
+                highs.append(most)
         for pin in self._live.pins:
             middles.append(pin.median_s)
             lows.append(pin.median_s)

@@ -114,6 +114,7 @@ class TrafficPlot(QWidget):
         self._note = muted_label()
         self._note.setObjectName("trafficNote")
         head = QHBoxLayout()
+        head.setSpacing(8)
         head.addWidget(title_label("Memory traffic"))
         head.addWidget(self._note, 1)
         head.addWidget(self.log_button)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -26,6 +26,10 @@ PATTERNS = {
 SLOTS = {"allocate": 4, "host_to_device": 1, "kernel": 0, "device_to_host": 2, "free": 3}
 ROW = 17
 BAR = 14
+SHARE = 58
+"""Width of the column of shares."""
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class PhaseBar(QWidget):
@@ -72,14 +76,16 @@ class PhaseBar(QWidget):
             y = BAR + 6 + row * ROW
             painter.fillRect(QRectF(0, y + 4, 10, 9), self._brush(name))
             painter.setPen(colours.q("muted"))
-            painter.drawText(QPointF(16, y + 13), title)
+            painter.drawText(QRectF(16, y, self.width(), ROW), LEFT, title)
             value = self._phases.get(name)
             painter.setPen(colours.q("text" if value is not None else "disabled"))
-            right = QRectF(0, y, self.width() - 46, ROW)
-            painter.drawText(right, Qt.AlignmentFlag.AlignRight, quantity(value, "s"))
+            right = QRectF(0, y, self.width() - SHARE - 2, ROW)
+            painter.drawText(right, RIGHT, quantity(value, "s"))
             share = None if value is None or total <= 0 else value / total
             painter.setPen(colours.q("muted"))
             painter.drawText(
-                QRectF(self.width() - 44, y, 44, ROW), Qt.AlignmentFlag.AlignRight, percent(share)
+                QRectF(self.width() - SHARE, y, SHARE, ROW),
+                RIGHT,
+                percent(share),
             )
         painter.end()
