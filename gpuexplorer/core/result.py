@@ -60,7 +60,13 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: str
     converged: bool
     marked_throttled: int = 0
+    """Samples taken while the clock was held down; they are marked, and not in the figures."""
+    outliers: int = 0
+    """Samples far outside the rest; marked, and still in the figures."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about the series, a sentence each: a drift, two modes, throttling."""
     suspect: str | None = None
+    """Why the figure is impossible (above a measured ceiling); such a run is never ranked."""
 
 
 class BatchSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +135,13 @@ class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
     temperature_C: float | None = None
     load: float | None = None
     memory_used_B: float | None = None
+    energy_reason: str | None = None
+    """Why there is no energy per launch."""
+    dram_B_per_s: float | None = None
+    pcie_rx_B_per_s: float | None = None
+    pcie_tx_B_per_s: float | None = None
+    occupancy: float | None = None
+    """Achieved occupancy, as the hardware counted it."""
     throttle_reasons: tuple[str, ...] | None = None
     source: str | None = None
 

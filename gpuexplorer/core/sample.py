@@ -30,7 +30,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One look at a device's state; None is "not available".
 
     ``load`` is the share of time the device was busy, 0 to 1; ``t_ns`` the engine's monotonic
-    clock.
+    clock. Rates (``..._B_per_s``, ``occupancy``, ``sm_active``) are means over the ``interval_s``
+    before ``t_ns``. ``energy_J`` is a counter: only differences mean something.
     """
 
     t_ns: int
@@ -42,5 +43,21 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     memory_used_B: float | None = None
     load: float | None = None
     throttle_reasons: tuple[str, ...] | None = None
+    energy_J: float | None = None
+    dram_read_B_per_s: float | None = None
+    dram_write_B_per_s: float | None = None
+    dram_B_per_s: float | None = None
+    """Reads and writes together, where the source cannot tell them apart."""
+    pcie_rx_B_per_s: float | None = None
+    """Into the device."""
+    pcie_tx_B_per_s: float | None = None
+    """Out of the device."""
+    occupancy: float | None = None
+    """Warps resident over the most there can be, as achieved, 0 to 1."""
+    sm_active: float | None = None
+    """Share of time that multiprocessors had work, 0 to 1."""
+    interval_s: float | None = None
+    sources: dict[str, str] = {}
+    """Whose word a field is, where it is not ``source``'s."""
     missing: dict[str, str] = {}
     """Why something is not available, by field name; said once per source."""
