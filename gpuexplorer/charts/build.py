@@ -143,6 +143,7 @@ def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
     names = {"dram": "DRAM", "l2": "L2"}
     for entry in result.traffic:
         role = TRAFFIC_ROLES[entry.kind]
+        pairs: tuple[tuple[str, float | None, float | None], ...]
         if entry.kind == "pcie":
             pairs = (
                 ("host → device", entry.read_B, phases.host_to_device),
@@ -153,8 +154,9 @@ def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
             pairs = (
                 (f"{name} read", entry.read_B, median),
                 (f"{name} write", entry.write_B, median),
+                (f"{name}, read and write", entry.combined_B, median),
             )
-        rows += [(what, role, B, B / s) for what, B, s in pairs if B > 0 and s]
+        rows += [(what, role, B, B / s) for what, B, s in pairs if B and s]
     return rows
 
 
@@ -250,7 +252,7 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     notes: list[str] = []
     if len(starts):
         for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
-            total = entry.read_B + entry.write_B
+            total = entry.total_B
             x, y, stretch = thin(starts - starts[0], total / medians)
             name = f"{entry.kind}, read and write"
             drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))

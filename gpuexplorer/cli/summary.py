@@ -48,7 +48,7 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
     compulsory_B = 0.0
     peak = result.device.peak_bandwidth_B_per_s
     for entry in result.traffic:
-        total_B = entry.read_B + entry.write_B
+        total_B = entry.total_B
         median_s = result.timing.median_s
         rate = total_B / median_s if median_s > 0 else None
         words = f"{quantity(total_B, 'B')} a launch"

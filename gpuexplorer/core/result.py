@@ -102,9 +102,18 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes one launch moves, and whose word that is."""
 
     kind: TrafficKind
-    read_B: float
-    write_B: float
+    read_B: float | None
+    write_B: float | None
+    combined_B: float | None = None
+    """Reads and writes together, where the source cannot tell them apart."""
     source: TrafficSource
+
+    @property
+    def total_B(self) -> float:
+        """Reads and writes together."""
+        if self.combined_B is not None:
+            return self.combined_B
+        return (self.read_B or 0.0) + (self.write_B or 0.0)
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):

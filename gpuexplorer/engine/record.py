@@ -156,7 +156,7 @@ class RunRecord:
     def throughput(self, median_s: float) -> Throughput:
         """Return the useful work of one launch over ``median_s``."""
         prepared = self.prepared
-        compulsory = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        compulsory = sum(t.total_B for t in prepared.traffic if t.kind == "compulsory")
         return Throughput(
             flop_per_s=_rate(prepared.flops, median_s),
             bandwidth_B_per_s=_rate(compulsory, median_s),

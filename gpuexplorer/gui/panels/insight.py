@@ -217,7 +217,7 @@ class InsightPanel(QScrollArea):
                 self._figures.setRowVisible(label, False)
             return
         median = summary.median_s if summary is not None else None
-        bytes_least = sum(t.read_B + t.write_B for t in prepared.traffic if t.kind == "compulsory")
+        bytes_least = sum(t.total_B for t in prepared.traffic if t.kind == "compulsory")
         flops = prepared.flops / median if median and prepared.flops else None
         bandwidth = bytes_least / median if median and bytes_least else None
         peak = prepared.device.peak_bandwidth_B_per_s

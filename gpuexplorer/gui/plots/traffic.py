@@ -207,7 +207,7 @@ class TrafficPlot(QWidget):
     def _bytes(line: Line, run: Run | Past) -> float:
         """Return the bytes of a line of one launch, 0 when not known."""
         entry = run.traffic.get(line.kind)
-        return float(getattr(entry, line.field)) if entry is not None else 0.0
+        return float(getattr(entry, line.field) or 0.0) if entry is not None else 0.0
 
     @staticmethod
     def _phase_s(run: Run, key: str) -> float | None:
@@ -248,14 +248,14 @@ class TrafficPlot(QWidget):
         if run is None or not median or "compulsory" not in run.traffic:
             return ""
         entry = run.traffic["compulsory"]
-        moved = entry.read_B + entry.write_B
+        moved = entry.total_B
         alone = " kernel alone:" if run.phases_s else ""
         words = f"·{alone} effective {quantity(moved / median, 'B/s')}"
         if peak:
             words += f", {percent(moved / median / peak)} of peak"
         asked = run.traffic.get("requested")
         if asked is not None and moved:
-            factor = (asked.read_B + asked.write_B) / moved
+            factor = asked.total_B / moved
             words += f" · threads ask for {factor:.3g} × the least"
         return words
 
