@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuexplorer.backends.base import Backend, HostArray, Runner
-from gpuexplorer.backends.cpu import cpu_hardware_id, cpu_name, memory_available_B
+from gpuexplorer.backends.caches import FLUSH_STEP_B, Flush, flush_of, last_level_cache
+from gpuexplorer.backends.cpu import (
+    cpu_hardware_id,
+    cpu_name,
+    last_level_cache_B,
+    memory_available_B,
+    nominal_clock_Hz,
+)
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
@@ -36,6 +44,8 @@ class NumpyBackend(Backend):
                 kind="cpu",
                 driver=f"NumPy {np.__version__}, {blas_name()}",
                 compute_units=self.threads,
+                last_level_cache_B=last_level_cache_B(),
+                nominal_clock_Hz=nominal_clock_Hz(),
                 limits=DeviceLimits(memory_B=memory_available_B()),
                 precisions=("fp64", "fp32", "fp16"),
                 libraries=calls_of(self.name),
@@ -59,6 +69,11 @@ def blas_name() -> str:
     return f"{blas.get('name', 'no BLAS')} {blas.get('version', '')}".strip()
 
 
+@functools.cache
+def _flush() -> Flush:
+    return flush_of(last_level_cache())
+
+
 class NumpyRunner(LibraryRunner):
     """One NumPy call on arrays of its own."""
 
@@ -77,6 +92,23 @@ class NumpyRunner(LibraryRunner):
 
     def _fill_bytes(self, array: HostArray, byte: int) -> None:
         array.reshape(-1).view(np.uint8).fill(byte)
+
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        return _flush().words
+
+    def _flusher(self) -> Call:
+        """Return a product of a matrix and a vector: BLAS reads the matrix with its own threads.
+
+        The matrix is read and never written: lines that were only read leave the cache silently,
+        while those written would have to be written back at the next launch's cost.
+        """
+        columns = FLUSH_STEP_B // 4
+        matrix = np.ones((_flush().nbytes // FLUSH_STEP_B, columns), np.float32)
+        return partial(
+            np.matmul, matrix, np.ones(columns, np.float32), out=np.empty(len(matrix), np.float32)
+        )
 
     def _bind(self, operands: list[Any]) -> Call:
         *inputs, out = operands

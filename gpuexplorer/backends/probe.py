@@ -113,6 +113,8 @@ def _describe(
         max_allocation_B=device.max_mem_alloc_size,
         unified_memory=bool(device.host_unified_memory),
         uuid=_uuid(cl, device) if "cl_khr_device_uuid" in extensions else None,
+        cache_B=int(device.global_mem_cache_size) or None,
+        clock_Hz=device.max_clock_frequency * 1e6 or None,
     )
 
 

@@ -37,6 +37,10 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     peak_bandwidth_B_per_s: float | None = None
     peak_source: str | None = None
     """Where the peak comes from, in words; None when the peak is not known."""
+    last_level_cache_B: int | None = None
+    """The cache before main memory: a GPU's L2, all of a CPU's last level together."""
+    nominal_clock_Hz: float | None = None
+    """The highest clock of the cores that the device states."""
     limits: DeviceLimits = DeviceLimits()
     precisions: tuple[str, ...] = ("fp32",)
     features: tuple[str, ...] = ()

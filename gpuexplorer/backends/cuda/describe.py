@@ -71,6 +71,8 @@ def describe(
         compute_units=facts.needed(cu.MULTIPROCESSORS),
         peak_bandwidth_B_per_s=peak_B_per_s,
         peak_source=PEAK_SOURCE if peak_B_per_s is not None else None,
+        last_level_cache_B=facts.attribute(cu.L2_CACHE_B),
+        nominal_clock_Hz=facts.clock_Hz,
         limits=DeviceLimits(
             max_threads_per_block=facts.needed(cu.MAX_THREADS_PER_BLOCK),
             max_block=(x, y, z),

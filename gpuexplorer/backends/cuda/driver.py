@@ -20,6 +20,7 @@ MAX_THREADS_PER_BLOCK = 1
 MAX_BLOCK_DIM = (2, 3, 4)
 MAX_GRID_DIM = (5, 6, 7)
 MAX_SHARED_PER_BLOCK = 8
+CLOCK_kHz = 13
 MULTIPROCESSORS = 16
 CAN_MAP_HOST_MEMORY = 19
 MEMORY_CLOCK_kHz = 36
@@ -58,6 +59,12 @@ class DeviceFacts:
     def capability(self) -> tuple[int, int]:
         """The compute capability."""
         return self.needed(CAPABILITY[0]), self.needed(CAPABILITY[1])
+
+    @property
+    def clock_Hz(self) -> float | None:
+        """The highest clock of the multiprocessors, in Hz."""
+        clock_kHz = self.attribute(CLOCK_kHz)
+        return clock_kHz * 1e3 if clock_kHz else None
 
 
 class DriverError(Exception):
@@ -136,8 +143,8 @@ class Driver:
 
 
 _ATTRIBUTES = (
-    MAX_THREADS_PER_BLOCK, *MAX_BLOCK_DIM, *MAX_GRID_DIM, MAX_SHARED_PER_BLOCK, MULTIPROCESSORS,
-    CAN_MAP_HOST_MEMORY, MEMORY_CLOCK_kHz, MEMORY_BUS_WIDTH_bit, L2_CACHE_B,
+    MAX_THREADS_PER_BLOCK, *MAX_BLOCK_DIM, *MAX_GRID_DIM, MAX_SHARED_PER_BLOCK, CLOCK_kHz,
+    MULTIPROCESSORS, CAN_MAP_HOST_MEMORY, MEMORY_CLOCK_kHz, MEMORY_BUS_WIDTH_bit, L2_CACHE_B,
     MAX_THREADS_PER_MULTIPROCESSOR, *CAPABILITY, MAX_SHARED_PER_MULTIPROCESSOR,
     MAX_REGISTERS_PER_MULTIPROCESSOR, MAX_SHARED_PER_BLOCK_OPTIN, MAX_BLOCKS_PER_MULTIPROCESSOR,
     RESERVED_SHARED_PER_BLOCK,

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.cpu import cpu_cores, cpu_hardware_id, cpu_name, memory_available_B
+from gpuexplorer.backends.cpu import (
+    cpu_cores,
+    cpu_hardware_id,
+    cpu_name,
+    last_level_cache_B,
+    memory_available_B,
+    nominal_clock_Hz,
+)
 from gpuexplorer.backends.opencl.drivers import (
     CHOICE_VARIABLE,
     Driver,
@@ -108,6 +115,8 @@ class OpenCLBackend(Backend):
             kind=probed.kind,
             driver=probed.driver,
             compute_units=cpu_cores() if is_cpu else probed.compute_units,
+            last_level_cache_B=last_level_cache_B() if is_cpu else probed.cache_B,
+            nominal_clock_Hz=nominal_clock_Hz() if is_cpu else probed.clock_Hz,
             limits=DeviceLimits(
                 max_threads_per_block=min(GPU_THREADS, probed.max_threads_per_block),
                 max_block=(

@@ -54,6 +54,9 @@ class ProbedDevice(msgspec.Struct, frozen=True, kw_only=True):
     max_allocation_B: int
     unified_memory: bool
     uuid: str | None = None
+    cache_B: int | None = None
+    """Its cache for global memory, as the driver says."""
+    clock_Hz: float | None = None
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.cpu import cpu_hardware_id, cpu_name, memory_available_B
+from gpuexplorer.backends.cpu import (
+    cpu_hardware_id,
+    cpu_name,
+    last_level_cache_B,
+    memory_available_B,
+    nominal_clock_Hz,
+)
 from gpuexplorer.backends.cuda import driver as cuda
 from gpuexplorer.backends.torch.runner import TorchCpuRunner, TorchCudaRunner
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
@@ -44,6 +50,8 @@ class TorchBackend(Backend):
             kind="cpu",
             driver=f"PyTorch {version}",
             compute_units=self.threads,
+            last_level_cache_B=last_level_cache_B(),
+            nominal_clock_Hz=nominal_clock_Hz(),
             limits=DeviceLimits(memory_B=memory_available_B()),
             precisions=PRECISIONS,
             libraries=calls_of(self.name),
@@ -68,6 +76,8 @@ class TorchBackend(Backend):
                 kind="gpu",
                 driver=f"PyTorch {version} for CUDA {built_for}",
                 compute_units=device.needed(cuda.MULTIPROCESSORS),
+                last_level_cache_B=device.attribute(cuda.L2_CACHE_B),
+                nominal_clock_Hz=device.clock_Hz,
                 limits=DeviceLimits(memory_B=device.memory_B),
                 precisions=PRECISIONS,
                 libraries=calls_of(self.name),
