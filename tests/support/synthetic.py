@@ -36,3 +36,13 @@ def autoregression(
     spiked = source.random((runs, samples)) < SPIKED
     longer = np.where(spiked, 1 + 3 * source.random((runs, samples)), 1.0)
     return np.exp(0.05 * values) * longer, float(np.exp(0.05 * _SHIFT))
+
+
+def drifting(series: Floats, change: float) -> Floats:
+    """Return the series with a linear rise from 1 to ``1 + change`` over its last axis."""
+    return series * np.linspace(1, 1 + change, series.shape[-1])
+
+
+def two_modes(source: np.random.Generator, series: Floats, apart: float, share: float) -> Floats:
+    """Return the series with ``share`` of its samples, at random, longer by ``apart``."""
+    return np.where(source.random(series.shape) < share, series * (1 + apart), series)

@@ -1,0 +1,110 @@
+"""One look at a whole series: its figures, what is marked, and what is odd about it, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.series.drift import find_drift
+from gpuexplorer.core.series.modes import find_modes
+from gpuexplorer.core.series.outliers import outlier_above_s
+from gpuexplorer.core.statistics import Summary, summarize
+from gpuexplorer.core.units import percent, quantity
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+MANY_OUTLIERS = 0.02
+UNCERTAIN = 0.02
+"""A median known worse than this, in a series that has enough samples, is said to be uncertain."""
+UNCERTAIN_SAMPLES = 30
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A series, examined.
+
+    ``summary`` leaves throttled samples out unless they are the majority; ``outliers`` are in it.
+    """
+
+    summary: Summary
+    marked_throttled: int
+    outliers: int
+    outlier_above_s: float | None
+    warnings: tuple[str, ...]
+
+
+def examine(
+    samples_s: Floats, *, resolution_s: float = 0.0, throttled: Mask | None = None
+) -> Examined:
+    """Examine a non-empty series of seconds per launch, in the order they were taken.
+
+    ``throttled`` flags samples taken while the clock was held down.
+    """
+    marked = 0 if throttled is None else int(throttled.sum())
+    warnings = []
+    used = samples_s
+    if throttled is not None and marked:
+        share = marked / len(samples_s)
+        if share <= 0.5:
+            used = samples_s[~throttled]
+            warnings.append(
+                f"the clock was held down during {percent(share)} of the launches; they are marked "
+                "and not in the figures"
+            )
+        else:
+            warnings.append(
+                f"the clock was held down during {percent(share)} of the launches, so the figures "
+                "are those of a throttled device"
+            )
+    summary = summarize(used)
+    odd, above_s = oddities(used, summary, resolution_s=resolution_s)
+    return Examined(
+        summary=summary,
+        marked_throttled=marked,
+        outliers=int((used > above_s).sum()) if above_s is not None else 0,
+        outlier_above_s=above_s,
+        warnings=(*warnings, *odd),
+    )
+
+
+def oddities(
+    samples_s: Floats, summary: Summary, *, resolution_s: float = 0.0
+) -> tuple[tuple[str, ...], float | None]:
+    """Return what is odd about a series, a sentence each, and above what time an outlier lies."""
+    said = []
+    above_s = outlier_above_s(samples_s, resolution_s=resolution_s)
+    drift = find_drift(samples_s)
+    if drift is not None:
+        word = "slower" if drift.change > 0 else "faster"
+        said.append(
+            f"the times drift: the last fifth is {percent(abs(drift.change))} {word} than the first"
+        )
+    modes = find_modes(samples_s, resolution_s=resolution_s)
+    if modes is not None:
+        said.append(
+            f"the times have two modes: {percent(1 - modes.upper_share)} of the launches take "
+            f"about {quantity(modes.lower_s, 's')} and {percent(modes.upper_share)} about "
+            f"{quantity(modes.upper_s, 's')}"
+        )
+        # The slower mode is no outlier; what lies far above it is.
+        slower = samples_s[samples_s > (modes.lower_s * modes.upper_s) ** 0.5]
+        above_s = outlier_above_s(slower, resolution_s=resolution_s)
+    if above_s is not None:
+        share = float(np.mean(samples_s > above_s))
+        if share > MANY_OUTLIERS:
+            said.append(
+                f"{percent(share)} of the launches are outliers, above {quantity(above_s, 's')}"
+            )
+    error = summary.relative_error
+    explained = drift is not None or modes is not None
+    if (
+        error is not None
+        and error > UNCERTAIN
+        and summary.samples >= UNCERTAIN_SAMPLES
+        and not explained
+    ):
+        said.append(f"the times are noisy: the median is known only to {percent(error)}")
+    return tuple(said), above_s
