@@ -29,14 +29,18 @@ MAX_QUEUED_S = 0.030
 
 @dataclass(frozen=True)
 class Batch:
-    """Launches queued together and timed one by one by the device.
+    """Launches queued together and timed by the device.
 
     ``start_ns`` is the engine's monotonic clock when the first was queued; ``seconds`` are device
-    durations, one a launch, in order.
+    durations of one launch, one a sample, in order. Where a launch is too short to be timed alone,
+    a sample is the mean of ``launches`` of them, and counts as one.
     """
 
     start_ns: int
     seconds: npt.NDArray[np.float64]
+    launches: int = 1
+    clock_Hz: float | None = None
+    """The clock the device held while the batch ran; None where that cannot be told."""
 
 
 class Backend(ABC):
@@ -71,13 +75,39 @@ class Runner(ABC):
     ``free``; ``adopt`` takes them over from another runner instead, when only the launch changed.
     """
 
-    method: ClassVar[str] = "host clock"
-    """How ``launch`` times, in words that stand beside the number."""
-    resolution_s: ClassVar[float] = 1e-9
+    timed_by: ClassVar[str] = "host clock"
+    """How ``launch`` times, in words."""
+    clock_step_s: ClassVar[float] = 1e-9
+    """The finest step of that clock."""
 
     def __init__(self, plan: Plan, device: DeviceInfo) -> None:
         self.plan = plan
         self.device = device
+
+    @property
+    def method(self) -> str:
+        """How launches are timed and what the caches hold, as it stands beside the number."""
+        return f"{self.timed_by}; {self.cache_words}"
+
+    @property
+    def resolution_s(self) -> float:
+        """The finest difference between two samples that can be told."""
+        return self.clock_step_s
+
+    @property
+    def cold(self) -> bool:
+        """Whether the last-level cache is emptied before each launch."""
+        return self.plan.config.cache == "cold"
+
+    @property
+    def cache_words(self) -> str:
+        """What the caches hold when a launch begins, in words."""
+        return f"cold: {self.flush_words}" if self.cold else "caches warm"
+
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        return "the cache emptied before each launch"
 
     @abstractmethod
     def build(self) -> None:
@@ -113,9 +143,18 @@ class Runner(ABC):
     def launch(self, count: int) -> Batch:
         """Run ``count`` launches (all steps each) and return the device's time for each.
 
-        ``plan.reset`` arrays are set back before each launch, outside the timed part. Waits for
-        the last launch by blocking, not by polling.
+        Before each launch ``plan.reset`` arrays are set back, and where the configuration asks for
+        cold caches the last-level cache is emptied; both outside the timed part. After ``settle``,
+        ``count`` may be rounded to whole samples of several launches. Waits for the last launch by
+        blocking, not by polling.
         """
+
+    def settle(self, first_s: float) -> None:
+        """Choose how launches are timed from now on; ``first_s`` is what the first one took.
+
+        ``method`` and ``resolution_s`` hold for every later ``launch``.
+        """
+        return None
 
     @abstractmethod
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:

@@ -52,29 +52,6 @@ def cpu_cores() -> int:
     return os.cpu_count() or 1
 
 
-_CACHES = Path("/sys/devices/system/cpu")
-
-
-@functools.cache
-def last_level_cache_B(folder: Path = _CACHES) -> int | None:
-    """Return the bytes of the last-level caches together; None where the system does not say."""
-    found: dict[tuple[int, str], int] = {}
-    for index in folder.glob("cpu[0-9]*/cache/index[0-9]*"):
-        try:
-            kind = (index / "type").read_text().strip()
-            level = int((index / "level").read_text())
-            shared_by = (index / "shared_cpu_list").read_text().strip()
-            size = (index / "size").read_text().strip()
-        except (OSError, ValueError):
-            continue  # a core that is switched off
-        match = re.fullmatch(r"(\d+)([KMG]?)", size)
-        if match and kind in ("Data", "Unified"):
-            unit = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[match[2]]
-            found[level, shared_by] = int(match[1]) * unit
-    last = max((level for level, _ in found), default=0)
-    return sum(size for (level, _), size in found.items() if level == last) or None
-
-
 def nominal_clock_Hz() -> float | None:
     """Return the cores' highest clock as the system states it; None where it does not."""
     try:

@@ -26,12 +26,13 @@ Call = Callable[[], object]
 class LibraryRunner(Runner):
     """Arrays and one library call on them; subclasses say what an array and a call are."""
 
-    method: ClassVar[str] = "host clock around each call, its dispatch included"
-    resolution_s: ClassVar[float] = 1e-7
+    timed_by: ClassVar[str] = "host clock around each call, its dispatch included"
+    clock_step_s: ClassVar[float] = 1e-7
 
     _arrays: dict[str, Any]
     _inputs: Mapping[str, HostArray]
     _call: Call | None = None
+    _flush: Call | None = None
 
     @abstractmethod
     def _empty(self, array: ArrayPlan, dtype: np.dtype[Any]) -> Any:
@@ -52,6 +53,10 @@ class LibraryRunner(Runner):
     @abstractmethod
     def _bind(self, operands: list[Any]) -> Call:
         """Return the call on these arrays and numbers, in the manifest's order."""
+
+    @abstractmethod
+    def _flusher(self) -> Call:
+        """Return a call that empties the last-level cache of the processors that run the calls."""
 
     def _wait(self) -> None:
         """Wait until the device has done everything."""
@@ -106,7 +111,7 @@ class LibraryRunner(Runner):
         durations_ns = np.empty(count)
         start_ns = self.now_ns()
         for i in range(count):
-            self._reset()
+            self._prepare()
             before = perf_counter_ns()
             call()
             durations_ns[i] = perf_counter_ns() - before
@@ -120,7 +125,7 @@ class LibraryRunner(Runner):
         """Free every array."""
         self._arrays = {}
         self._inputs = {}
-        self._call = None
+        self._call = self._flush = None
 
     def adopt(self, other: Runner) -> bool:
         """Take over the arrays of a runner of the same kind, with the same arrays."""
@@ -130,6 +135,7 @@ class LibraryRunner(Runner):
         if not same or not getattr(other, "_arrays", None):
             return False
         self._arrays, self._inputs = other._arrays, other._inputs
+        self._flush = other._flush if self.cold else None
         other.free()
         return True
 
@@ -143,6 +149,23 @@ class LibraryRunner(Runner):
         if self._call is None:
             self._call = self._bind(self._operands())
         return self._call
+
+    def _prepare(self) -> None:
+        """Do what comes before each launch and is not timed."""
+        self._reset()
+        if self.cold:
+            if self._flush is None:  # made here, where no phase is timed
+                self._flush = self._made_flusher()
+            self._flush()
+
+    def _made_flusher(self) -> Call:
+        try:
+            return self._flusher()
+        except MemoryError:
+            raise WorkFailed(
+                f"{self.device.id} has no memory free to empty its cache with",
+                remedy="use --cache hot",
+            ) from None
 
     def _reset(self) -> None:
         for name in self.plan.reset:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuexplorer.backends.base import Backend, HostArray, Runner
-from gpuexplorer.backends.caches import FLUSH_STEP_B, Flush, flush_of, last_level_cache
+from gpuexplorer.backends.caches import FLUSH_STEP_B, cpu_flush, last_level_cache_B
 from gpuexplorer.backends.cpu import (
     cpu_hardware_id,
     cpu_name,
-    last_level_cache_B,
     memory_available_B,
     nominal_clock_Hz,
 )
@@ -69,11 +67,6 @@ def blas_name() -> str:
     return f"{blas.get('name', 'no BLAS')} {blas.get('version', '')}".strip()
 
 
-@functools.cache
-def _flush() -> Flush:
-    return flush_of(last_level_cache())
-
-
 class NumpyRunner(LibraryRunner):
     """One NumPy call on arrays of its own."""
 
@@ -96,7 +89,7 @@ class NumpyRunner(LibraryRunner):
     @property
     def flush_words(self) -> str:
         """How the cache is emptied before each launch, in words."""
-        return _flush().words
+        return cpu_flush().words
 
     def _flusher(self) -> Call:
         """Return a product of a matrix and a vector: BLAS reads the matrix with its own threads.
@@ -105,7 +98,7 @@ class NumpyRunner(LibraryRunner):
         while those written would have to be written back at the next launch's cost.
         """
         columns = FLUSH_STEP_B // 4
-        matrix = np.ones((_flush().nbytes // FLUSH_STEP_B, columns), np.float32)
+        matrix = np.ones((cpu_flush().nbytes // FLUSH_STEP_B, columns), np.float32)
         return partial(
             np.matmul, matrix, np.ones(columns, np.float32), out=np.empty(len(matrix), np.float32)
         )

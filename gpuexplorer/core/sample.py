@@ -10,8 +10,9 @@ import numpy.typing as npt
 class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive batches of launches, as they travel.
 
-    ``seconds`` are durations, little-endian float64, one a launch; ``counts`` says how many belong
-    to each batch and ``starts_ns`` when each batch began on the engine's monotonic clock.
+    ``seconds`` are durations of one launch, little-endian float64, one a sample; ``counts`` says
+    how many belong to each batch and ``starts_ns`` when each batch began on the engine's monotonic
+    clock.
     """
 
     seconds: bytes
@@ -19,6 +20,10 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
     starts_ns: tuple[int, ...]
     phases_s: tuple[tuple[float, float, float, float, float], ...] = ()
     """With transfers included: allocate, host→device, kernel, device→host, free of each sample."""
+    launches: tuple[int, ...] = ()
+    """Launches that each sample of a batch is the mean of; empty: one."""
+    clocks_Hz: tuple[float | None, ...] = ()
+    """The clock the device held during each batch; empty or None: it cannot be told."""
 
     @property
     def durations_s(self) -> npt.NDArray[np.float64]:

@@ -120,4 +120,6 @@ def merge(batches: deque[SampleBatch]) -> SampleBatch:
         counts=tuple(c for b in batches for c in b.counts),
         starts_ns=tuple(t for b in batches for t in b.starts_ns),
         phases_s=tuple(row for b in batches for row in b.phases_s),
+        launches=tuple(n for b in batches for n in b.launches),
+        clocks_Hz=tuple(c for b in batches for c in b.clocks_Hz),
     )

@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Runner
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Phases, Verification
@@ -90,6 +90,8 @@ class Job:
     phases_s: Phases = field(default_factory=Phases)
     """The phases as far as known; of the previous run until this one has measured its own."""
     predicted_s: float | None = None
+    whole_s: float = 0.0
+    """What a launch takes with all that is not timed: resets, and emptying the cache."""
     arrays: Literal["untouched", "held", "filled"] = "untouched"
     """Whether the runner has taken its arrays yet, and whether they hold the inputs."""
 
@@ -122,6 +124,8 @@ def run_job(job: Job, sink: Sink) -> str:
     verification, first_s, download_s = _verify(job, sink, predicted_s)
     phases.device_to_host_s = download_s
     job.phases_s = phases.document()
+    if not job.include_transfers:
+        job.runner.settle(first_s)
     sink.prepared(
         Ready(
             device=job.runner.device,
@@ -230,7 +234,7 @@ def _verify(job: Job, sink: Sink, predicted_s: float | None) -> tuple[Verificati
     if refill:
         runner.upload(refill)
     runner.poison()
-    first_s = float(runner.launch(1).seconds[0])
+    first_s = float(_launch(job, 1).seconds[0])
     runner.check_guards()
     started = time.perf_counter()
     outputs = runner.download(tuple(a.name for a in runner.plan.outputs))
@@ -248,6 +252,14 @@ def _verify(job: Job, sink: Sink, predicted_s: float | None) -> tuple[Verificati
     return verification, first_s, download_s
 
 
+def _launch(job: Job, count: int) -> Batch:
+    """Run a batch, and note what a launch of it takes with all that is not timed."""
+    started = time.perf_counter()
+    batch = job.runner.launch(count)
+    job.whole_s = (time.perf_counter() - started) / count
+    return batch
+
+
 def batch_size(launch_s: float, batch_s: float = BATCH_S) -> int:
     """Return how many launches make a batch of about ``batch_s``."""
     return int(min(max(batch_s / max(launch_s, 1e-9), 1), MAX_QUEUED_LAUNCHES))
@@ -259,7 +271,8 @@ def _warm_up(job: Job, first_s: float) -> float:
     launch_s = first_s
     while first_s < job.warm_up_s and time.perf_counter() - started < job.warm_up_s:
         _check_cancelled(job)
-        launch_s = float(np.median(job.runner.launch(batch_size(launch_s, FIRST_BATCH_S)).seconds))
+        count = batch_size(max(launch_s, job.whole_s), FIRST_BATCH_S)
+        launch_s = float(np.median(_launch(job, count).seconds))
     return launch_s
 
 
@@ -273,18 +286,20 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
     batch_s = FIRST_BATCH_S
     started = time.perf_counter()
     while not job.cancelled():
-        count = batch_size(launch_s, batch_s)
+        count = batch_size(max(launch_s, job.whole_s), batch_s)
         batch_s = BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s
             sink.stage("measure", _launch_deadline_s(announced_s))
-        batch = runner.launch(count)
+        batch = _launch(job, count)
         series.extend(batch.seconds)
         sink.samples(
             SampleBatch(
                 seconds=batch.seconds.astype("<f8", copy=False).tobytes(),
                 counts=(len(batch.seconds),),
                 starts_ns=(batch.start_ns,),
+                launches=(batch.launches,),
+                clocks_Hz=(batch.clock_Hz,),
             )
         )
         elapsed = time.perf_counter() - started

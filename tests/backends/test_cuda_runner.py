@@ -105,7 +105,7 @@ def test_launches_are_queued_behind_the_gate_and_the_gate_is_open_before_the_wai
     assert fake.most_behind_gate <= gate.MAX_OPERATIONS
     assert session.gate is not None
     assert not session.gate.took_late
-    assert runner.method == timing.GATED
+    assert timing.GATED in runner.method
 
 
 def test_the_first_launch_of_a_kernel_is_not_held_back() -> None:
@@ -150,7 +150,7 @@ def test_without_a_gate_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     runner = ready(session, make_plan())
     runner.launch(5)
     assert "gate" not in fake.ran
-    assert runner.method == timing.PLAIN
+    assert timing.PLAIN in runner.method
 
 
 def test_a_gate_that_opens_late_on_this_machine_is_not_used() -> None:
@@ -167,7 +167,7 @@ def test_a_batch_whose_gate_opened_by_itself_is_taken_again() -> None:
     fake.ran.clear()
     runner.launch(3)
     assert fake.ran.count("axpy") == 3 * timing.ATTEMPTS
-    assert runner.method == timing.PLAIN  # and it is not tried again
+    assert timing.PLAIN in runner.method  # and it is not tried again
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import timing
 from gpuexplorer.backends.cuda.driver import L2_CACHE_B
 from gpuexplorer.backends.cuda.memory import POISON_BYTE, DeviceArrays, lay_out
@@ -16,6 +17,7 @@ from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
+from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import Plan
 
@@ -24,8 +26,6 @@ _log = logging.getLogger(__name__)
 
 class CudaRunner(Runner):
     """One configuration on an NVIDIA GPU."""
-
-    resolution_s = timing.RESOLUTION_S
 
     def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
         super().__init__(plan, device)
@@ -38,16 +38,28 @@ class CudaRunner(Runner):
         session.activate()
 
     @property
-    def method(self) -> str:  # type: ignore[override]  # it depends on the device and the work
-        """How launches are timed."""
-        return timing.GATED if self._gated and self.session.gate is not None else timing.PLAIN
+    def method(self) -> str:
+        """How launches are timed and what the caches hold, as it stands beside the number."""
+        gated = self._gated and self.session.gate is not None
+        return f"{timing.GATED if gated else timing.PLAIN}; {self.cache_words}"
+
+    @property
+    def resolution_s(self) -> float:
+        """The finest difference between two samples that can be told."""
+        return timing.RESOLUTION_S
+
+    @property
+    def flush_words(self) -> str:
+        """How the L2 cache is emptied before each launch, in words."""
+        l2 = quantity(self.session.facts.attribute(L2_CACHE_B), "B")
+        return f"{FLUSH_FACTOR} × the {l2} L2 cache written before each launch"
 
     def allocate(self) -> None:
         """Allocate every array in one piece; WorkFailed when the memory is not there."""
         self.free()
         with self.session.explained(f"the arrays of {self.plan.config.workload}"):
             self.arrays = DeviceArrays(self.session, lay_out(self.plan.arrays, self.plan.reset))
-            if self.plan.config.cache == "cold":
+            if self.cold:
                 self._flush_span()
         self._bind()
 
@@ -114,7 +126,7 @@ class CudaRunner(Runner):
             return False
         self.arrays, other.arrays = other.arrays, None
         with self.session.explained("taking the arrays over"):
-            if self.plan.config.cache == "cold":
+            if self.cold:
                 self._flush_span()
         self._bind()
         return True
@@ -166,9 +178,8 @@ class CudaRunner(Runner):
         return batch
 
     def _timed(self, count: int, *, gated: bool) -> Batch:
-        cold = self.plan.config.cache == "cold"
-        prepare = self._prepare if cold or self.plan.reset else None
-        operations = self._operations + len(self.plan.reset) + cold
+        prepare = self._prepare if self.cold or self.plan.reset else None
+        operations = self._operations + len(self.plan.reset) + self.cold
         work = Work(self._run_once, prepare, operations)
         return timing.time_launches(self.session, work, count, gated=gated)
 
@@ -179,7 +190,7 @@ class CudaRunner(Runner):
                 arrays.restore(name)
             else:
                 arrays.fill(name, 0)
-        if self.plan.config.cache == "cold":
+        if self.cold:
             address, nbytes = self._flush_span()
             self.session.api.runtime.memsetAsync(address, 0, nbytes, self.session.stream)
 

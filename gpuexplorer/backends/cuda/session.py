@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import errors, gate
 from gpuexplorer.backends.cuda.driver import CAN_MAP_HOST_MEMORY, DeviceFacts
 from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
-FLUSH_FACTOR = 2
-"""A cold launch follows a write of this many times the L2 cache."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.caches import last_level_cache_B
 from gpuexplorer.backends.cpu import (
     cpu_cores,
     cpu_hardware_id,
     cpu_name,
-    last_level_cache_B,
     memory_available_B,
     nominal_clock_Hz,
 )
@@ -25,6 +25,7 @@ from gpuexplorer.backends.opencl.drivers import (
     installed_drivers,
     probe,
 )
+from gpuexplorer.backends.opencl.flush import CacheFlush
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.plan import Plan
@@ -46,6 +47,12 @@ class Session:
     context: Any
     queue: Any
     programs: dict[str, Any] = field(default_factory=dict)
+    flush: CacheFlush = field(init=False)
+    """What empties the device's cache before a cold launch."""
+
+    def __post_init__(self) -> None:
+        """Attach what belongs to this session."""
+        self.flush = CacheFlush(self)
 
 
 class OpenCLBackend(Backend):

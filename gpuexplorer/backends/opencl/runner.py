@@ -55,7 +55,7 @@ class OpenCLRunner(Runner):
     the host's and the driver's.
     """
 
-    method: ClassVar[str] = "OpenCL profiling events, steps summed"
+    timed_by: ClassVar[str] = "OpenCL profiling events, steps summed"
 
     def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
         super().__init__(plan, device)
@@ -122,6 +122,7 @@ class OpenCLRunner(Runner):
 
     def allocate(self) -> None:
         """Allocate the arrays with their guards."""
+        self._release_flush()
         self._arrays = DeviceArrays(self.plan, self._cl, self._session.context, self._queue)
         if self._launches:
             self._set_arguments()
@@ -134,9 +135,20 @@ class OpenCLRunner(Runner):
         if other._arrays is None or not same or not other._arrays.holds(self.plan):
             return False
         self._arrays, other._arrays = other._arrays, None
+        self._release_flush()
         if self._launches:
             self._set_arguments()
         return True
+
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        return self._session.flush.pass_.words
+
+    def _release_flush(self) -> None:
+        """Give back what a cold run before this one read through."""
+        if not self.cold:
+            self._session.flush.release()
 
     def _set_arguments(self) -> None:
         buffers = self._owned().buffers
@@ -182,6 +194,7 @@ class OpenCLRunner(Runner):
     def launch(self, count: int) -> Batch:
         """Queue ``count`` launches, wait for the last, and return the device's time for each."""
         arrays, reset, queue = self._owned(), self.plan.reset, self._queue
+        flush = self._session.flush if self.cold else None
         enqueue = self._cl.enqueue_nd_range_kernel
         steps = [(l.kernel, l.global_size, l.step.block) for l in self._launches]
         events = []
@@ -190,6 +203,8 @@ class OpenCLRunner(Runner):
             for _ in range(count):
                 if reset:
                     arrays.reset(reset)
+                if flush is not None:
+                    flush.queue()
                 for kernel, global_size, block in steps:
                     events.append(enqueue(queue, kernel, global_size, block))
             events[-1].wait()  # blocks; polling would take a core from the kernel on a CPU

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.caches import last_level_cache_B
 from gpuexplorer.backends.cpu import (
     cpu_hardware_id,
     cpu_name,
-    last_level_cache_B,
     memory_available_B,
     nominal_clock_Hz,
 )

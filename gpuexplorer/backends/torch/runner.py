@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
+from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.library import CALLS
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
@@ -93,6 +94,17 @@ def _factor(inputs: list[Any]) -> Any:
 class TorchCpuRunner(TorchRunner):
     """One call on the CPU."""
 
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        return cpu_flush().words
+
+    def _flusher(self) -> Call:
+        """Return a sum, which PyTorch's own threads read; see NumPy's for why it only reads."""
+        torch = self._torch
+        values = torch.ones(cpu_flush().nbytes // 4, dtype=torch.float32)
+        return partial(torch.sum, values)
+
     def __init__(self, plan: Plan, device: DeviceInfo, threads: int) -> None:
         super().__init__(plan, device)
         self._threads = threads
@@ -109,18 +121,36 @@ class TorchCpuRunner(TorchRunner):
 class TorchCudaRunner(TorchRunner):
     """One call on a GPU, between two events each, queued while the GPU spins."""
 
-    method: ClassVar[str] = "CUDA events around each call, queued behind a spinning kernel"
-    resolution_s: ClassVar[float] = 0.5e-6
+    timed_by: ClassVar[str] = "CUDA events around each call, queued behind a spinning kernel"
+    clock_step_s: ClassVar[float] = 0.5e-6
 
     _queue_s: float = 2e-5
     """What queueing one call takes the host, as last seen."""
     _spin_Hz: float = 1e9
+    _l2_B: int = 0
 
     def _start(self) -> None:
         with self._explained("choosing the device"):
             self._torch.cuda.set_device(self._torch.device(self._place))
             properties = self._torch.cuda.get_device_properties(self._place)
+        self._l2_B = int(getattr(properties, "L2_cache_size", 0) or 0)
         self._spin_Hz = float(getattr(properties, "clock_rate", 0) or 2e6) * 1e3
+
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        return f"{FLUSH_FACTOR} × the {quantity(self._l2_B, 'B')} L2 cache written before each call"
+
+    def _flusher(self) -> Call:
+        """Return what writes twice the L2 cache, as the GPU benchmarks in use do."""
+        if not self._l2_B:
+            raise CannotRunHere(
+                f"{self.device.id} does not say how large its L2 cache is, so it cannot be emptied",
+                remedy="use --cache hot",
+            )
+        torch = self._torch
+        values = torch.empty(FLUSH_FACTOR * self._l2_B, dtype=torch.uint8, device=self._place)
+        return partial(values.zero_)
 
     def _wait(self) -> None:
         with self._explained("copying"):
@@ -153,7 +183,7 @@ class TorchCudaRunner(TorchRunner):
         cuda._sleep(math.ceil(spin_s * self._spin_Hz))
         started = perf_counter()
         for before, after in events:
-            self._reset()
+            self._prepare()
             before.record()
             call()
             after.record()

@@ -1,0 +1,96 @@
+"""Emptying the last-level cache on an OpenCL device, by a pass of its own over a large buffer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuexplorer.backends.caches import FLUSH_STEP_B, CacheInfo, Flush, cpu_flush, flush_of
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.units import quantity
+
+if TYPE_CHECKING:
+    from gpuexplorer.backends.opencl.backend import Session
+
+_GROUP = 64
+_VECTOR_B = 16
+_LOADS = FLUSH_STEP_B // _GROUP // _VECTOR_B
+# The sum is never the number it is compared with, for all elements are equal and there is an even
+# number of them; but the compiler cannot know, and so has to read.
+_SOURCE = """
+__kernel void gpuexplorer_flush(__global const uint4 *data, __global uint *never)
+{
+    size_t first = get_group_id(0) * (size_t)(GROUP * LOADS) + get_local_id(0);
+    uint4 all = 0;
+    for (uint i = 0; i < LOADS; i++) all ^= data[first + (size_t)i * GROUP];
+    uint sum = all.x ^ all.y ^ all.z ^ all.w;
+    if (sum == 1) never[0] = sum;
+}
+"""
+
+
+class CacheFlush:
+    """A kernel that reads twice the last-level cache.
+
+    The kernel runs where the launches run: on a CPU by the same threads, so that their own small
+    caches are emptied, too. It reads and never writes: lines that were only read leave the cache
+    silently, while those written would have to be written back at the next launch's cost.
+    """
+
+    def __init__(self, session: Session) -> None:
+        """Remember the device; nothing is built or allocated yet."""
+        self._session = session
+        self._kernel: Any = None
+        self._buffers: list[Any] = []
+
+    @property
+    def pass_(self) -> Flush:
+        """How much is read; CannotRunHere when the device does not say how large its cache is."""
+        info = self._session.info
+        if info.kind == "cpu":
+            return cpu_flush()
+        nbytes = int(self._session.device.global_mem_cache_size)
+        if not nbytes:
+            raise CannotRunHere(
+                f"{info.id} does not say how large its cache is, so it cannot be emptied",
+                remedy="use --cache hot",
+            )
+        cache = CacheInfo(nbytes, None, 1, "OpenCL")
+        return flush_of(cache, info.limits.max_allocation_B)
+
+    def queue(self) -> None:
+        """Queue one pass."""
+        if self._kernel is None:
+            self._prepare()
+        items = self.pass_.nbytes // FLUSH_STEP_B * _GROUP
+        cl, queue = self._session.cl, self._session.queue
+        cl.enqueue_nd_range_kernel(queue, self._kernel, (items,), (_GROUP,))
+
+    def release(self) -> None:
+        """Give the memory back; a later pass takes it again."""
+        self._kernel = None
+        for buffer in self._buffers:
+            buffer.release()
+        self._buffers.clear()
+
+    def _prepare(self) -> None:
+        cl, session, nbytes = self._session.cl, self._session, self.pass_.nbytes
+        defines = f"#define GROUP {_GROUP}\n#define LOADS {_LOADS}\n"
+        flags = cl.mem_flags.READ_WRITE
+        try:
+            program = cl.Program(session.context, defines + _SOURCE).build(cache_dir=False)
+            for size in (nbytes, 4):
+                self._buffers.append(cl.Buffer(session.context, flags, size))
+                # Written once: memory that nobody wrote is one page of zeros, read again and again.
+                cl.enqueue_fill_buffer(session.queue, self._buffers[-1], np.uint32(3), 0, size)
+            session.queue.finish()
+        except (cl.Error, RuntimeError) as error:
+            self.release()
+            raise WorkFailed(
+                f"{session.info.id} cannot empty its cache with {quantity(nbytes, 'B')} ({error})",
+                remedy="use --cache hot",
+            ) from None
+        self._kernel = cl.Kernel(program, "gpuexplorer_flush")
+        for index, buffer in enumerate(self._buffers):
+            self._kernel.set_arg(index, buffer)
