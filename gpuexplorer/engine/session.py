@@ -87,6 +87,11 @@ class Session:
         """End the engine."""
         self._engine.close()
 
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        return self._engine.pid
+
     def devices(self) -> DeviceList:
         """Return every device and every backend that has none."""
         if self._devices is None:

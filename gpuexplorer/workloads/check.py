@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from gpuexplorer.core.config import Block, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.choose import complete, default_block, device_for_variant
@@ -17,7 +18,12 @@ from gpuexplorer.workloads.workload import Workload
 MAX_FLOP = 4e7
 MAX_ELEMENTS = 300_000
 """Work and elements of a check's largest run: quick on a CPU, and several blocks of any shape."""
+LARGER_FLOP = 1e9
+LARGER_ELEMENTS = 4_000_000
+"""The same for the one larger size of a full check."""
+Depth = Literal["quick", "usual", "full"]
 _CANDIDATES = (1, 2, 31, 64, 127, 128, 256, 257, 1024, 4093, 4096, 65536, 65537, 99991)
+_LARGER = (257, 511, 769, 1023, 1537, 65537, 299_993, 999_983)
 _ODD_BLOCKS: tuple[Block, ...] = (
     (1, 1, 1), (7, 1, 1), (33, 1, 1), (96, 1, 1), (1024, 1, 1),
     (1, 32, 1), (5, 3, 1), (24, 6, 1), (32, 32, 1), (3, 5, 2), (1, 1, 64), (8, 4, 4),
@@ -43,21 +49,28 @@ class SkippedCase:
 
 
 def check_plan(
-    workload: Workload, devices: DeviceList, device: DeviceInfo
+    workload: Workload, devices: DeviceList, device: DeviceInfo, depth: Depth = "usual"
 ) -> tuple[list[CheckCase], list[SkippedCase]]:
     """Return the runs that check a workload on a device, and what the device cannot run.
 
     Every variant and precision runs at sizes of 1, powers of two, primes and one more than a power
     of two; once with unusual blocks and with every value of its tunables; and in half precision
     once with large inputs, so that a sum or product that overflows is found.
+
+    ``full`` adds one larger size. ``quick`` keeps for each variant and precision the sizes where
+    most goes wrong (1, and one that no block divides), the large inputs, one unusual block and one
+    value of a tunable: another one each time, so that all are seen across the variants.
     """
     cases: list[CheckCase] = []
     skipped: list[SkippedCase] = []
+    turn = 0
     for variant in workload.manifest.variants:
         view = device_for_variant(devices, workload.variant(variant), device)
         for precision in workload.precisions_of(variant):
             try:
-                cases += _Enumeration(workload, variant, precision, devices, view).cases()
+                every = _Enumeration(workload, variant, precision, devices, view)
+                cases += every.quick_cases(turn) if depth == "quick" else every.cases(depth)
+                turn += 1
             except CannotRunHere as error:
                 skipped.append(SkippedCase(variant, precision, str(error)))
     return cases, skipped
@@ -78,7 +91,29 @@ class _Enumeration:
         self.devices, self.device = devices, device
         self.spec = workload.variant(variant)
 
-    def cases(self) -> list[CheckCase]:
+    def quick_cases(self, turn: int) -> list[CheckCase]:
+        """Return the few cases that find most; ``turn`` says which block and tunable it is."""
+        sizes = self._sizes()
+        small, odd = sizes[0], sizes[-1]
+        found = [CheckCase(self._request(odd), "every part of the grid")]
+        if small != odd:
+            found.append(CheckCase(self._request(small), "the smallest size"))
+        blocks = self._blocks(odd)
+        if blocks:
+            request = self._request(odd, block=blocks[turn % len(blocks)])
+            found.append(CheckCase(request, "unusual blocks"))
+        requests = [self._request(odd, tunables=tunables) for tunables in self._tunables()]
+        requests = [request for request in requests if self._plan(request) is not None]
+        if requests:
+            found.append(CheckCase(requests[turn % len(requests)], "every value of a tunable"))
+        return [*found, *self._overflow(odd)]
+
+    def _overflow(self, size: dict[str, int]) -> list[CheckCase]:
+        if not PRECISIONS[self.precision].is_half:
+            return []
+        return [CheckCase(self._request(size, fill="large"), "sums that overflow")]
+
+    def cases(self, depth: Depth) -> list[CheckCase]:
         """Return the cases; CannotRunHere when the device lacks what the variant requires."""
         sizes = self._sizes()
         found = [CheckCase(self._request(size), "every part of the grid") for size in sizes]
@@ -89,9 +124,11 @@ class _Enumeration:
             request = self._request(odd, tunables=tunables)
             if self._plan(request) is not None:
                 found.append(CheckCase(request, "every value of a tunable"))
-        if PRECISIONS[self.precision].is_half:
-            found.append(CheckCase(self._request(odd, fill="large"), "sums that overflow"))
-        return found
+        if depth == "full":
+            larger = self._sizes_of(_LARGER, LARGER_FLOP, LARGER_ELEMENTS)
+            if larger and larger[-1] not in sizes:
+                found.append(CheckCase(self._request(larger[-1]), "a larger size"))
+        return [*found, *self._overflow(odd)]
 
     def _request(
         self,
@@ -122,37 +159,39 @@ class _Enumeration:
 
     def _sizes(self) -> list[dict[str, int]]:
         """Return the sizes to run, smallest first; the last one is no multiple of any block."""
-        legal = [size for size in self._candidates() if self._affordable(size)]
+        legal = self._sizes_of(_CANDIDATES, MAX_FLOP, MAX_ELEMENTS)
         if not legal:  # a workload that is never small: its smallest
             return [{symbol: spec.min for symbol, spec in self.workload.manifest.sizes.items()}]
-        legal.sort(key=lambda size: math.prod(size.values()))
         odd = [size for size in legal if all(n % 2 for n in size.values())]
         even = [size for size in legal if size not in odd]
         chosen = [*legal[:1], *even[-1:], *odd[-3:]]
         return [size for i, size in enumerate(chosen) if size not in chosen[:i]]
 
-    def _candidates(self) -> Iterator[dict[str, int]]:
+    def _sizes_of(
+        self, values: tuple[int, ...], flop: float, elements: float
+    ) -> list[dict[str, int]]:
+        """Return the legal sizes made of ``values`` with no more work, smallest first."""
         specs = self.workload.manifest.sizes
-        for index in range(len(_CANDIDATES)):
+        found = []
+        for index in range(len(values)):
             size = {}
             for shift, (symbol, spec) in enumerate(specs.items()):
-                wanted = _CANDIDATES[max(0, index - shift)]  # sizes that differ from each other
+                wanted = values[max(0, index - shift)]  # sizes that differ from each other
                 size[symbol] = min(max(wanted, spec.min), spec.max)
-            yield size
-
-    def _affordable(self, size: dict[str, int]) -> bool:
-        plan = self._plan(self._request(size))
-        if plan is None:
-            return False
-        elements = sum(array.elements for array in plan.arrays)
-        return plan.flops <= MAX_FLOP and elements <= MAX_ELEMENTS
+            plan = self._plan(self._request(size))
+            if plan is None or plan.flops > flop:
+                continue
+            if sum(array.elements for array in plan.arrays) <= elements:
+                found.append(size)
+        return sorted(found, key=lambda size: math.prod(size.values()))
 
     def _blocks(self, size: dict[str, int]) -> list[Block]:
         dimensions = self.spec.dimensions
         found: list[Block] = []
-        for block in _ODD_BLOCKS:
+        one, *others = _ODD_BLOCKS
+        for block in (one, _largest_block(self.device.limits, dimensions), *others):
             fits = block[dimensions:] == (1,) * (3 - dimensions)
-            if not dimensions or not fits or block == default_block(self.spec):
+            if not dimensions or not fits or block in (default_block(self.spec), *found):
                 continue
             if self._plan(self._request(size, block=block)) is not None:
                 found.append(block)
@@ -164,3 +203,20 @@ class _Enumeration:
             for value in tunable.values:
                 if value not in (default, tunable.default):
                     yield {name: value}
+
+
+def _largest_block(limits: DeviceLimits, dimensions: int) -> Block:
+    """Return a block with as many threads as the device allows, as even as powers of two can be."""
+    block = [1, 1, 1]
+    axis = 0
+    full = 0
+    while full < dimensions:
+        if block[axis] * 2 <= limits.max_block[axis] and (
+            math.prod(block) * 2 <= limits.max_threads_per_block
+        ):
+            block[axis] *= 2
+            full = 0
+        else:
+            full += 1
+        axis = (axis + 1) % dimensions
+    return block[0], block[1], block[2]

@@ -1,0 +1,92 @@
+"""What a self-test found, as a document: every check, the sections' sums, device and versions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gpuexplorer.core.result import DeviceSummary, Environment
+
+SCHEMA = "gpuexplorer/selftest/1"
+
+Status = Literal["passed", "failed", "skipped"]
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One check: what it found, or why it failed or was skipped, and how to repeat it."""
+
+    section: str
+    name: str
+    status: Status
+    time_s: float
+    found: str = ""
+    """What was seen, in words; of a failure or a skipped check, why, in one sentence."""
+    figures: dict[str, float | str | None] = {}
+    """What was measured; every name ends in its unit where it has one."""
+    detail: str = ""
+    """Further lines, such as a compiler's log."""
+    command: str
+    """The command that repeats it."""
+
+
+class SectionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One section in figures; ``planned`` is more than was tried when it was stopped."""
+
+    name: str
+    title: str
+    planned: int
+    passed: int
+    failed: int
+    skipped: int
+    time_s: float
+    reasons: tuple[str, ...] = ()
+    """Why checks were skipped, each reason once."""
+
+    @property
+    def tried(self) -> int:
+        """Checks that have come to an end."""
+        return self.passed + self.failed + self.skipped
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """One self-test; ``selftest --json`` prints exactly this."""
+
+    schema: str = SCHEMA
+    ok: bool
+    """Whether it ran to its end, something passed, and nothing failed."""
+    interrupted: bool
+    quick: bool
+    time_utc: str
+    time_s: float
+    command: str
+    device: DeviceSummary
+    threads: int | None
+    """CPU threads of the engine's work; None on a GPU."""
+    environment: Environment
+    sections: list[SectionResult]
+    checks: list[CheckResult]
+
+    @property
+    def failures(self) -> list[CheckResult]:
+        """The checks that failed, in order."""
+        return [c for c in self.checks if c.status == "failed"]
+
+
+def sum_up(name: str, title: str, planned: int, checks: list[CheckResult]) -> SectionResult:
+    """Return a section's sums over its checks."""
+
+    def number(status: Status) -> int:
+        return sum(c.status == status for c in checks)
+
+    skipped = [c.found for c in checks if c.status == "skipped"]
+    return SectionResult(
+        name=name,
+        title=title,
+        planned=planned,
+        passed=number("passed"),
+        failed=number("failed"),
+        skipped=len(skipped),
+        time_s=sum(c.time_s for c in checks),
+        reasons=tuple(dict.fromkeys(skipped)),
+    )

@@ -1,0 +1,45 @@
+"""A check that is still to be made, and what it may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Skipped(Exception):
+    """The check does not apply here; the text says why."""
+
+
+class Interrupted(Exception):
+    """The user wants the self-test to stop."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a check that passed has seen: a few words, and its figures by name."""
+
+    words: str
+    figures: dict[str, float | str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One check; ``do`` raises Skipped or, when it fails, an ExplorerError that says why."""
+
+    name: str
+    do: Callable[[], Found]
+    command: str
+
+
+class Watcher(Protocol):
+    """Follows a self-test; every call comes from the thread that runs it."""
+
+    def planned(self, checks: int) -> None:
+        """Say how many checks there will be."""
+
+    def running(self, section: str, name: str) -> None:
+        """Say which check begins."""
+
+    def done(self, section: str, status: str) -> None:
+        """Say that a check has ended."""
