@@ -15,6 +15,7 @@ Formula = str | int | float
 Role = Literal["in", "out", "inout", "scratch"]
 Fill = Literal["normal", "uniform", "integers", "zeros"]
 Check = Literal["full", "rows", "freivalds"]
+Neighbours = Literal["x", "y", "none"]
 ElementType = Literal["real", "accum", "int", "float"]
 InputFill = Literal["normal", "uniform", "integers", "zeros", "large"]
 FILLS: tuple[str, ...] = ("normal", "uniform", "integers", "zeros", "large")
@@ -147,6 +148,9 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     constraints: list[Constraint] = []
     requested_read_bytes: Formula | None = None
     requested_write_bytes: Formula | None = None
+    neighbours: Neighbours | None = None
+    """The block axis along which neighbouring threads touch neighbouring elements; ``none`` where
+    reads and writes differ. Advice on the block's orientation rests on it."""
     reset: list[str] = []
     """Arrays set back before each launch, untimed: ``out`` to zero, ``inout`` to its fill."""
 

@@ -1,0 +1,47 @@
+"""One piece of advice, and what it may be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.core.change import Change
+
+PAGE = "advice"
+"""The help page that explains every rule; an advice's ``section`` is a heading on it."""
+
+Kind = Literal["trust", "speed", "place"]
+"""``trust`` is about whether the figure can be believed, ``speed`` about time that may be saved,
+``place`` says only where the run stands."""
+
+LEAST_SAVING = 0.05
+"""A speed rule that promises less of the time says nothing."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a rule has found.
+
+    ``title`` is a sentence without its full stop; ``evidence`` the figures of this very run behind
+    it. ``saves`` is a careful estimate of the share of a launch's time that may go (each rule says
+    where it comes from), 0 where no time is promised. ``section`` is the heading that explains it
+    on the help page. ``change`` is the knobs to set, None when no knob helps.
+    """
+
+    rule: str
+    kind: Kind
+    title: str
+    evidence: str
+    saves: float
+    section: str
+    change: Change | None = None
+
+    @property
+    def weight(self) -> tuple[int, float]:
+        """What advice is ranked by: doubt about a figure first, then the time it may save."""
+        return {"trust": 2, "speed": 1, "place": 0}[self.kind], self.saves
+
+
+Rule = Callable[[Situation], Advice | None]

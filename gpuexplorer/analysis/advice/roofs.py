@@ -1,0 +1,72 @@
+"""How near a run is to what its device was measured to be able to do (Williams et al. 2009).
+
+The roofline bounds a launch from below: it takes at least the time of its operations at the
+arithmetic ceiling, and of its bytes at the memory ceiling, whichever is longer. No change of the
+block can save more than what lies above that, so every promise is cut to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuexplorer.analysis.advice.situation import Situation
+
+CACHED_ABOVE = 1.05
+"""Compulsory bytes that move faster than this times the memory's ceiling came from a cache."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run stands under the measured roofs; shares are of the ceiling, None if unknown.
+
+    ``memory`` counts the bytes the hardware saw, or else the compulsory ones.
+    """
+
+    memory: float | None
+    compute: float | None
+    memory_roof_B_per_s: float | None
+    compute_roof_FLOP_per_s: float | None
+    intensity: float | None
+    ridge: float | None
+
+    @property
+    def cached(self) -> bool:
+        """Whether the data must have come from a cache: memory cannot deliver it so fast."""
+        return self.memory is not None and self.memory > CACHED_ABOVE
+
+    @property
+    def attained(self) -> float | None:
+        """The larger share of a roof that bounds this run; None when none is known."""
+        shares = [self.compute, None if self.cached else self.memory]
+        known = [share for share in shares if share is not None]
+        return min(1.0, max(known)) if known else None
+
+
+def place_of(situation: Situation) -> Place:
+    """Return where a run stands under the ceilings measured on its device."""
+    launch, ceilings = situation.launch, situation.ceilings
+    memory = ceilings.memory() if ceilings is not None else None
+    compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
+    moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
+    seconds = situation.median_s
+    roof_B, roof_F = (c.value if c is not None else None for c in (memory, compute))
+    return Place(
+        memory=_share(moved_B, seconds, roof_B),
+        compute=_share(launch.flops, seconds, roof_F),
+        memory_roof_B_per_s=roof_B,
+        compute_roof_FLOP_per_s=roof_F,
+        intensity=launch.flops / launch.compulsory_B if launch.compulsory_B else None,
+        ridge=roof_F / roof_B if roof_F and roof_B else None,
+    )
+
+
+def _share(amount: float, seconds: float, roof: float | None) -> float | None:
+    return amount / seconds / roof if roof and seconds > 0 and amount else None
+
+
+def within_roof(situation: Situation, saves: float) -> float:
+    """Return a promised saving, cut to what the measured roofs leave."""
+    if situation.config.include_transfers:
+        return saves  # the samples hold copies too, so the shares say nothing of the kernel
+    attained = place_of(situation).attained
+    return saves if attained is None else min(saves, 1 - attained)

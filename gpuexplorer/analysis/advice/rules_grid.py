@@ -1,0 +1,92 @@
+"""How the grid's blocks are shared out: too few, a long last round, or too small to be worth it."""
+
+from __future__ import annotations
+
+import math
+
+from gpuexplorer.analysis.advice import search, shape
+from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
+from gpuexplorer.analysis.advice.roofs import within_roof
+from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.core.units import count, percent, quantity
+
+IDLE_SHARE = 0.5
+"""Workers that have nothing leave memory and clock to the others, and blocks that start wait for
+memory meanwhile: half of the share is promised."""
+
+
+def idle_workers(situation: Situation) -> Advice | None:
+    """Say that blocks do not share out evenly over multiprocessors or CPU threads."""
+    launch = situation.launch
+    used = shape.balance(situation, launch)
+    saves = within_roof(situation, (1 - used) * IDLE_SHARE)
+    if situation.library or saves < LEAST_SAVING:
+        return None
+    workers, blocks = situation.workers, launch.blocks
+    what = "multiprocessor" if situation.is_gpu else "CPU thread"
+    if blocks < workers:
+        title = f"{count(workers - blocks)} of {count(workers)} {what}s have no block"
+        evidence = f"the grid has {count(blocks)} block{'s' if blocks > 1 else ''} of "
+        evidence += f"{launch.threads_per_block} threads"
+    else:
+        assert launch.block is not None
+        resident = shape.residency(situation, launch.block, shape.shared_of(situation, launch)) or 1
+        slots = workers * resident if blocks > workers * resident else workers
+        rounds = math.ceil(blocks / slots)
+        title = f"The last round of blocks leaves {percent(1 - used)} of the time unused"
+        evidence = f"{count(blocks)} blocks over {count(slots)} at once take {rounds} rounds, "
+        evidence += f"the last with {count(blocks - (rounds - 1) * slots)}"
+    return Advice(
+        rule="idle-workers",
+        kind="speed",
+        title=title,
+        evidence=evidence,
+        saves=saves,
+        section="Too few blocks, and the last round",
+        change=search.best_block(situation, search.balance_fit(situation)),
+    )
+
+
+def tiny_blocks(situation: Situation) -> Advice | None:
+    """Say that starting blocks takes a good part of a CPU thread's time."""
+    block_s = shape.block_time_s(situation, situation.launch)
+    if situation.is_gpu or situation.block is None or not block_s:
+        return None
+    saves = within_roof(situation, IDLE_SHARE * min(1.0, shape.BLOCK_COST_S / block_s))
+    threads = situation.launch.threads_per_block
+    if saves < LEAST_SAVING or threads >= search.USUAL_THREADS[1]:
+        return None
+    return Advice(
+        rule="tiny-blocks",
+        kind="speed",
+        title="Blocks are so small that starting them costs much of the time",
+        evidence=f"{count(situation.launch.blocks)} blocks of {threads} threads, "
+        f"{quantity(block_s, 's', 2)} of a CPU thread each; starting one takes about "
+        f"{quantity(shape.BLOCK_COST_S, 's', 2)}",
+        saves=saves,
+        section="Blocks too small for a CPU",
+        change=search.best_block(situation, search.thread_fit(situation)),
+    )
+
+
+def edge_tiles(situation: Situation) -> Advice | None:
+    """Say that tiles reach beyond the size, and how many threads have no element there."""
+    from gpuexplorer.analysis.advice.tiles import edges
+
+    found = edges(situation, situation.launch)
+    used = math.prod(edge.used for edge in found)
+    saves = within_roof(situation, (1 - used) * IDLE_SHARE)
+    if saves < LEAST_SAVING:
+        return None
+    worst = min(found, key=lambda edge: edge.used)
+    tiles = -(-worst.size // worst.extent)
+    return Advice(
+        rule="edge-tiles",
+        kind="speed",
+        title=f"{percent(1 - used)} of the threads have no element to work on",
+        evidence=f"along {'xyz'[worst.axis]}, {tiles} tiles of {worst.extent} cover "
+        f"{tiles * worst.extent} of {worst.symbol} = {worst.size}",
+        saves=saves,
+        section="Tiles that do not divide the size",
+        change=search.best_block(situation, search.covering_fit(situation)),
+    )

@@ -1,0 +1,90 @@
+"""Where the run stands under the measured roofs, and what that leaves to do."""
+
+from __future__ import annotations
+
+from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
+from gpuexplorer.analysis.advice.roofs import Place, place_of, within_roof
+from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.units import percent, quantity, ratio
+
+NEAR = 0.6
+"""From this share of a roof on, the roof is what limits."""
+FAR = 0.3
+SECTION = "Under the roof: memory or arithmetic"
+REUSE_ABOVE = 8.0
+"""Requests for each compulsory byte from which a variant that asks for less is worth a try."""
+REUSE_SAVES = 0.25
+"""Tiling in shared memory saved 0.33 at 4096³ on an H100 and 0.75 at 1024³ on a CPU."""
+CACHED_B = 8e6
+"""Arrays below this fit the caches next to the cores, which serve repeated requests as fast."""
+
+
+def roof(situation: Situation) -> Advice | None:
+    """Say which measured roof limits the run, or that none is near."""
+    if situation.config.include_transfers:
+        return None
+    place = place_of(situation)
+    if place.attained is None or (place.memory is None and place.compute is None):
+        return None
+    title, evidence = _words(situation, place)
+    return Advice(
+        rule="roof", kind="place", title=title, evidence=evidence, saves=0.0, section=SECTION
+    )
+
+
+def _words(situation: Situation, place: Place) -> tuple[str, str]:
+    by_memory = 0.0 if place.memory is None or place.cached else place.memory
+    by_compute = place.compute or 0.0
+    shares = []
+    if place.memory is not None:
+        roof_words = quantity(place.memory_roof_B_per_s, "B/s")
+        shares.append(f"{percent(place.memory)} of the memory's measured {roof_words}")
+    if place.compute is not None:
+        roof_words = quantity(place.compute_roof_FLOP_per_s, "FLOP/s")
+        shares.append(f"{percent(place.compute)} of the measured {roof_words}")
+    if place.intensity is not None and place.ridge is not None:
+        side = "below" if place.intensity < place.ridge else "above"
+        shares.append(
+            f"intensity {ratio(place.intensity, 'FLOP/B')}, {side} the ridge at "
+            f"{ratio(place.ridge, 'FLOP/B')}"
+        )
+    evidence = "; ".join(shares)
+    if max(by_memory, by_compute) < NEAR:
+        return "Neither memory nor arithmetic is near its roof: threads wait", evidence
+    if by_memory >= by_compute:
+        return "Memory-bound: only fewer bytes make it faster", evidence
+    return "Compute-bound: only fewer or cheaper operations make it faster", evidence
+
+
+def reuse(situation: Situation) -> Advice | None:
+    """Say that threads ask for the same bytes many times, where another variant asks for less."""
+    launch = situation.launch
+    requested_B, least_B = launch.requested_B, launch.compulsory_B
+    if situation.library or not requested_B or least_B < CACHED_B:
+        return None
+    asks = requested_B / least_B
+    saves = within_roof(situation, REUSE_SAVES)
+    if asks < REUSE_ABOVE or saves < LEAST_SAVING:
+        return None
+    best: tuple[float, Change] | None = None
+    for sibling in situation.siblings:
+        change = Change(variant=sibling.name)
+        other = None if sibling.library else situation.look(change)
+        if other is None or other.requested_B is None or other.requested_B > requested_B / 2:
+            continue
+        if best is None or other.requested_B < best[0]:
+            best = other.requested_B, change
+    if best is None:
+        return None
+    less = requested_B / best[0]
+    return Advice(
+        rule="reuse",
+        kind="speed",
+        title=f"Threads ask for each byte {asks:.0f} times",
+        evidence=f"{quantity(requested_B, 'B')} asked for, {quantity(least_B, 'B')} needed; "
+        f"variant {best[1].variant} asks for {less:.0f} times less",
+        saves=saves,
+        section="Bytes asked for again and again",
+        change=best[1],
+    )

@@ -1,0 +1,79 @@
+"""Whether the figure means what it seems to: throttling, and results that cannot be."""
+
+from __future__ import annotations
+
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.roofs import place_of
+from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.units import count, percent, quantity
+
+CHOSEN_REASONS = frozenset({"application clocks", "display clocks", "sync boost"})
+"""Clocks that somebody chose: the device is not held down by power or heat."""
+HELD = 0.9
+"""A clock below this share of the highest one seen counts as held down."""
+SUSPECT, THROTTLED, CACHED = 1.0, 0.5, 0.1
+"""How doubts are ranked among each other."""
+
+
+def suspect(situation: Situation) -> Advice | None:
+    """Repeat why the figure is impossible."""
+    if situation.suspect is None:
+        return None
+    return Advice(
+        rule="suspect",
+        kind="trust",
+        title="This figure cannot be right",
+        evidence=situation.suspect,
+        saves=SUSPECT,
+        section="A result that is too fast",
+    )
+
+
+def cached(situation: Situation) -> Advice | None:
+    """Say that the arrays stayed in a cache, so that the figure says nothing of the memory."""
+    if situation.suspect is not None or situation.config.include_transfers:
+        return None
+    place = place_of(situation)
+    if not place.cached or situation.config.cache == "cold" or situation.dram_B is not None:
+        return None
+    if place.intensity is not None and place.ridge is not None and place.intensity > place.ridge:
+        return None  # arithmetic is what this kernel is about
+    change = Change(cache="cold")
+    rate = situation.launch.compulsory_B / situation.median_s
+    return Advice(
+        rule="cached",
+        kind="trust",
+        title="The arrays stay in a cache: this is not the memory's speed",
+        evidence=f"{quantity(rate, 'B/s')} of compulsory bytes, and the memory was measured at "
+        f"{quantity(place.memory_roof_B_per_s, 'B/s')}",
+        saves=CACHED,
+        section="A result that is too fast",
+        change=change if situation.look(change) is not None else None,
+    )
+
+
+def throttled(situation: Situation) -> Advice | None:
+    """Say that power or heat held the clock down while samples were taken."""
+    reasons = [r for r in situation.throttle_reasons if r not in CHOSEN_REASONS]
+    clock, high = situation.clock_Hz, situation.clock_high_Hz
+    held = clock / high if clock is not None and high else None
+    if not reasons and not situation.marked_throttled:
+        return None
+    parts = [", ".join(reasons)] if reasons else []
+    if clock is not None:
+        of_high = (
+            f", {percent(held)} of {quantity(high, 'Hz')}" if held is not None and held < 1 else ""
+        )
+        parts.append(f"clock held at {quantity(clock, 'Hz')}{of_high}")
+    if situation.marked_throttled:
+        parts.append(f"{count(situation.marked_throttled)} samples marked, not in the median")
+    slower = held is not None and held < HELD
+    return Advice(
+        rule="throttled",
+        kind="trust",
+        title="The clock is held down" + (", so every time is longer" if slower else ""),
+        evidence="; ".join(parts),
+        saves=THROTTLED + (1 - held if held is not None and held < 1 else 0.0),
+        section="Held clocks",
+    )

@@ -1,0 +1,125 @@
+"""What advice rests on: the facts of one run, and what changed knobs would launch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.result import Phases, Resources
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What one configuration launches; None for ``block`` and ``grid`` of a library call.
+
+    ``shared_B`` is the dynamic shared memory of a block, ``requested_B`` what all threads ask for;
+    ``flops`` and ``compulsory_B`` are the useful work of one launch.
+    """
+
+    block: Block | None
+    grid: Block | None
+    shared_B: int = 0
+    requested_B: float | None = None
+    flops: float = 0.0
+    compulsory_B: float = 0.0
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of one block, 0 for a library call."""
+        return math.prod(self.block) if self.block is not None else 0
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid, 0 for a library call."""
+        return math.prod(self.grid) if self.grid is not None else 0
+
+
+@dataclass(frozen=True)
+class Sibling:
+    """Another variant that computes the same and can run on the same device."""
+
+    name: str
+    title: str
+    library: bool
+    neighbours: str | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Another configuration that was measured in this session, on the same silicon."""
+
+    config: RunConfig
+    median_s: float
+    library: bool = False
+
+
+def _nothing(change: Change) -> Launch | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One run and what surrounds it. A figure that is not known is None.
+
+    ``neighbours`` is the block axis along which neighbouring threads touch neighbouring elements,
+    as the manifest declares it: ``x``, ``y`` or ``none`` (different for reads and writes).
+    ``dimensions`` counts the block's sliders, 0 where the variant chooses its own blocks.
+    ``look`` tells what a changed configuration would launch, None when it cannot be launched.
+    """
+
+    config: RunConfig
+    device: DeviceInfo
+    launch: Launch
+    median_s: float
+    relative_error: float | None = None
+    """Half the 95 % interval over the median."""
+    samples: int = 0
+    resolution_s: float = 0.0
+    dimensions: int = 0
+    neighbours: str | None = None
+    resources: Resources = field(default_factory=Resources)
+    suspect: str | None = None
+    marked_throttled: int = 0
+    phases: Phases = field(default_factory=Phases)
+    throttle_reasons: tuple[str, ...] = ()
+    clock_Hz: float | None = None
+    """Median of the clock held during the run."""
+    clock_high_Hz: float | None = None
+    """The highest clock the device states, or else that was seen."""
+    dram_B: float | None = None
+    """Bytes the memory moved for one launch, as the hardware counted them."""
+    achieved_occupancy: float | None = None
+    ceilings: Ceilings | None = None
+    siblings: tuple[Sibling, ...] = ()
+    others: tuple[Measured, ...] = ()
+    tunables: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Values of each tunable that is the user's to choose."""
+    largest_size: dict[str, int] = field(default_factory=dict)
+    look: Callable[[Change], Launch | None] = _nothing
+
+    @property
+    def block(self) -> Block | None:
+        """The block the sliders chose; None where the variant chooses its own."""
+        return self.config.block if self.dimensions else None
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether the device is a GPU."""
+        return self.device.kind == "gpu"
+
+    @property
+    def library(self) -> bool:
+        """Whether the variant is a library call."""
+        return self.launch.block is None
+
+    @property
+    def workers(self) -> int:
+        """What blocks are shared out to: multiprocessors, or the CPU threads that may be used."""
+        if self.is_gpu:
+            return max(1, self.device.compute_units)
+        return max(1, self.config.threads or self.device.threads or self.device.compute_units)

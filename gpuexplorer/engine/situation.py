@@ -1,0 +1,147 @@
+"""What a client gathers of one run for advice; see ``analysis.advice``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import msgspec
+
+from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import Phases
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.workloads.change import changed, free_tunables
+from gpuexplorer.workloads.choose import complete, device_for_variant
+from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.workload import Workload
+
+RECENT_READINGS = 100
+"""Readings that tell the device's state: ten seconds at ten a second."""
+OFTEN = 0.1
+"""A throttle reason counts when this share of the recent readings had it."""
+
+
+class Gatherer:
+    """Puts a run's facts together; what only depends on the configuration is worked out once.
+
+    ``devices`` are all that were found, for variants that belong to another backend.
+    """
+
+    def __init__(self, prepared: Prepared, workload: Workload, devices: DeviceList) -> None:
+        self._prepared = prepared
+        self._workload = workload
+        self._devices = devices
+        self._look = looker(prepared.config, workload, devices)
+        self._launch = self._look(Change()) or Launch(prepared.config.block, prepared.config.grid)
+        self._siblings = siblings(prepared.config.variant, workload, devices, prepared.device)
+
+    def situation(
+        self,
+        summary: Summary,
+        *,
+        phases_s: Phases | None = None,
+        readings: Sequence[Reading] = (),
+        suspect: str | None = None,
+        marked_throttled: int = 0,
+        ceilings: Ceilings | None = None,
+        others: Sequence[Measured] = (),
+    ) -> Situation:
+        """Return the situation of the run as it is now."""
+        prepared = self._prepared
+        config, device = prepared.config, prepared.device
+        variant = self._workload.variant(config.variant)
+        recent = readings[-RECENT_READINGS:]
+        clocks = [r.sm_clock_Hz for r in recent if r.sm_clock_Hz is not None]
+        occupancies = [r.occupancy for r in recent if r.occupancy is not None]
+        measured = [t for t in prepared.traffic if t.kind == "dram"]
+        return Situation(
+            config=config,
+            device=device,
+            launch=self._launch,
+            median_s=summary.median_s,
+            relative_error=summary.relative_error,
+            samples=summary.samples,
+            resolution_s=prepared.resolution_s,
+            dimensions=variant.dimensions,
+            neighbours=variant.neighbours,
+            resources=prepared.resources,
+            suspect=suspect,
+            marked_throttled=marked_throttled,
+            phases=phases_s or prepared.phases_s,
+            throttle_reasons=_reasons(recent),
+            clock_Hz=median(clocks) if clocks else None,
+            clock_high_Hz=device.nominal_clock_Hz or max(clocks, default=None),
+            dram_B=measured[0].total_B if measured else None,
+            achieved_occupancy=median(occupancies) if occupancies else None,
+            ceilings=ceilings,
+            siblings=self._siblings,
+            others=tuple(others),
+            tunables=free_tunables(variant),
+            largest_size={s: spec.max for s, spec in self._workload.manifest.sizes.items()},
+            look=self._look,
+        )
+
+
+def looker(
+    config: RunConfig, workload: Workload, devices: DeviceList
+) -> Callable[[Change], Launch | None]:
+    """Return a function that tells what a change would launch, None when it cannot be launched."""
+
+    known_launches: dict[bytes, Launch | None] = {}
+
+    def work_out(change: Change) -> Launch | None:
+        try:
+            wanted = complete(changed(config, change, workload), workload, devices)
+            device = next(d for d in devices if d.id == wanted.device)
+            plan = make_plan(workload, wanted, device)
+        except ExplorerError:
+            return None
+        asked = (plan.requested_read_B, plan.requested_write_B)
+        known = [amount for amount in asked if amount is not None]
+        return Launch(
+            block=plan.config.block,
+            grid=plan.config.grid,
+            shared_B=max((step.shared_B for step in plan.steps), default=0),
+            requested_B=sum(known) if known else None,
+            flops=plan.flops,
+            compulsory_B=plan.compulsory_read_B + plan.compulsory_write_B,
+        )
+
+    def look(change: Change) -> Launch | None:
+        key = msgspec.msgpack.encode(change)
+        if key not in known_launches:
+            known_launches[key] = work_out(change)
+        return known_launches[key]
+
+    return look
+
+
+def siblings(
+    name: str, workload: Workload, devices: DeviceList, device: DeviceInfo
+) -> tuple[Sibling, ...]:
+    """Return the other variants that compute the same, where the same silicon offers them."""
+    found = []
+    for other, spec in workload.manifest.variants.items():
+        same = workload.work_of(other) == workload.work_of(name)
+        if other == name or not same or workload.reference_of(other) != workload.reference_of(name):
+            continue
+        view = device_for_variant(devices, spec, device)
+        if view.hardware_id == device.hardware_id:
+            found.append(Sibling(other, spec.title, spec.library is not None, spec.neighbours))
+    return tuple(found)
+
+
+def _reasons(recent: Sequence[Reading]) -> tuple[str, ...]:
+    """Return the throttle reasons that held for a good part of the readings."""
+    looks = [r.throttle_reasons for r in recent if r.throttle_reasons is not None]
+    reasons = {reason for look in looks for reason in look}
+    return tuple(
+        sorted(r for r in reasons if sum(r in look for look in looks) >= OFTEN * len(looks))
+    )
