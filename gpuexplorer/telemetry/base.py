@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a source that is meant for this kind of device gives nothing, and what enables it."""
+
+    reason: str
+    remedy: str = ""
 
 
 class TelemetrySource(ABC):
@@ -14,15 +23,23 @@ class TelemetrySource(ABC):
 
     name: ClassVar[str]
     """Shown beside the numbers, such as ``nvml``."""
+    title: ClassVar[str] = ""
+    """What it is called in a list of sources."""
+    offers: ClassVar[tuple[str, ...]] = ()
+    """Fields of a reading that it gives where device and driver can."""
 
     @classmethod
     @abstractmethod
-    def open(cls, device: DeviceInfo) -> TelemetrySource | None:
-        """Return a source for this device, matched by UUID or PCI address, or None."""
+    def open(cls, device: DeviceInfo) -> TelemetrySource | Refusal | None:
+        """Return a source for this device, matched by UUID or PCI address.
+
+        A Refusal when it is meant for such a device and does not work here; None when it is meant
+        for other kinds of device.
+        """
 
     @abstractmethod
     def read(self) -> Reading:
-        """Read everything once; what cannot be read is None."""
+        """Read everything once; what cannot be read is None, its reason in ``missing``, once."""
 
     @abstractmethod
     def close(self) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any, ClassVar
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.telemetry.base import TelemetrySource
+from gpuexplorer.telemetry.base import Refusal, TelemetrySource
 
 SLOW_EVERY_S = 1.0
 """Clock and temperature are asked this seldom: on Linux each core is interrupted for its clock."""
+NO_SENSOR = {
+    "darwin": "macOS shows no temperature to programs like this",
+    "win32": "Windows shows no temperature to programs like this",
+}
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "acpitz")
 
 
@@ -18,6 +23,8 @@ class CpuSource(TelemetrySource):
     """The machine's processor, through psutil."""
 
     name: ClassVar[str] = "cpu"
+    title: ClassVar[str] = "system"
+    offers: ClassVar[tuple[str, ...]] = ("sm_clock_Hz", "temperature_C", "memory_used_B", "load")
 
     def __init__(self, psutil: Any) -> None:
         """``psutil`` is the module of that name."""
@@ -29,14 +36,14 @@ class CpuSource(TelemetrySource):
         psutil.cpu_percent(None)  # the load is counted from here
 
     @classmethod
-    def open(cls, device: DeviceInfo) -> CpuSource | None:
-        """Return a source for the processor, or None for another device or without psutil."""
+    def open(cls, device: DeviceInfo) -> CpuSource | Refusal | None:
+        """Return a source for the processor."""
         if device.kind != "cpu":
             return None
         try:
             import psutil
         except ImportError:
-            return None
+            return Refusal("psutil is not installed", "pip install psutil")
         return cls(psutil)
 
     def read(self) -> Reading:
@@ -52,8 +59,9 @@ class CpuSource(TelemetrySource):
             if clock_Hz is None:
                 missing["sm_clock_Hz"] = "the system does not report the cores' clock"
             if temperature_C is None:
-                missing["temperature_C"] = "no sensor of the processor can be read"
-            missing["power_W"] = "not read from processors"
+                missing["temperature_C"] = NO_SENSOR.get(
+                    sys.platform, "no sensor of the processor can be read, as in virtual machines"
+                )
         return Reading(
             t_ns=t_ns,
             source=self.name,

@@ -1,4 +1,4 @@
-"""NVIDIA's management library: clocks, power, temperature, memory, load, throttle reasons."""
+"""NVIDIA's management library: clocks, power, energy, temperature, load, throttle reasons, PCIe."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.telemetry.base import TelemetrySource
+from gpuexplorer.telemetry.base import Refusal, TelemetrySource
 
 _log = logging.getLogger(__name__)
 _PCI = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
-POWER_INSTANT = 186
-POWER_AVERAGE = 185
+TOTAL_ENERGY, POWER_AVERAGE, POWER_INSTANT, PCIE_TX, PCIE_RX = 83, 185, 186, 197, 198
+"""``NVML_FI_DEV_...`` numbers of nvml.h: mJ, mW, mW, and bytes since the driver was loaded."""
+NOT_INSTALLED = Refusal("nvidia-ml-py is not installed", "pip install nvidia-ml-py")
+ALLOW_COUNTERS = (
+    "allow GPU counters to every user: 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in "
+    "a file of /etc/modprobe.d and a restart; on Windows, 'Manage GPU Performance Counters' in "
+    "the NVIDIA Control Panel"
+)
 _UNSIGNED_INT, _UNSIGNED_LONG, _UNSIGNED_LONG_LONG, _SIGNED_INT = 1, 2, 3, 5
 _VALUE_MEMBERS = {
     0: "dVal", _UNSIGNED_INT: "uiVal", _UNSIGNED_LONG: "ulVal", _UNSIGNED_LONG_LONG: "ullVal",
@@ -52,52 +59,84 @@ def field_number(field: Any) -> float | None:
     return float(getattr(field.value, _VALUE_MEMBERS[field.valueType]))
 
 
+@dataclass(frozen=True)
+class NvmlHandle:
+    """A device as NVML knows it; NVML counts how often it was initialised."""
+
+    nvml: Any
+    """The module ``pynvml``."""
+    handle: Any
+    is_mig: bool = False
+
+    def close(self) -> None:
+        """Let go of NVML."""
+        try:
+            self.nvml.nvmlShutdown()
+        except self.nvml.NVMLError as error:
+            _log.info("closing NVML: %s", error)
+
+
+def open_handle(nvml: Any, device: DeviceInfo) -> NvmlHandle | Refusal | None:
+    """Return the device that NVML knows by the same UUID or PCI address, never by its index.
+
+    None for hardware that is not NVIDIA's.
+    """
+    by_uuid = device.hardware_id.startswith(("GPU-", "MIG-"))
+    if not by_uuid and not _PCI.fullmatch(device.hardware_id):
+        return None
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
+        return Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
+    lookup = nvml.nvmlDeviceGetHandleByUUID if by_uuid else nvml.nvmlDeviceGetHandleByPciBusId
+    try:
+        found = lookup(device.hardware_id)
+    except nvml.NVMLError as error:
+        nvml.nvmlShutdown()
+        return Refusal(f"NVML does not know {device.hardware_id}: {error}") if by_uuid else None
+    return NvmlHandle(nvml, found, device.hardware_id.startswith("MIG-"))
+
+
 class NvmlSource(TelemetrySource):
     """One GPU by NVML."""
 
     name: ClassVar[str] = "nvml"
+    title: ClassVar[str] = "NVML"
+    offers: ClassVar[tuple[str, ...]] = (
+        "sm_clock_Hz", "memory_clock_Hz", "power_W", "temperature_C", "memory_used_B", "load",
+        "throttle_reasons", "energy_J", "pcie_rx_B_per_s", "pcie_tx_B_per_s",
+    )  # fmt: skip
 
-    def __init__(self, nvml: Any, handle: Any) -> None:
-        """``nvml`` is the module ``pynvml``, initialised; ``handle`` the device's."""
-        self._nvml = nvml
-        self._handle = handle
+    def __init__(self, opened: NvmlHandle) -> None:
+        self._opened = opened
+        self._nvml = opened.nvml
+        self._handle = opened.handle
         self._unsupported: set[str] = set()
         self._news: dict[str, str] = {}
+        self._pcie_before: dict[int, tuple[int, float]] = {}
 
     @classmethod
-    def open(cls, device: DeviceInfo) -> NvmlSource | None:
-        """Return a source for an NVIDIA GPU, matched by UUID or PCI address, or None."""
+    def open(cls, device: DeviceInfo) -> NvmlSource | Refusal | None:
+        """Return a source for an NVIDIA GPU, matched by UUID or PCI address."""
         if device.kind != "gpu":
             return None
         try:
             import pynvml
         except ImportError:
-            return None
+            return NOT_INSTALLED if device.hardware_id.startswith(("GPU-", "MIG-")) else None
         return cls.find(pynvml, device)
 
     @classmethod
-    def find(cls, nvml: Any, device: DeviceInfo) -> NvmlSource | None:
+    def find(cls, nvml: Any, device: DeviceInfo) -> NvmlSource | Refusal | None:
         """Return the source of the device that NVML knows by the same UUID or PCI address."""
-        by_uuid = device.hardware_id.startswith(("GPU-", "MIG-"))
-        if not by_uuid and not _PCI.fullmatch(device.hardware_id):
-            return None
-        try:
-            nvml.nvmlInit()
-        except nvml.NVMLError as error:
-            _log.info("no telemetry from NVML: %s", error)
-            return None
-        lookup = nvml.nvmlDeviceGetHandleByUUID if by_uuid else nvml.nvmlDeviceGetHandleByPciBusId
-        try:
-            return cls(nvml, lookup(device.hardware_id))
-        except nvml.NVMLError as error:
-            _log.info("NVML does not know %s (%s): %s", device.id, device.hardware_id, error)
-            nvml.nvmlShutdown()
-            return None
+        opened = open_handle(nvml, device)
+        return cls(opened) if isinstance(opened, NvmlHandle) else opened
 
     def read(self) -> Reading:
         """Read everything once; what cannot be read is None."""
         t_ns = time.perf_counter_ns()
         nvml = self._nvml
+        fields = self._fields()  # at once, so that the energy belongs to ``t_ns``
         sm_MHz = self._ask("sm_clock_Hz", ("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM))
         memory_MHz = self._ask("memory_clock_Hz", ("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM))
         temperature_C = self._ask(
@@ -112,7 +151,10 @@ class NvmlSource(TelemetrySource):
             ("nvmlDeviceGetCurrentClocksEventReasons",),
             ("nvmlDeviceGetCurrentClocksThrottleReasons",),
         )
-        power_W = self._power_W()
+        power_W = self._power_W(fields)
+        energy_J = self._energy_J(fields)
+        pcie_rx_B_per_s = self._pcie_B_per_s("pcie_rx_B_per_s", PCIE_RX, fields, t_ns)
+        pcie_tx_B_per_s = self._pcie_B_per_s("pcie_tx_B_per_s", PCIE_TX, fields, t_ns)
         news, self._news = self._news, {}
         return Reading(
             t_ns=t_ns,
@@ -124,26 +166,58 @@ class NvmlSource(TelemetrySource):
             memory_used_B=None if memory is None else float(memory.used),
             load=None if rates is None else rates.gpu / 100,
             throttle_reasons=None if bits is None else throttle_words(int(bits)),
+            energy_J=energy_J,
+            pcie_rx_B_per_s=pcie_rx_B_per_s,
+            pcie_tx_B_per_s=pcie_tx_B_per_s,
             missing=news,
         )
 
     def close(self) -> None:
         """Let go of NVML."""
-        try:
-            self._nvml.nvmlShutdown()
-        except self._nvml.NVMLError as error:
-            _log.info("closing NVML: %s", error)
+        self._opened.close()
 
-    def _power_W(self) -> float | None:
+    def _fields(self) -> dict[int, float]:
+        """Return the values by field number, of those that the device has; one call for all."""
+        numbers = [POWER_INSTANT, POWER_AVERAGE, TOTAL_ENERGY, PCIE_TX, PCIE_RX]
+        answer = self._ask("", ("nvmlDeviceGetFieldValues", numbers), key="fields")
+        if answer is None:
+            return {}
+        known = zip(numbers, map(field_number, answer), strict=False)
+        return {number: value for number, value in known if value is not None}
+
+    def _power_W(self, fields: dict[int, float]) -> float | None:
         """Return the power now; the driver's average where it has no momentary value."""
         for number in (POWER_INSTANT, POWER_AVERAGE):
-            fields = self._ask("", ("nvmlDeviceGetFieldValues", [number]), key=f"field {number}")
-            power_mW = None if fields is None else field_number(fields[0])
-            if power_mW is not None:
-                return power_mW / 1e3
-            self._unsupported.add(f"field {number}")
+            if number in fields:
+                return fields[number] / 1e3
         power_mW = self._ask("power_W", ("nvmlDeviceGetPowerUsage",))
         return None if power_mW is None else power_mW / 1e3
+
+    def _energy_J(self, fields: dict[int, float]) -> float | None:
+        """Return the energy since the driver was loaded."""
+        if TOTAL_ENERGY in fields:
+            return fields[TOTAL_ENERGY] / 1e3
+        energy_mJ = self._ask("energy_J", ("nvmlDeviceGetTotalEnergyConsumption",))
+        return None if energy_mJ is None else energy_mJ / 1e3
+
+    def _pcie_B_per_s(
+        self, field: str, number: int, fields: dict[int, float], t_ns: int
+    ) -> float | None:
+        """Return a direction's traffic since the last reading, from the link's byte counter.
+
+        The older question (``nvmlDeviceGetPcieThroughput``) keeps the caller waiting for 20 ms
+        and sees only those, so it is not asked.
+        """
+        before, count_B = self._pcie_before.get(number), fields.get(number)
+        if count_B is None:
+            if before is None and field not in self._unsupported:
+                self._unsupported.add(field)
+                self._news[field] = f"{self.title}: this GPU or driver has no PCIe byte counter"
+            return None
+        self._pcie_before[number] = (t_ns, count_B)
+        if before is None or t_ns <= before[0] or count_B < before[1]:
+            return None
+        return (count_B - before[1]) / ((t_ns - before[0]) * 1e-9)
 
     def _ask(self, field: str, *calls: tuple[Any, ...], key: str | None = None) -> Any | None:
         """Return what the first call that works answers; None, said once, when none does.

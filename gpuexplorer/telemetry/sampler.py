@@ -13,7 +13,8 @@ from gpuexplorer.telemetry.base import TelemetrySource
 from gpuexplorer.telemetry.ladder import open_source
 
 _log = logging.getLogger(__name__)
-PERIOD_S = 0.1
+PERIOD_S = 0.105
+"""A little above 100 ms, which two snapshots of a GPU's counters must lie apart."""
 
 OnReading = Callable[[str, Reading], None]
 Open = Callable[[DeviceInfo], TelemetrySource | None]

@@ -3,109 +3,17 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.telemetry.base import Refusal
 from gpuexplorer.telemetry.nvml import NvmlSource, field_number, throttle_words
-
-UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"
-
-
-def gpu(hardware_id: str = UUID, kind: str = "gpu") -> DeviceInfo:
-    return DeviceInfo(
-        id="cuda:0", hardware_id=hardware_id, name="Test", backend="cuda", kind=kind,
-        driver="580", compute_units=1,
-    )  # fmt: skip
-
-
-class NVMLError(Exception):
-    def __init__(self, value: int) -> None:
-        super().__init__(f"NVML {value}")
-        self.value = value
-
-
-class Nvml:
-    """A GPU as ``pynvml`` shows it; ``failing`` holds error codes by function."""
-
-    NVMLError = NVMLError
-    NVML_ERROR_INVALID_ARGUMENT = 2
-    NVML_ERROR_NOT_SUPPORTED = 3
-    NVML_ERROR_NO_PERMISSION = 4
-    NVML_ERROR_FUNCTION_NOT_FOUND = 13
-    NVML_CLOCK_SM = 1
-    NVML_CLOCK_MEM = 2
-    NVML_TEMPERATURE_GPU = 0
-
-    def __init__(self, **failing: int) -> None:
-        self.failing = failing
-        self.calls: list[str] = []
-        self.open = 0
-        self.fields = {186: (1, 0, 412_500), 185: (1, 0, 400_000)}
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("nvml"):
-            raise AttributeError(name)
-
-        def call(*arguments: Any) -> Any:
-            self.calls.append(name)
-            if name in self.failing:
-                raise NVMLError(self.failing[name])
-            return getattr(self, f"_{name}")(*arguments)
-
-        return call
-
-    def _nvmlInit(self) -> None:
-        self.open += 1
-
-    def _nvmlShutdown(self) -> None:
-        self.open -= 1
-
-    def _nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
-        if uuid != UUID:
-            raise NVMLError(6)
-        return "handle"
-
-    def _nvmlDeviceGetHandleByPciBusId(self, address: str) -> str:
-        return f"handle of {address}"
-
-    def _nvmlDeviceGetClockInfo(self, handle: str, kind: int) -> int:
-        return {1: 1980, 2: 3201}[kind]
-
-    def _nvmlDeviceGetTemperatureV(self, handle: str, sensor: int) -> int:
-        return 44
-
-    def _nvmlDeviceGetTemperature(self, handle: str, sensor: int) -> int:
-        return 43
-
-    def _nvmlDeviceGetMemoryInfo(self, handle: str) -> Any:
-        return SimpleNamespace(used=5 << 30)
-
-    def _nvmlDeviceGetUtilizationRates(self, handle: str) -> Any:
-        return SimpleNamespace(gpu=87, memory=12)
-
-    def _nvmlDeviceGetCurrentClocksEventReasons(self, handle: str) -> int:
-        return 0x4 | 0x40
-
-    def _nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: str) -> int:
-        return 0x1
-
-    def _nvmlDeviceGetPowerUsage(self, handle: str) -> int:
-        return 390_000
-
-    def _nvmlDeviceGetFieldValues(self, handle: str, numbers: list[int]) -> Any:
-        kind, status, value = self.fields[numbers[0]]
-        return [
-            SimpleNamespace(
-                valueType=kind, nvmlReturn=status, value=SimpleNamespace(uiVal=value, ullVal=value)
-            )
-        ]
+from tests.telemetry.stand_ins import Nvml, gpu
 
 
 def source(nvml: Nvml) -> NvmlSource:
     found = NvmlSource.find(nvml, gpu())
-    assert found is not None
+    assert isinstance(found, NvmlSource)
     return found
 
 
@@ -119,16 +27,50 @@ def test_a_reading_is_in_base_units() -> None:
     assert reading.memory_used_B == 5 << 30
     assert reading.load == 0.87
     assert reading.throttle_reasons == ("power cap", "temperature (hardware)")
+    assert reading.energy_J == 9000.0
+    assert reading.pcie_rx_B_per_s is None  # one look at a counter gives no rate
     assert reading.missing == {}
     assert reading.t_ns > 0
 
 
+def test_pcie_rates_are_the_link_counters_differences() -> None:
+    nvml = Nvml()
+    reader = source(nvml)
+    first = reader.read()
+    nvml.fields[197], nvml.fields[198] = (3, 0, 1000 + 7_000_000), (3, 0, 5000 + 3_000_000)
+    second = reader.read()
+    passed_s = (second.t_ns - first.t_ns) * 1e-9
+    assert second.pcie_tx_B_per_s == pytest.approx(7e6 / passed_s)
+    assert second.pcie_rx_B_per_s == pytest.approx(3e6 / passed_s)
+    nvml.fields[197] = (3, 0, 5)  # the counter began anew
+    assert reader.read().pcie_tx_B_per_s is None
+
+
+def test_a_gpu_without_link_counters_says_so_once() -> None:
+    nvml = Nvml()
+    nvml.fields[197] = nvml.fields[198] = (3, 3, 0)
+    reader = source(nvml)
+    assert set(reader.read().missing) == {"pcie_rx_B_per_s", "pcie_tx_B_per_s"}
+    assert reader.read().missing == {}
+
+
+def test_energy_falls_back_to_the_older_call() -> None:
+    nvml = Nvml()
+    nvml.fields[83] = (3, 3, 0)
+    assert source(nvml).read().energy_J == 8000.0
+    nvml.failing["nvmlDeviceGetTotalEnergyConsumption"] = 3
+    reading = source(nvml).read()
+    assert reading.energy_J is None
+    assert "nvmlDeviceGetTotalEnergyConsumption" in reading.missing["energy_J"]
+
+
 def test_a_device_is_matched_by_uuid_never_by_index() -> None:
     nvml = Nvml()
-    assert NvmlSource.find(nvml, gpu("GPU-ffffffff-0000-0000-0000-000000000000")) is None
+    other = NvmlSource.find(nvml, gpu("GPU-ffffffff-0000-0000-0000-000000000000"))
+    assert isinstance(other, Refusal)
     assert nvml.open == 0
     found = NvmlSource.find(nvml, gpu("0000:65:00.0"))
-    assert found is not None
+    assert isinstance(found, NvmlSource)
     assert nvml.calls[-1] == "nvmlDeviceGetHandleByPciBusId"
     found.close()
     assert nvml.open == 0
@@ -142,7 +84,9 @@ def test_other_hardware_is_not_asked_for() -> None:
 
 
 def test_without_a_driver_there_is_no_source() -> None:
-    assert NvmlSource.find(Nvml(nvmlInit=9), gpu()) is None
+    refusal = NvmlSource.find(Nvml(nvmlInit=9), gpu())
+    assert isinstance(refusal, Refusal)
+    assert "driver" in refusal.remedy
 
 
 @pytest.mark.parametrize("code", [3, 4, 15])
@@ -176,6 +120,7 @@ def test_power_falls_back_to_the_average_and_then_to_the_old_call() -> None:
     assert source(nvml).read().power_W == 400.0
     nvml.fields[185] = (1, 3, 0)
     assert source(nvml).read().power_W == 390.0
+    nvml.fields[186] = nvml.fields[185] = (1, 3, 0)
     failing = Nvml(nvmlDeviceGetFieldValues=3, nvmlDeviceGetPowerUsage=3)
     reading = source(failing).read()
     assert reading.power_W is None
@@ -201,7 +146,7 @@ def test_the_real_module_has_every_name_that_is_used() -> None:
     pynvml = pytest.importorskip("pynvml", reason="nvidia-ml-py is part of the CUDA extras")
     nvml = Nvml()
     source(nvml).read()
-    names = set(nvml.calls) | {n for n in dir(Nvml) if n.startswith(("NVML", "_nvml"))}
+    names = set(nvml.calls) | {n for n in dir(Nvml) if n.startswith(("NVML", "_nvml", "c_nvml"))}
     for name in sorted(n.removeprefix("_") for n in names):
         assert hasattr(pynvml, name), name
     for name in (n for n in dir(Nvml) if n.startswith("NVML_")):
