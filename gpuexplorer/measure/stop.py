@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.statistics import summarize
+from gpuexplorer.measure.noise import Noise
 
 MIN_SAMPLES = 10
+LEAST_S = 0.5
+"""No rule judges the noise of less than this; a machine's disturbances last about as long."""
+STABLE_LEAST_S = 2.0
+FEWEST_LOOKS = 10
+LOOK_GROWTH = 1.1
+"""A series is looked at again when it has grown by this."""
 
 
 class StopRule(Protocol):
@@ -44,15 +51,61 @@ class NoiseReached:
 
     reason = "noise"
 
-    def __init__(self, relative_error: float = 0.005, least_s: float = 0.5) -> None:
+    def __init__(
+        self, relative_error: float = 0.005, least_s: float = LEAST_S, noise: Noise | None = None
+    ) -> None:
         self.relative_error = relative_error
         self.least_s = least_s
+        self._noise = noise or Noise()
         self._next_look = MIN_SAMPLES
 
     def met(self, samples_s: npt.NDArray[np.float64], elapsed_s: float) -> bool:
         """Return whether the median is known to ``relative_error``."""
         if elapsed_s < self.least_s or len(samples_s) < self._next_look:
             return False
-        self._next_look = int(len(samples_s) * 1.1) + 1
-        error = summarize(samples_s).relative_error
+        self._next_look = int(len(samples_s) * LOOK_GROWTH) + 1
+        error = self._noise.relative_error(samples_s)
         return error is not None and error <= self.relative_error
+
+
+class NoiseStable:
+    """Ends when more samples do not help, because the noise no longer falls as the run goes on.
+
+    NVBench's idea is to stop once the noise itself has become stable. The standard error of a
+    steady series' median falls as one over the square root of the time: in logarithms, by half of
+    what the time grows. Where it falls by less than ``slope`` of that over the latest 7/8 of the
+    run, at ``LOOKS`` looks in a row, what disturbs the run lasts as long as the run itself (a
+    drift, a slow change between two states, 1/f noise), and going on would not tell more.
+    """
+
+    reason = "stable"
+    LOOKS = 4
+    GROWTH = 1.05
+    SPAN = math.log(8)
+
+    def __init__(
+        self, slope: float = 0.15, least_s: float = STABLE_LEAST_S, noise: Noise | None = None
+    ) -> None:
+        self.slope = slope
+        self.least_s = least_s
+        self._noise = noise or Noise()
+        self._next_s = least_s / 8
+        self._looks: list[tuple[float, float]] = []
+        self._flat = 0
+
+    def met(self, samples_s: npt.NDArray[np.float64], elapsed_s: float) -> bool:
+        """Return whether the noise has stopped falling."""
+        if elapsed_s < self._next_s:
+            return False
+        self._next_s = elapsed_s * self.GROWTH
+        scatter = self._noise.scatter(samples_s)
+        if not scatter:
+            return False
+        now = math.log(elapsed_s)
+        self._looks.append((now, math.log(scatter)))
+        self._looks = [look for look in self._looks if look[0] >= now - self.SPAN]
+        if elapsed_s < self.least_s or len(self._looks) < FEWEST_LOOKS:
+            return False
+        times, noises = np.array(self._looks).T
+        self._flat = self._flat + 1 if np.polyfit(times, noises, 1)[0] > -self.slope else 0
+        return self._flat >= self.LOOKS
