@@ -1,11 +1,12 @@
-"""The public Python API: list devices and measure configurations, from notebooks and scripts.
+"""The public Python API: list devices, measure configurations and analyse kernels, from scripts.
 
     import gpuexplorer
 
     result = gpuexplorer.run("matmul", variant="naive", size=512, block=(16, 16))
     print(result.timing.median_s, result.throughput.flop_per_s)
 
-Every call starts the same engine process that the window uses and ends it when it returns.
+Every call starts the process that the window uses, the engine or the compiler, and ends it with
+its answer.
 Errors are ``gpuexplorer.core.errors.ExplorerError`` and say in one sentence what is wrong.
 """
 
@@ -14,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from gpuexplorer.core.config import RunRequest
+from gpuexplorer.analysis.architectures import chosen_architectures
+from gpuexplorer.analysis.static import Analysis
+from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
@@ -41,6 +45,7 @@ def run(
     precision: str | None = None,
     device: str = "auto",
     tunables: Mapping[str, int] | None = None,
+    cache: Cache = "hot",
     fill: str | None = None,
     seed: int = 1,
     threads: int | None = None,
@@ -54,7 +59,9 @@ def run(
     """Measure one configuration and return its document; None takes the workload's default.
 
     ``size`` is a number (the first size symbol) or a mapping by symbol; ``block`` counts threads
-    per block along x, y, z; ``seconds`` is how long to sample; ``kernels`` are folders of your own
+    per block along x, y, z; ``cache`` says whether the last-level cache is emptied before each
+    launch (``cold``) or not; ``fill`` is the inputs' distribution (None: as the manifest says),
+    ``normal``, ``uniform``, ``integers`` or ``zeros``; ``seconds`` is how long to sample; ``kernels`` are folders of your own
     workloads; ``allow_long`` agrees to launches longer than two seconds. ``on_progress`` is called
     a few times a second.
 
@@ -71,6 +78,7 @@ def run(
         precision=precision,
         device=device,
         tunables=dict(tunables or {}),
+        cache=cache,
         fill=fill,
         seed=seed,
         threads=threads,
@@ -82,3 +90,51 @@ def run(
         return session.measure(
             config, chosen, seconds=seconds, allow_long=allow_long, on_progress=on_progress
         )
+
+
+def analyze(
+    subject: str | Path,
+    *,
+    arch: str | Sequence[str] = "all",
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    defines: Mapping[str, int] | None = None,
+    dynamic_shared_B: int = 0,
+    entries: Sequence[str] = (),
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+) -> Analysis:
+    """Compile kernels for GPUs that need not be here and return what they take of the hardware.
+
+    ``subject`` is a CUDA source as a ``Path``, or a workload's name. ``arch`` is one or several of
+    ``sm_90``, a GPU such as ``H100``, or ``all``; ``defines`` are the file's macros or the
+    variant's tunables. ``dynamic_shared_B`` (bytes a block) and ``entries`` (the kernels wanted,
+    such as ``scale<4>``) are a file's; ``variant``, ``size`` and ``kernels`` a workload's.
+
+    Raises InputError for a request that cannot be, CannotRunHere where NVRTC is not installed,
+    WorkFailed when the source does not compile.
+    """
+    architectures = chosen_architectures([arch] if isinstance(arch, str) else arch)
+    if isinstance(subject, Path):
+        return analyze_file(
+            subject,
+            architectures,
+            block=block,
+            precision=precision or "fp32",
+            defines=defines,
+            dynamic_shared_B=dynamic_shared_B,
+            entries=entries,
+            python=python,
+        )
+    request = RunRequest(
+        workload=subject,
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        block=tuple(block) if block is not None else None,
+        precision=precision,
+        tunables=dict(defines or {}),
+    )
+    chosen = pick(load(Path(folder) for folder in kernels), subject)
+    return analyze_variant(chosen, request, architectures, python=python)

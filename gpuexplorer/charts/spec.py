@@ -22,7 +22,7 @@ CHART_SCHEMA = "gpuexplorer/chart/1"
 
 Kind = Literal["line", "points", "step", "histogram", "stems", "hline", "vline", "band"]
 Role = Literal[
-    "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling"
+    "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling", "model"
 ]  # fmt: skip
 Scale = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]

@@ -32,6 +32,7 @@ STROKES: dict[Role, Stroke] = {
     "transfer": Stroke(dash=(7, 2, 1.5, 2), width_pt=1.4, marker="^", filled=False),
     "pinned": Stroke(width_pt=1.0, opacity=0.45),
     "ceiling": Stroke(dash=(9, 4), width_pt=1.1, opacity=0.9),
+    "model": Stroke(width_pt=1.3),
 }
 
 

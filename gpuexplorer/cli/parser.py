@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "devices": "list the devices that can run work here, and what is missing for the others",
     "workloads": "list the workloads, or show one in detail",
     "run": "measure one configuration",
+    "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
     "doctor": "check this installation and say what to do about each problem",
     "engine": "serve the measuring engine on standard input and output",
@@ -41,6 +42,12 @@ RUN_EXAMPLES = """examples:
   gpuexplorer run matmul --variant tiled --set TILE=16 --precision fp16
   gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
   gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers"""
+
+
+ANALYZE_EXAMPLES = """examples:
+  gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
+  gpuexplorer analyze kernel.cu --arch H100 --arch rtx4090 --set TILE=32 --plot occupancy.svg
+  gpuexplorer analyze matmul --variant tiled --arch all --json -"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -127,6 +134,8 @@ def build_parser() -> argparse.ArgumentParser:
     workloads.add_argument("name", metavar="NAME", nargs="?", help="show this one in detail")
     run = add("run", "run", RUN_EXAMPLES)
     _add_run(run)
+    analyze = add("analyze", "analyze", ANALYZE_EXAMPLES)
+    _add_analyze(analyze)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
     check.add_argument(
         "folder", metavar="DIR", type=Path, help="a workload's folder, or one of many"
@@ -134,7 +143,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
     _threads(check)
     doctor = add("doctor", "doctor")
-    for command in (devices, workloads, run, check, doctor):
+    for command in (devices, workloads, run, analyze, check, doctor):
         _everywhere(command)
     add("engine", "engine")  # for the help's list; ``main`` starts it before anything is parsed
     return parser
@@ -183,6 +192,41 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--plot", type=Path, metavar="F.png|svg|pdf", help="draw times, distribution and traffic"
     )
+
+
+def _add_analyze(analyze: argparse.ArgumentParser) -> None:
+    analyze.add_argument(
+        "subject", metavar="FILE.cu|WORKLOAD", help="a CUDA source, or a name from 'workloads'"
+    )
+    what = analyze.add_argument_group("what to compile")
+    what.add_argument(
+        "--arch", action="append", default=[], metavar="A",
+        help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all)",
+    )  # fmt: skip
+    what.add_argument(
+        "--block", type=block, metavar="XxY[xZ]",
+        help="threads per block (default: the variant's; 256 for a file)",
+    )  # fmt: skip
+    what.add_argument("--precision", metavar="P", help="what real is: fp64, fp32 or fp16")
+    what.add_argument(
+        "--set", type=setting, action="append", default=[], metavar="MACRO=VALUE",
+        help="a macro of the file, or a tunable of the variant; may repeat",
+    )  # fmt: skip
+    file = analyze.add_argument_group("of a file")
+    file.add_argument(
+        "--dynamic-shared", type=whole, metavar="B", help="dynamic shared memory a block, in bytes"
+    )
+    file.add_argument(
+        "--entry", action="append", default=[], metavar="NAME",
+        help="only this kernel, or one of a template such as 'scale<4>'; may repeat",
+    )  # fmt: skip
+    workload = analyze.add_argument_group("of a workload")
+    workload.add_argument("--variant", metavar="V", help="which one (default: the first)")
+    workload.add_argument(
+        "--size", type=size, default={}, metavar="N|N=..,M=..", help="problem size, by symbol"
+    )
+    files = analyze.add_argument_group("files")
+    files.add_argument("--plot", type=Path, metavar="F.png|svg|pdf", help="draw the occupancy")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

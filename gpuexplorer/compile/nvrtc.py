@@ -19,7 +19,7 @@ from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 
 _REMEDY = "install the CUDA extra with pip install 'gpuexplorer[cuda13]' (or cuda12)"
-_FORMAT = "nvrtc-1"
+_FORMAT = "nvrtc-2"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _RUNTIME_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
@@ -29,6 +29,9 @@ _SPILLS = re.compile(
 )
 
 
+_BARRIERS = re.compile(r"\bused (\d+) barriers?\b")
+
+
 class CompiledKernel(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel of a cubin; what ptxas did not say is None."""
 
@@ -36,6 +39,8 @@ class CompiledKernel(msgspec.Struct, frozen=True, kw_only=True):
     resources: KernelResources
     spill_store_B: int | None = None
     spill_load_B: int | None = None
+    barriers: int | None = None
+    """Barriers a block of it takes."""
 
 
 class Cubin(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,18 +154,26 @@ def clean_log(text: str) -> str:
 
 def _describe(code: bytes, arch: str, log: str, symbols: Mapping[str, Any]) -> Cubin:
     resources = read_cubin(code, arch)
-    spills = {m[1]: (int(m[3]), int(m[4])) for m in _SPILLS.finditer(log)}
+    said = {m[1]: (int(m[3]), int(m[4]), _barriers(log, m.end())) for m in _SPILLS.finditer(log)}
     kernels = {}
     for name, raw in symbols.items():
         symbol = raw.decode() if isinstance(raw, bytes) else str(raw)
-        stores, loads = spills.get(symbol, (None, None))
+        stores, loads, barriers = said.get(symbol, (None, None, None))
         kernels[name] = CompiledKernel(
             symbol=symbol,
             resources=resources[symbol],
             spill_store_B=stores,
             spill_load_B=loads,
+            barriers=barriers,
         )
     return Cubin(code=code, arch=arch, kernels=kernels, log=log)
+
+
+def _barriers(log: str, start: int) -> int:
+    """Return the barriers in the line on usage that follows a function's properties."""
+    line = re.compile(r"^ptxas.*: Used .*$", re.MULTILINE).search(log, start)
+    found = _BARRIERS.search(line[0]) if line else None
+    return int(found[1]) if found else 0
 
 
 def _header_folders() -> list[str]:

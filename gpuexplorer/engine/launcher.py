@@ -50,14 +50,20 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the engine until its input ends."""
+    """Run the engine until its input ends, or answer one compile request with ``--compile``."""
     parser = argparse.ArgumentParser(prog="gpuexplorer engine")
     parser.add_argument("--threads", type=int, default=default_threads())
-    threads = max(1, parser.parse_args(argv).threads)
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args(argv)
+    threads = max(1, options.threads)
     for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
         os.environ[name] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     incoming, outgoing = take_streams()
+    if options.compile:
+        from gpuexplorer.compile.service import serve
+
+        return serve(incoming, outgoing)
 
     from gpuexplorer.engine.server import Server
 

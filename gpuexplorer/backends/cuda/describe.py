@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuexplorer.analysis.occupancy import WARP, MultiprocessorLimits
+from gpuexplorer.analysis.occupancy import LIMITS, WARP, MultiprocessorLimits
 from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 
@@ -35,6 +35,7 @@ def multiprocessor_limits(facts: cu.DeviceFacts) -> MultiprocessorLimits | None:
     registers = facts.attribute(cu.MAX_REGISTERS_PER_MULTIPROCESSOR)
     if not (threads and blocks and shared_B and block_B and registers) or reserved_B is None:
         return None
+    known = LIMITS.get(facts.capability)  # for what has no attribute
     return MultiprocessorLimits(
         warps=threads // WARP,
         blocks=blocks,
@@ -43,6 +44,7 @@ def multiprocessor_limits(facts: cu.DeviceFacts) -> MultiprocessorLimits | None:
         reserved_per_block_B=reserved_B,
         shared_unit_B=128 if facts.capability >= (8, 0) else 256,
         registers=registers,
+        barriers=known.barriers if known is not None else None,
     )
 
 
