@@ -25,12 +25,12 @@ def shipped_folder() -> Path:
 def read_folder(folder: Path) -> WorkloadSource:
     """Read one workload's folder as text; InputError when a file is missing or unreadable."""
     manifest = folder / MANIFEST_NAME
-    text = _read(manifest)
+    text = read_source(manifest)
     try:
         sources = [p for p in sorted(folder.iterdir()) if p.suffix in SOURCE_SUFFIXES]
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
-    files = {path.name: _read(path) for path in sources if path.is_file()}
+    files = {path.name: read_source(path) for path in sources if path.is_file()}
     if sum(map(len, files.values())) > MAX_FOLDER_B:
         raise InputError(
             f"{folder}: its sources are larger than {MAX_FOLDER_B} bytes together",
@@ -39,7 +39,8 @@ def read_folder(folder: Path) -> WorkloadSource:
     return WorkloadSource(manifest=text, files=files, origin=str(manifest))
 
 
-def _read(path: Path) -> str:
+def read_source(path: Path) -> str:
+    """Read a manifest or a source; InputError when it is not text, or too large to be one."""
     try:
         if path.stat().st_size > MAX_SOURCE_B:
             raise InputError(f"{path}: larger than {MAX_SOURCE_B} bytes, not a kernel source")
