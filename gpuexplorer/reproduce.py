@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import OWN_FILL, RunConfig
 
 
 def command_line(
@@ -24,7 +24,9 @@ def command_line(
     words += ["--precision", config.precision, "--device", config.device]
     for name, value in config.tunables.items():
         words += ["--set", f"{name}={value}"]
-    if config.fill != "normal":
+    if config.cache != "hot":
+        words += ["--cache", config.cache]
+    if config.fill != OWN_FILL:
         words += ["--fill", config.fill]
     if config.seed != 1:
         words += ["--seed", str(config.seed)]
@@ -52,7 +54,9 @@ def python_script(
     arguments |= {"precision": config.precision, "device": config.device}
     if config.tunables:
         arguments["tunables"] = config.tunables
-    if config.fill != "normal":
+    if config.cache != "hot":
+        arguments["cache"] = config.cache
+    if config.fill != OWN_FILL:
         arguments["fill"] = config.fill
     if config.seed != 1:
         arguments["seed"] = config.seed

@@ -30,7 +30,8 @@ CONFIGS = st.builds(
     device=st.sampled_from(["opencl:0", "cuda:1", "torch:cpu"]),
     block=st.none() | st.tuples(NUMBERS, NUMBERS, NUMBERS),
     tunables=st.dictionaries(NAMES, st.integers(-9, 10**6), max_size=3),
-    fill=st.sampled_from(["normal", "zeros"]),
+    cache=st.sampled_from(["hot", "cold"]),
+    fill=st.sampled_from(["manifest", "normal", "zeros"]),
     seed=st.integers(0, 10**9),
     threads=st.none() | st.integers(1, 256),
     switches=st.sampled_from([{}, {"include_transfers": True}]),
@@ -50,7 +51,8 @@ def asked_for(config: RunConfig) -> RunRequest:
         precision=config.precision,
         device=config.device,
         tunables=config.tunables,
-        fill=config.fill if config.fill != "normal" else None,
+        cache=config.cache,
+        fill=config.fill if config.fill != "manifest" else None,
         seed=config.seed,
         threads=config.threads,
         switches=config.switches,
@@ -106,6 +108,7 @@ def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None
     assert seen.pop("block", None) == wanted.block
     assert seen.pop("tunables", {}) == wanted.tunables
     assert seen.pop("seed", 1) == wanted.seed
+    assert seen.pop("cache", "hot") == wanted.cache
     assert seen.pop("fill", None) == wanted.fill
     assert seen.pop("threads", None) == wanted.threads
     assert seen.pop("include_transfers", False) == bool(wanted.switches)

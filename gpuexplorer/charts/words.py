@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.config import OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -32,7 +32,7 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         "tunables": ", ".join(f"{name} = {value}" for name, value in config.tunables.items()),
         "device": config.device,
         "cache": "cold cache" if config.cache == "cold" else "",
-        "fill": f"{config.fill} inputs" if config.fill != "normal" else "",
+        "fill": f"{config.fill} inputs" if config.fill != OWN_FILL else "",
         "threads": _threads(config.threads),
         "switches": ", ".join(
             name.replace("_", " ") if value is True else f"{name} = {value}"

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
+from gpuexplorer.core.config import Cache
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.manifest import FILLS
 from gpuexplorer.workloads.strict import suggestion
@@ -169,8 +170,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="a compile-time parameter of the variant; may repeat",
     )  # fmt: skip
     what.add_argument(
-        "--fill", metavar="F", help=f"inputs: {', '.join(FILLS)} (default: as the workload says)"
-    )
+        "--fill", metavar="F",
+        help=f"inputs: {', '.join(FILLS)} (default: as the workload's manifest says)",
+    )  # fmt: skip
     what.add_argument(
         "--seed", type=whole, default=1, metavar="S", help="of the inputs (default: 1)"
     )
@@ -182,6 +184,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--seconds", type=seconds, metavar="S",
         help="sample for this long (default: until the median is known to 0.5 %%, at most 5 s)",
+    )  # fmt: skip
+    how.add_argument(
+        "--cache", choices=get_args(Cache), default="hot",
+        help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
+        "emptied before each launch",
     )  # fmt: skip
     _threads(how)
     how.add_argument(

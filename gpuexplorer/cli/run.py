@@ -32,6 +32,7 @@ def request_of(options: argparse.Namespace) -> RunRequest:
         precision=options.precision,
         device=options.device,
         tunables=dict(options.set),
+        cache=options.cache,
         fill=options.fill,
         seed=options.seed,
         threads=options.threads,

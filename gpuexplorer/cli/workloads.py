@@ -12,7 +12,7 @@ from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.loader import load, pick
-from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.workload import Workload
 
 SCHEMA = "gpuexplorer/workloads/1"
@@ -45,6 +45,7 @@ def _document(workload: Workload) -> dict[str, Any]:
         "source_sha256": workload.sha256,
         "sizes": msgspec.to_builtins(manifest.sizes),
         "precisions": msgspec.to_builtins(manifest.precisions),
+        "inputs": {n: a.fill for n, a in manifest.arrays.items() if a.role in ("in", "inout")},
         "default_variant": manifest.first_variant,
         "variants": {
             name: {
@@ -95,6 +96,8 @@ def _print_one(workload: Workload) -> None:
         console.print(f"\n{title}{symbol} from {size.min} to {size.max}, default {size.default}")
     tolerances = [f"{name} (±{p.tolerance:g})" for name, p in manifest.precisions.items()]
     console.print(f"Precisions and tolerances: {', '.join(tolerances)}")
+    inputs = [f"{n} {a.fill}" for n, a in manifest.arrays.items() if a.role in ("in", "inout")]
+    console.print(f"Inputs: {', '.join(inputs)}; --fill {'|'.join(FILLS)} fills all of them")
     for name, variant in manifest.variants.items():
         mark = "  default" if name == manifest.first_variant else ""
         console.print(Text.assemble("\n", (name, "bold"), f"  {variant.title}", (mark, "dim")))

@@ -8,6 +8,9 @@ import msgspec
 
 Block = tuple[int, int, int]
 Cache = Literal["hot", "cold"]
+"""``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied before."""
+OWN_FILL = "manifest"
+"""Each input is filled as the workload's manifest says; any other ``fill`` holds for all of them."""
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +30,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     grid: Block | None = None
     tunables: dict[str, int] = {}
     cache: Cache = "hot"
-    fill: str = "normal"
+    fill: str = OWN_FILL
     seed: int = 1
     threads: int | None = None
     switches: dict[str, bool | int | float | str] = {}

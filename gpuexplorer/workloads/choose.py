@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpuexplorer.core.config import Block, RunConfig, RunRequest
+from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
-from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.plan import check_requirements
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
@@ -90,9 +90,16 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
         raise _no_device(devices, request.device)
     device = device_for_variant(devices, variant, find_device(devices, request.device))
     precision = _precision(request.precision, workload, variant_name)
-    fill = request.fill or "normal"
-    if fill not in FILLS:
+    fill = request.fill or OWN_FILL
+    if fill not in (OWN_FILL, *FILLS, OVERFLOW_FILL):
         raise InputError(f"no input distribution '{fill}'", remedy=suggestion(fill, FILLS))
+    include_transfers = bool(request.switches.get("include_transfers", False))
+    if request.cache == "cold" and include_transfers:
+        raise InputError(
+            "cold caches and included transfers do not go together: each sample copies its arrays "
+            "anew, and what the caches hold then is the copies' doing",
+            remedy="leave one of them out",
+        )
     check_requirements(workload, variant_name, precision, device)
     if not 0 <= request.seed < 2**63:
         raise InputError(f"seed {request.seed} is out of range", remedy="use 0 to 2^63 - 1")

@@ -42,9 +42,14 @@ def dtype_of(array: ArrayPlan, precision: str) -> np.dtype[Any]:
 def make_inputs(plan: Plan) -> dict[str, HostArray]:
     """Make every array that the host fills (roles ``in`` and ``inout``), by name.
 
-    ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``large``
-    ±256 with random sign. Whole-number arrays get ``integers`` for the first two. Each array's
-    stream depends on the run's seed and the array's name alone.
+    ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``zeros``
+    what it says, ``large`` ±256 with random sign. Whole-number arrays get ``integers`` for the
+    first two. Each array's stream depends on the run's seed and the array's name alone.
+
+    No scaling is needed for halves, whose largest value is 65504: sums of N products reach about
+    5 √N for ``normal``, N / 4 for ``uniform`` and 40 √N for ``integers``, which is at most 5200
+    where N is 16384. ``large`` is meant to overflow, and a reference that does not fit allows the
+    output an infinity.
     """
     return {a.name: _fill(a, plan.config.precision, plan.config.seed) for a in plan.inputs}
 

@@ -18,8 +18,10 @@ Check = Literal["full", "rows", "freivalds"]
 Neighbours = Literal["x", "y", "none"]
 ElementType = Literal["real", "accum", "int", "float"]
 InputFill = Literal["normal", "uniform", "integers", "zeros", "large"]
-FILLS: tuple[str, ...] = ("normal", "uniform", "integers", "zeros", "large")
-"""What a run may fill its inputs with; ``large`` (±256) is there to find sums that overflow."""
+FILLS: tuple[Fill, ...] = ("normal", "uniform", "integers", "zeros")
+"""Input distributions to choose from, in the order they are offered."""
+OVERFLOW_FILL = "large"
+"""±256, which is there to find sums that overflow; for checks, not for timing."""
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

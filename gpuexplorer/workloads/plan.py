@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.config import OWN_FILL, Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
@@ -189,7 +189,7 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
             shape=_shape(name, spec.shape, base),
             type=spec.type,
             role=spec.role,
-            fill=spec.fill if config.fill == "normal" else config.fill,  # type: ignore[arg-type]
+            fill=spec.fill if config.fill == OWN_FILL else config.fill,  # type: ignore[arg-type]
             itemsize_B=itemsize_B(spec.type, config.precision),
         )
         for name, spec in workload.manifest.arrays.items()

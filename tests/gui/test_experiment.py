@@ -193,7 +193,7 @@ def test_devices_that_disappear_leave_a_note_and_a_device_that_is_there() -> Non
     assert "cuda:0" in knobs.note.text
 
 
-@pytest.mark.parametrize("field", ["workload", "variant", "precision"])
+@pytest.mark.parametrize("field", ["workload", "variant", "precision", "fill"])
 def test_remembered_knobs_of_another_version_are_not_restored(field: str) -> None:
     knobs = experiment()
     before = knobs.knobs
@@ -205,6 +205,41 @@ def test_transfers_are_a_switch_of_the_configuration() -> None:
     knobs = experiment()
     knobs.set_include_transfers(True)
     assert knobs.config().include_transfers
+
+
+def test_cold_caches_and_transfers_take_turns() -> None:
+    knobs = experiment()
+    assert knobs.config().cache == "hot"
+    knobs.set_cache("cold")
+    assert knobs.config().cache == "cold"
+    assert all(offer.reason is None for offer in knobs.cache_offers())
+    knobs.set_include_transfers(True)
+    assert (knobs.config().cache, knobs.config().include_transfers) == ("hot", True)
+    assert [bool(offer.reason) for offer in knobs.cache_offers()] == [False, True]
+    knobs.set_cache("cold")
+    assert (knobs.config().cache, knobs.config().include_transfers) == ("cold", False)
+
+
+def test_caches_and_inputs_stay_when_the_workload_changes() -> None:
+    knobs = experiment()
+    knobs.set_cache("cold")
+    knobs.set_fill("zeros")
+    knobs.set_workload("stream")
+    assert (knobs.config().cache, knobs.config().fill) == ("cold", "zeros")
+    knobs.undo()
+    assert (knobs.knobs.workload, knobs.knobs.fill) == ("matmul", "zeros")
+    knobs.undo()
+    assert (knobs.knobs.cache, knobs.knobs.fill) == ("cold", "manifest")
+
+
+def test_the_inputs_own_distribution_is_named() -> None:
+    knobs = experiment()
+    offers = {offer.name: offer.title for offer in knobs.fill_offers()}
+    assert list(offers) == ["manifest", "normal", "uniform", "integers", "zeros"]
+    assert offers["manifest"] == "As the manifest says (Normal, N(0, 1))"
+    assert knobs.plan().array("A").fill == "normal"
+    knobs.set_fill("integers")
+    assert knobs.plan().array("A").fill == "integers"
 
 
 def test_there_is_no_way_back_to_a_workload_that_is_gone() -> None:

@@ -12,6 +12,7 @@ from gpuexplorer.workloads.check import check_plan
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.manifest import FILLS
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
@@ -76,6 +77,25 @@ def test_a_product_that_no_block_divides(variant: str, precision: str) -> None:
         workload="matmul", variant=variant, size={"N": 511}, precision=precision, device="cpu"
     )
     assert verdict(SHIPPED["matmul"], request, {}) == ""
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize(
+    ("workload", "variant"), KERNELS, ids=[f"{w.name}-{v}" for w, v in KERNELS]
+)
+def test_results_are_right_whatever_the_inputs_hold(
+    workload: Workload, variant: str, fill: str
+) -> None:
+    requires = workload.variant(variant).requires
+    if not all(device().has(r) for r in requires):
+        pytest.skip(f"this CPU driver has no {', '.join(requires)}")
+    size = 129 if any(len(a.shape) == 2 for a in workload.manifest.arrays.values()) else 70_001
+    for precision in set(workload.precisions_of(variant)) & set(device().precisions):
+        request = RunRequest(
+            workload=workload.name, variant=variant, size={"": size}, precision=precision,
+            fill=fill, device="cpu",
+        )  # fmt: skip
+        assert verdict(workload, request, {}) == "", (precision, fill)
 
 
 def test_the_articles_kernel_runs_unchanged(tmp_path: Path) -> None:

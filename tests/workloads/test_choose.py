@@ -91,7 +91,16 @@ def test_a_library_of_other_silicon_is_refused() -> None:
 def test_defaults_are_the_workloads_and_the_devices() -> None:
     config = complete(RunRequest(workload="matmul", device="cpu"), MATMUL, listed(CPU))
     assert (config.variant, config.size, config.precision) == ("naive", {"N": 512}, "fp32")
-    assert (config.block, config.fill, config.threads) == ((16, 16, 1), "normal", 3)
+    assert (config.block, config.fill, config.threads) == ((16, 16, 1), "manifest", 3)
+    assert config.cache == "hot"
+
+
+def test_cold_caches_do_not_go_with_copies_of_the_arrays() -> None:
+    request = RunRequest(workload="matmul", cache="cold", switches={"include_transfers": True})
+    with pytest.raises(InputError, match="do not go together"):
+        complete(request, MATMUL, listed(CPU))
+    request.switches = {"include_transfers": False}
+    assert complete(request, MATMUL, listed(CPU)).cache == "cold"
 
 
 def test_the_empty_symbol_is_the_first_size() -> None:

@@ -177,6 +177,8 @@ def test_an_array_has_at_least_one_element() -> None:
 def test_a_runs_fill_replaces_the_manifests() -> None:
     workload = made(('role = "in" }', 'role = "in", fill = "uniform" }'))
     assert plan_of(workload).array("A").fill == "uniform"
+    assert plan_of(workload, fill="manifest").array("A").fill == "uniform"
+    assert plan_of(workload, fill="normal").array("A").fill == "normal"
     assert plan_of(workload, fill="zeros").array("A").fill == "zeros"
     assert plan_of(workload, fill="large").array("A").fill == "large"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gpuexplorer.core.config import Block, RunConfig
+from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
@@ -23,9 +23,17 @@ from gpuexplorer.gui.model.fit import (
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
 from gpuexplorer.gui.model.undo import Undo
 from gpuexplorer.workloads.choose import complete, default_block, device_for_variant, find_device
-from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.plan import Plan, check_requirements, make_plan
 from gpuexplorer.workloads.workload import Workload
+
+FILL_TITLES = {
+    "normal": "Normal, N(0, 1)",
+    "uniform": "Uniform, 0 to 1",
+    "integers": "Integers, -4 to 4",
+    "zeros": "Zeros",
+    OVERFLOW_FILL: "Large, ±256",
+}
 
 
 @dataclass(frozen=True)
@@ -178,6 +186,28 @@ class Experiment:
             return str(error)
         return None
 
+    def cache_offers(self) -> list[Offer]:
+        """Return hot and cold caches, and why cold ones cannot be chosen."""
+        reason = "included transfers copy the arrays before each launch"
+        return [
+            Offer("hot", "Hot: the same arrays again"),
+            Offer(
+                "cold",
+                "Cold: emptied before each launch",
+                reason if self.knobs.include_transfers else None,
+            ),
+        ]
+
+    def fill_offers(self) -> list[Offer]:
+        """Return the input distributions; the first is the manifest's own."""
+        arrays = self.workload.manifest.arrays.values()
+        own = dict.fromkeys(FILL_TITLES[a.fill] for a in arrays if a.role in ("in", "inout"))
+        title = f"As the manifest says ({', '.join(own) or 'no inputs'})"
+        fills: list[str] = [*FILLS]
+        if self.knobs.fill == OVERFLOW_FILL:  # of a run made elsewhere; it is not for timing
+            fills.append(OVERFLOW_FILL)
+        return [Offer(OWN_FILL, title), *(Offer(fill, FILL_TITLES[fill]) for fill in fills)]
+
     # ---- turning knobs
 
     def begin_gesture(self) -> None:
@@ -245,6 +275,8 @@ class Experiment:
             defaults = msgspec.structs.replace(
                 first_knobs(self.workloads[name]),
                 device=self.knobs.device,
+                cache=self.knobs.cache,
+                fill=self.knobs.fill,
                 include_transfers=self.knobs.include_transfers,
             )
             self.set_knobs(*self._fitted(defaults))
@@ -276,9 +308,21 @@ class Experiment:
         tunables = {**self.knobs.tunables, name: value}
         self.set_knobs(*self._fitted(msgspec.structs.replace(self.knobs, tunables=tunables)))
 
+    def set_cache(self, cache: Cache) -> None:
+        """Choose hot or cold caches; cold ones leave the transfers out, which warm them."""
+        transfers = self.knobs.include_transfers and cache == "hot"
+        self.set_knobs(
+            msgspec.structs.replace(self.knobs, cache=cache, include_transfers=transfers)
+        )
+
+    def set_fill(self, fill: str) -> None:
+        """Choose the inputs' distribution."""
+        self.set_knobs(msgspec.structs.replace(self.knobs, fill=fill))
+
     def set_include_transfers(self, on: bool) -> None:
-        """Choose whether each sample is the whole textbook sequence."""
-        self.set_knobs(msgspec.structs.replace(self.knobs, include_transfers=on))
+        """Choose whether each sample is the whole textbook sequence, which makes caches warm."""
+        cache: Cache = "hot" if on else self.knobs.cache
+        self.set_knobs(msgspec.structs.replace(self.knobs, include_transfers=on, cache=cache))
 
     def set_size(self, symbol: str, value: int) -> None:
         """Set a size; one the device cannot hold is cut to the largest power of two it can."""

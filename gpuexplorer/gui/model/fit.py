@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import OWN_FILL, RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.workloads.choose import default_block
-from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -54,6 +54,8 @@ def knobs_of(config: RunConfig, variant: VariantSpec) -> Knobs:
         device=config.device,
         block=config.block,
         tunables={name: value for name, value in config.tunables.items() if name in own},
+        cache=config.cache,
+        fill=config.fill,
         include_transfers=config.include_transfers,
     )
 
@@ -66,6 +68,7 @@ def exists(knobs: Knobs, workload: Workload | None) -> bool:
     return (
         knobs.size.keys() == manifest.sizes.keys()
         and knobs.precision in manifest.precisions
+        and knobs.fill in (OWN_FILL, *FILLS, OVERFLOW_FILL)
         and knobs.tunables.keys() == first_tunables(variant).keys()
         and (knobs.block is None) == (variant.library is not None)
         and all(manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items())

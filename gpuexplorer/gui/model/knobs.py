@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunRequest
 
 
 class Knobs(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +21,8 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
     device: str = "auto"
     block: Block | None = None
     tunables: dict[str, int] = {}
+    cache: Cache = "hot"
+    fill: str = OWN_FILL
     include_transfers: bool = False
 
     def request(self) -> RunRequest:
@@ -33,6 +35,8 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
             precision=self.precision,
             device=self.device,
             tunables=self.tunables,
+            cache=self.cache,
+            fill=self.fill,
             switches={"include_transfers": True} if self.include_transfers else {},
         )
 

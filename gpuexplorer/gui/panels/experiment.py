@@ -143,6 +143,23 @@ class ExperimentPanel(QScrollArea):
         self._tunable_form = self._form()
         self._tunable_boxes: dict[str, QComboBox] = {}
         self._layout.addLayout(self._tunable_form)
+        self.cache_box = self._combo(
+            "cacheBox",
+            "What the caches hold when a launch begins. Hot: what the launch before left there.\n"
+            "Cold: nothing of the arrays, for the last-level cache is emptied before each launch,\n"
+            "which is not timed; so samples come more slowly.",
+            lambda cache: experiment.set_cache(cache),
+        )
+        self.fill_box = self._combo(
+            "fillBox",
+            "What the input arrays hold. Data decides the power a chip draws, and so its clock:\n"
+            "zeros run faster than real numbers.",
+            lambda fill: experiment.set_fill(fill),
+        )
+        conditions = self._form()
+        conditions.addRow("Caches", self.cache_box)
+        conditions.addRow("Inputs", self.fill_box)
+        self._layout.addLayout(conditions)
         self.transfers = QCheckBox("Include transfers")
         self.transfers.setObjectName("includeTransfers")
         self.transfers.setToolTip(
@@ -200,6 +217,8 @@ class ExperimentPanel(QScrollArea):
         for name, box in self._tunable_boxes.items():
             with QSignalBlocker(box):
                 box.setCurrentIndex(box.findData(knobs.tunables[name]))
+        self._fill(self.cache_box, experiment.cache_offers(), knobs.cache)
+        self._fill(self.fill_box, experiment.fill_offers(), knobs.fill)
         with QSignalBlocker(self.transfers):
             self.transfers.setChecked(knobs.include_transfers)
         self._sync_note()

@@ -243,8 +243,7 @@ class InsightPanel(QScrollArea):
         self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
         self._role(self.verified, "good" if check.ok else "bad")
         self.method.setText(
-            f"{prepared.config.cache.capitalize()} cache · {prepared.method}, resolution "
-            f"{quantity(prepared.resolution_s, 's', 2)}"
+            f"{prepared.method}, resolution {quantity(prepared.resolution_s, 's', 2)}"
         )
 
     @staticmethod
