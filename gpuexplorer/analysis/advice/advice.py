@@ -40,8 +40,10 @@ class Advice:
 
     @property
     def weight(self) -> tuple[int, float]:
-        """What advice is ranked by: doubt about a figure first, then the time it may save."""
-        return {"trust": 2, "speed": 1, "place": 0}[self.kind], self.saves
+        """What advice is ranked by: doubts in the order of the rules, then the time it may save."""
+        if self.kind == "trust":
+            return 2, 0.0
+        return (1, self.saves) if self.kind == "speed" else (0, 0.0)
 
 
 Rule = Callable[[Situation], Advice | None]

@@ -32,8 +32,7 @@ def transfers(situation: Situation) -> Advice | None:
         rule="transfers",
         kind="speed",
         title=f"Copies take {percent(copies_s / total_s)} of each sample",
-        evidence=f"{quantity(phases.host_to_device, 's')} to the device and "
-        f"{quantity(phases.device_to_host, 's')} back, for a kernel of "
+        evidence=f"{quantity(copies_s, 's')} of copies to the device and back, for a kernel of "
         f"{quantity(phases.kernel, 's')}",
         saves=copies_s / total_s,
         section="Copies that dominate",

@@ -12,8 +12,6 @@ CHOSEN_REASONS = frozenset({"application clocks", "display clocks", "sync boost"
 """Clocks that somebody chose: the device is not held down by power or heat."""
 HELD = 0.9
 """A clock below this share of the highest one seen counts as held down."""
-SUSPECT, THROTTLED, CACHED = 1.0, 0.5, 0.1
-"""How doubts are ranked among each other."""
 
 
 def suspect(situation: Situation) -> Advice | None:
@@ -25,7 +23,7 @@ def suspect(situation: Situation) -> Advice | None:
         kind="trust",
         title="This figure cannot be right",
         evidence=situation.suspect,
-        saves=SUSPECT,
+        saves=0.0,
         section="A result that is too fast",
     )
 
@@ -47,7 +45,7 @@ def cached(situation: Situation) -> Advice | None:
         title="The arrays stay in a cache: this is not the memory's speed",
         evidence=f"{quantity(rate, 'B/s')} of compulsory bytes, and the memory was measured at "
         f"{quantity(place.memory_roof_B_per_s, 'B/s')}",
-        saves=CACHED,
+        saves=0.0,
         section="A result that is too fast",
         change=change if situation.look(change) is not None else None,
     )
@@ -74,6 +72,6 @@ def throttled(situation: Situation) -> Advice | None:
         kind="trust",
         title="The clock is held down" + (", so every time is longer" if slower else ""),
         evidence="; ".join(parts),
-        saves=THROTTLED + (1 - held if held is not None and held < 1 else 0.0),
+        saves=1 - held if held is not None and held < 1 else 0.0,
         section="Held clocks",
     )

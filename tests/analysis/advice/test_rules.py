@@ -1,0 +1,315 @@
+"""Each rule speaks where its evidence is there, and is silent where it is not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.choose import RULES, advise, nothing_to_improve
+from gpuexplorer.analysis.advice.situation import Measured
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.result import Phases
+from gpuexplorer.core.sample import Reading
+from tests.support.situations import H100, INTEL, POCL, made_ceilings, situation
+
+
+def said(*arguments: Any, **changes: Any) -> dict[str, Advice]:
+    """Return what each rule by itself says."""
+    made = situation(*arguments, **changes)
+    return {advice.rule: advice for rule in RULES if (advice := rule(made)) is not None}
+
+
+# ---- lanes
+
+
+@pytest.mark.parametrize(
+    ("block", "idle"), [((7, 7), "49 threads a block take 2 warps of 32 lanes, 15 of them idle"),
+                        ((8, 1), "8 threads a block take 1 warp of 32 lanes, 24 of them idle")],
+)  # fmt: skip
+def test_partial_warps_name_their_idle_lanes(block: tuple[int, int], idle: str) -> None:
+    advice = said(on=H100, block=block)["partial-warps"]
+    assert advice.evidence == idle
+    assert advice.change is not None and advice.change.block is not None
+    assert math.prod(advice.change.block) % 32 == 0
+
+
+@pytest.mark.parametrize("block", [(32, 1), (16, 16), (8, 4), (1024, 1)])
+def test_full_warps_are_not_spoken_of(block: tuple[int, int]) -> None:
+    assert "partial-warps" not in said(on=H100, block=block)
+
+
+@pytest.mark.parametrize("block", [(1, 256), (8, 8), (15, 16), (20, 16), (31, 8)])
+def test_short_rows_on_intels_runtime_lead_to_rows_that_fill_vectors(
+    block: tuple[int, int],
+) -> None:
+    advice = said(block=block)["short-rows"]
+    assert advice.change is not None and advice.change.block is not None
+    assert advice.change.block[0] % 16 == 0
+
+
+@pytest.mark.parametrize("block", [(16, 1), (16, 16), (48, 4), (256, 1)])
+def test_rows_that_fill_vectors_are_left_alone(block: tuple[int, int]) -> None:
+    assert "short-rows" not in said(block=block)
+
+
+def test_pocl_joins_no_threads_so_rows_do_not_matter_there() -> None:
+    assert "short-rows" not in said(on=POCL, block=(1, 256))
+
+
+def test_a_transpose_that_gains_nothing_from_vectors_is_left_alone() -> None:
+    assert "short-rows" not in said("transpose", variant="naive", block=(8, 8))
+
+
+# ---- orientation
+
+
+def test_a_column_of_threads_on_a_gpu_is_turned_along_the_rows() -> None:
+    advice = said(on=H100, variant="naive", block=(1, 256))["orientation"]
+    assert "single elements" in advice.title
+    assert advice.change is not None and advice.change.block is not None
+    assert advice.change.block[0] >= 32
+
+
+def test_rows_and_columns_swapped_want_the_column_on_a_gpu() -> None:
+    advice = said(on=H100, variant="uncoalesced", block=(256, 1))["orientation"]
+    assert advice.change is not None and advice.change.block is not None
+    assert advice.change.block[0] == 1
+    assert "orientation" not in said(on=H100, variant="uncoalesced", block=(1, 256))
+
+
+def test_on_the_cpu_the_swapped_variant_gathers_and_the_other_one_is_suggested() -> None:
+    advice = said(variant="uncoalesced", block=(16, 16))["orientation"]
+    assert advice.change == Change(variant="naive")
+
+
+@pytest.mark.parametrize("on", [H100, INTEL])
+def test_wide_blocks_have_nothing_to_turn(on: DeviceInfo) -> None:
+    assert "orientation" not in said(on=on, variant="naive", block=(32, 8))
+
+
+# ---- occupancy
+
+
+def test_shared_memory_that_leaves_few_warps_leads_to_a_block_that_takes_less() -> None:
+    tile: dict[str, Any] = {
+        "on": H100,
+        "variant": "tiled",
+        "tunables": {"TILE": 64},
+        "size": {"": 4096},
+    }
+    advice = said(**tile, block=(256, 1))["low-occupancy"]
+    assert advice.evidence == (
+        "limited by shared memory: 65792 B of shared memory a block of 256 threads"
+    )
+    assert advice.change is not None and advice.change.block is not None
+    better = situation(**tile, block=advice.change.block).resources.occupancy
+    assert better is not None and better >= 0.5
+
+
+def test_registers_that_leave_few_warps_are_said() -> None:
+    advice = said(on=H100, block=(32, 8), size={"": 4096}, registers=100)["low-occupancy"]
+    assert advice.evidence == "limited by registers: 100 registers a thread, 256 threads a block"
+
+
+def test_a_kernel_that_holds_its_tile_in_registers_is_left_alone() -> None:
+    assert "low-occupancy" not in said(on=H100, block=(32, 8), size={"": 4096}, registers=200)
+
+
+def test_occupancy_does_not_matter_at_the_memory_roof() -> None:
+    copies: dict[str, Any] = {"on": H100, "block": (256,), "registers": 100, "size": {"": 2**26}}
+    assert "low-occupancy" in said("vector_add", **copies, median_s=1e-3)
+    at_roof = 3 * 4 * 2**26 / 1e-3 / 0.98
+    near = {"ceilings": made_ceilings(memory=at_roof, compute=None)}
+    assert "low-occupancy" not in said("vector_add", **copies, median_s=1e-3, gathered=near)
+
+
+# ---- the grid
+
+
+def test_too_few_blocks_for_the_multiprocessors() -> None:
+    advice = said(on=H100, block=(32, 32), size={"": 128})["idle-workers"]
+    assert advice.title == "116 of 132 multiprocessors have no block"
+    assert advice.change is not None and advice.change.block is not None
+    assert math.prod(advice.change.block) < 1024
+
+
+def test_the_last_round_of_blocks_is_counted() -> None:
+    # 8 blocks of 256 threads fit on each of 132 multiprocessors: 1056 at once.
+    advice = said(on=H100, block=(32, 8), size={"": 560}, registers=32)["idle-workers"]
+    assert "over 1\u202f056 at once take 2 rounds, the last with" in advice.evidence
+
+
+def test_cpu_threads_without_a_block() -> None:
+    eight = msgspec.structs.replace(INTEL, threads=8, compute_units=9)
+    advice = said(on=eight, block=(32, 32), size={"": 64})["idle-workers"]
+    assert advice.title == "4 of 8 CPU threads have no block"
+
+
+def test_blocks_too_small_for_a_cpu() -> None:
+    advice = said("vector_add", block=(16,), median_s=6.4e-3)["tiny-blocks"]
+    assert advice.change is not None and advice.change.block is not None
+    assert advice.change.block[0] >= 64
+    assert "tiny-blocks" not in said("vector_add", block=(1024,), median_s=2e-3)
+
+
+def test_tiles_that_reach_beyond_the_size() -> None:
+    advice = said(block=(32, 32), size={"": 33})["edge-tiles"]
+    assert advice.evidence == "along x, 2 tiles of 32 cover 64 of N = 33"
+    assert "edge-tiles" not in said(block=(32, 32), size={"": 64})
+
+
+def test_tiles_of_a_tunable_count_like_those_of_the_block() -> None:
+    advice = said("transpose", variant="tiled", size={"": 33}, tunables={"TILE": 32})["edge-tiles"]
+    assert "2 tiles of 32 cover 64 of N = 33" in advice.evidence
+
+
+def test_a_grid_of_fixed_size_has_no_tiles() -> None:
+    strides: dict[str, Any] = {
+        "variant": "grid_stride",
+        "block": (256,),
+        "size": {"": 1025 * 256 * 3 + 1},
+    }
+    assert "edge-tiles" not in said("vector_add", **strides)
+
+
+# ---- roofs
+
+
+def test_the_place_under_the_roof() -> None:
+    at = {"ceilings": made_ceilings(memory=1e11, compute=1e12)}
+    stream = said("vector_add", block=(256,), median_s=3 * 4 * 2**22 / 0.9e11, gathered=at)
+    assert stream["roof"].title.startswith("Memory-bound")
+    assert "90 % of the memory's measured 100 GB/s" in stream["roof"].evidence
+    product = said(size={"": 1024}, block=(16, 16), median_s=2 * 1024**3 / 0.7e12, gathered=at)
+    assert product["roof"].title.startswith("Compute-bound")
+    slow = said(size={"": 1024}, block=(16, 16), median_s=1.0, gathered=at)
+    assert slow["roof"].title.startswith("Neither")
+
+
+def test_without_ceilings_nothing_is_said_of_roofs() -> None:
+    assert "roof" not in said(block=(16, 16))
+
+
+def test_bytes_asked_for_again_and_again_lead_to_the_tiled_variant() -> None:
+    advice = said(size={"": 1024}, block=(16, 16), variant="naive", median_s=0.3)["reuse"]
+    assert advice.change == Change(variant="tiled")
+    small = said(size={"": 256}, block=(16, 16), variant="naive", median_s=1e-3)
+    assert "reuse" not in small, "caches serve small matrices"
+
+
+# ---- time besides the kernel
+
+
+def with_transfers(upload_s: float, kernel_s: float) -> dict[str, Advice]:
+    phases = Phases(allocate=0.0, host_to_device=upload_s, kernel=kernel_s, device_to_host=0.0,
+                    free=0.0)  # fmt: skip
+    return said(switches={"include_transfers": True}, block=(16, 16), gathered={"phases_s": phases})
+
+
+def test_copies_that_dominate_are_said_and_can_be_left_out() -> None:
+    advice = with_transfers(8e-3, 2e-3)["transfers"]
+    assert advice.title == "Copies take 80 % of each sample"
+    assert advice.change == Change(include_transfers=False)
+    assert "transfers" not in with_transfers(1e-3, 9e-3)
+
+
+def test_a_launch_too_short_leads_to_a_larger_size() -> None:
+    advice = said(on=H100, size={"": 64}, block=(32, 8), median_s=4e-6)["short-launch"]
+    assert advice.change is not None and advice.change.size["N"] > 64
+    assert "short-launch" not in said(on=H100, size={"": 64}, block=(32, 8), median_s=40e-6)
+
+
+# ---- trust
+
+
+def reading(clock_Hz: float, *reasons: str) -> Reading:
+    return Reading(t_ns=0, source="made", sm_clock_Hz=clock_Hz, throttle_reasons=reasons)
+
+
+def test_a_held_clock_is_said_with_its_reasons() -> None:
+    readings = [reading(1.98e9), *[reading(1.4e9, "power cap")] * 20]
+    advice = said(on=H100, block=(32, 8), gathered={"readings": readings})["throttled"]
+    assert advice.evidence == "power cap; clock held at 1.40 GHz, 71 % of 1.98 GHz"
+
+
+def test_clocks_that_somebody_chose_are_no_throttling() -> None:
+    readings = [reading(1.4e9, "application clocks")] * 20
+    assert "throttled" not in said(on=H100, block=(32, 8), gathered={"readings": readings})
+
+
+def test_a_reason_seen_once_is_no_throttling() -> None:
+    readings = [reading(1.98e9, "power cap"), *[reading(1.98e9)] * 50]
+    assert "throttled" not in said(on=H100, block=(32, 8), gathered={"readings": readings})
+
+
+def test_an_impossible_figure_comes_before_everything() -> None:
+    found = advise(situation(block=(1, 256), gathered={"suspect": "twice the roof"}))
+    assert (found[0].rule, found[0].evidence) == ("suspect", "twice the roof")
+
+
+def test_arrays_that_stay_in_a_cache_are_not_the_memorys_speed() -> None:
+    at = {"ceilings": made_ceilings(memory=1e10, compute=None)}
+    fast: dict[str, Any] = {"block": (256,), "size": {"": 2**16}, "median_s": 3 * 4 * 2**16 / 5e10}
+    advice = said("vector_add", **fast, gathered=at)["cached"]
+    assert advice.change == Change(cache="cold")
+    assert "cached" not in said("vector_add", **fast, cache="cold", gathered=at)
+
+
+# ---- what was measured
+
+
+def measured(seconds: float, **request: Any) -> Measured:
+    return Measured(situation(**request).config, seconds, request.get("variant") == "numpy")
+
+
+def test_what_was_faster_a_moment_ago_is_offered_with_its_figures() -> None:
+    before = measured(2e-3, block=(32, 8))
+    advice = said(block=(16, 16), median_s=4e-3, gathered={"others": [before]})["faster-before"]
+    assert advice.change == Change(block=(32, 8, 1))
+    assert advice.evidence == "measured in this session: 2.00 ms against 4.00 ms"
+
+
+def test_another_question_is_not_compared() -> None:
+    for other in ({"size": {"": 256}}, {"precision": "fp64"}, {"fill": "zeros"}):
+        before = measured(1e-3, block=(32, 8), **other)
+        assert "faster-before" not in said(
+            block=(16, 16), median_s=4e-3, gathered={"others": [before]}
+        )
+
+
+def test_what_was_tried_and_did_not_help_is_not_suggested_again() -> None:
+    run: dict[str, Any] = {"block": (16, 16), "size": {"": 1024}, "median_s": 0.07}
+    tried = measured(0.08, variant="tiled", block=(16, 16), size={"": 1024})
+    fresh = situation(variant="naive", **run)
+    knowing = situation(variant="naive", **run, gathered={"others": [tried]})
+    assert "reuse" in [a.rule for a in advise(fresh)]
+    assert "reuse" not in [a.rule for a in advise(knowing)]
+
+
+# ---- the whole
+
+
+def test_a_good_configuration_is_left_alone() -> None:
+    found = advise(situation(size={"": 512}, block=(16, 16), median_s=0.011))
+    assert nothing_to_improve(found)
+    assert found == ()
+
+
+def test_three_at_most_the_most_valuable_first() -> None:
+    bad = situation(on=H100, variant="naive", size={"": 40}, block=(1, 33), median_s=5e-6)
+    assert len(advise(bad, most=99)) > 3
+    found = advise(bad)
+    assert len(found) == 3
+    weights = [a.weight for a in found]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_no_two_cards_offer_the_same_change() -> None:
+    bad = situation(on=H100, variant="naive", size={"": 40}, block=(1, 33), median_s=5e-6)
+    offered = [a.change for a in advise(bad, most=99) if a.change is not None]
+    assert all(offered.count(change) == 1 for change in offered)
