@@ -146,6 +146,10 @@ class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
     memory_used_B: float | None = None
     energy_reason: str | None = None
     """Why there is no energy per launch."""
+    idle_power_W: float | None = None
+    """Power at rest, which the energy per launch does not contain."""
+    dram_reason: str | None = None
+    """Why the hardware's word on DRAM bytes is missing."""
     dram_B_per_s: float | None = None
     pcie_rx_B_per_s: float | None = None
     pcie_tx_B_per_s: float | None = None

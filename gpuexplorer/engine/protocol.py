@@ -120,6 +120,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     predicted_s: float | None
     method: str
     resolution_s: float
+    untimed_B: float = 0.0
+    """Bytes moved before each launch that are no part of it: emptied caches, arrays set back."""
 
 
 class Samples(Message, frozen=True, kw_only=True):

@@ -1,0 +1,54 @@
+"""How many launches of a run fell between two moments, and how busy the device was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The batches of a run: when each began (ns), its launches and their seconds.
+
+    Between two batches' starts the launches are taken to be spread evenly. The last batch's end is
+    not known on the host's clock, so nothing is said beyond its start.
+    """
+
+    starts_ns: Integers
+    counts: Integers
+    device_s: Floats
+
+    @staticmethod
+    def of(starts_ns: Integers, counts: Integers, samples_s: Floats) -> Timeline:
+        """Make one of batches and their samples, in order."""
+        ends = np.cumsum(counts)
+        totals = np.concatenate([[0.0], np.cumsum(samples_s)])
+        return Timeline(starts_ns, counts, totals[ends] - totals[ends - counts])
+
+    @property
+    def start_ns(self) -> int:
+        """When the first batch began."""
+        return int(self.starts_ns[0])
+
+    @property
+    def end_ns(self) -> int:
+        """When the last batch began."""
+        return int(self.starts_ns[-1])
+
+    def launches(self, from_ns: float, to_ns: float) -> float:
+        """Return the launches between two moments of the run."""
+        return self._between(self.counts.astype(np.float64), from_ns, to_ns)
+
+    def busy_s(self, from_ns: float, to_ns: float) -> float:
+        """Return the seconds that launches took on the device between two moments."""
+        return self._between(self.device_s, from_ns, to_ns)
+
+    def _between(self, amounts: Floats, from_ns: float, to_ns: float) -> float:
+        before = np.concatenate([[0.0], np.cumsum(amounts[:-1])])
+        low, high = np.interp([from_ns, to_ns], self.starts_ns, before)
+        return float(high - low)

@@ -1,0 +1,99 @@
+"""The device's state over a run, from its readings: medians, energy and DRAM bytes of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+
+from gpuexplorer.analysis.energy import Energy, energy_per_launch
+from gpuexplorer.analysis.measured_traffic import dram_of_one_launch
+from gpuexplorer.analysis.timeline import Timeline
+from gpuexplorer.core.result import TelemetrySummary, Traffic
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.engine.protocol import Prepared
+
+EARLY_READINGS = 5
+"""Why something is missing is said once, in one of the first readings."""
+
+
+def device_state(
+    prepared: Prepared,
+    batches: Sequence[SampleBatch],
+    readings: Sequence[Reading],
+    idle_power_W: float | None = None,
+) -> tuple[TelemetrySummary, Traffic | None]:
+    """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
+
+    ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
+    from before the first launch tell.
+    """
+
+    def middle(field: str) -> float | None:
+        known = [v for r in readings if (v := getattr(r, field)) is not None]
+        return median(known) if known else None
+
+    reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
+    sources = dict.fromkeys(name for r in readings for name in (r.source, *r.sources.values()))
+    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W)
+    summary = TelemetrySummary(
+        sm_clock_Hz=middle("sm_clock_Hz"),
+        power_W=middle("power_W"),
+        energy_per_launch_J=energy.per_launch_J,
+        energy_reason=energy.reason,
+        idle_power_W=energy.idle_power_W,
+        temperature_C=middle("temperature_C"),
+        load=middle("load"),
+        memory_used_B=middle("memory_used_B"),
+        dram_B_per_s=middle("dram_B_per_s"),
+        dram_reason=dram if isinstance(dram, str) else None,
+        pcie_rx_B_per_s=middle("pcie_rx_B_per_s"),
+        pcie_tx_B_per_s=middle("pcie_tx_B_per_s"),
+        occupancy=middle("occupancy"),
+        throttle_reasons=tuple(sorted({x for r in reasons for x in r})) if reasons else None,
+        source=", ".join(sources) or None,
+    )
+    return summary, None if isinstance(dram, str) else dram
+
+
+def _of_one_launch(
+    prepared: Prepared,
+    batches: Sequence[SampleBatch],
+    readings: Sequence[Reading],
+    idle_W: float | None,
+) -> tuple[Energy, Traffic | str]:
+    """Return energy and DRAM bytes of one launch, each with its reason where it is not known."""
+    if prepared.config.include_transfers:
+        why = "each sample includes transfers, so it would not be the kernel's alone"
+        return Energy(reason=why), why
+    starts_ns = np.array([t for b in batches for t in b.starts_ns], dtype=np.int64)
+    if not len(starts_ns):
+        return Energy(reason="no launches yet"), "no launches yet"
+    counts = np.array([c for b in batches for c in b.counts], dtype=np.int64)
+    timeline = Timeline.of(starts_ns, counts, np.concatenate([b.durations_s for b in batches]))
+    ordered = sorted(readings, key=lambda r: r.t_ns)
+    dram = dram_of_one_launch(
+        ordered,
+        timeline,
+        untimed_B=prepared.untimed_B,
+        compulsory_B=sum(t.total_B for t in prepared.traffic if t.kind == "compulsory"),
+    )
+    return energy_per_launch(ordered, timeline, idle_W), dram
+
+
+def latest(
+    batches: Sequence[SampleBatch], readings: Sequence[Reading], seconds: float
+) -> tuple[Sequence[SampleBatch], list[Reading]]:
+    """Return what lies within the latest ``seconds`` of a run, in a time that does not grow."""
+    if not batches:
+        return batches, list(readings)
+    since_ns = batches[-1].starts_ns[-1] - int(seconds * 1e9)
+    first = len(batches) - 1
+    while first > 0 and batches[first].starts_ns[0] > since_ns:
+        first -= 1
+    kept = len(readings)
+    while kept > 0 and readings[kept - 1].t_ns >= batches[first].starts_ns[0]:
+        kept -= 1
+    early = [r for r in readings[: min(kept, EARLY_READINGS)] if r.missing]
+    return batches[first:], [*early, *readings[kept:]]
