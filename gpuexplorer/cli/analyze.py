@@ -98,12 +98,14 @@ def _print(analysis: Analysis, console: Console) -> None:
 
     first = analysis.kernels[0]
     macros = "".join(f" · {name} = {value}" for name, value in first.tunables.items())
-    console.print(Text.assemble((analysis.subject, "bold"), f"  {first.precision}{macros}\n"))
-    console.print(_figures(analysis.kernels))
+    console.print(Text.assemble((analysis.subject, "bold"), f"  {first.precision}{macros}"))
     for name in dict.fromkeys(k.name for k in analysis.kernels):
-        curves = [k for k in analysis.kernels if k.name == name and k.curve]
+        kernels = [k for k in analysis.kernels if k.name == name]
+        console.print(Text.assemble("\n", (name, "bold"), (f"  {kernels[0].source}", "dim")))
+        console.print(_figures(kernels))
+        curves = [k for k in kernels if k.curve]
         if curves:
-            console.print(Text.assemble("\nOccupancy by block size  ", (name, "dim")))
+            console.print("\nOccupancy by block size")
             console.print(_curve(curves[0]) if len(curves) == 1 else _curves(curves))
 
 
@@ -120,14 +122,13 @@ def _figures(kernels: Sequence[KernelAnalysis]) -> Table:
     from rich.text import Text
 
     table = _table(
-        "kernel", "arch", "GPUs", "registers", "static B", "dynamic B", "stack B", "spilled B",
+        "arch", "such as", "registers", "static B", "dynamic B", "stack B", "spilled B",
         "block", "blocks/SM", "occupancy", "limited by",
     )  # fmt: skip
     for k in kernels:
         spilled = _number(k.spill_store_B, k.spill_load_B)
         table.add_row(
-            Text(k.name, style="bold"),
-            k.arch,
+            Text(k.arch, style="bold"),
             Text(gpu_words(k.arch), style="dim"),
             str(k.registers_per_thread),
             count(k.static_shared_B),

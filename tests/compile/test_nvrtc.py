@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.compile import nvrtc
 from gpuexplorer.compile.cubin import CubinError, read_cubin
-from gpuexplorer.compile.nvrtc import compile_cubin, signatures
+from gpuexplorer.compile.nvrtc import Cubin, compile_cubin, signatures
+from gpuexplorer.compile.service import answer
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -59,7 +61,7 @@ def default_tunables(workload: Workload, variant: str) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("workload", "source", "precision", "defines", "entries", "arch"), sources()
 )
-def test_every_shipped_kernel_compiles_for_every_architecture(
+def test_analyze_agrees_with_ptxas_on_every_shipped_kernel_and_architecture(
     workload: str,
     source: str,
     precision: str,
@@ -75,26 +77,47 @@ def test_every_shipped_kernel_compiles_for_every_architecture(
         defines=defines,
         entries=sorted(entries),
     )
-    assert set(cubin.kernels) == entries
-    for kernel in cubin.kernels.values():
-        assert 0 < kernel.resources.registers_per_thread <= 255
+    request = CompileRequest(
+        source=source,
+        files=SHIPPED[workload].source.files,
+        arch=arch,
+        precision=precision,
+        defines=defines,
+        entries=tuple(sorted(entries)),
+    )
+    (figures,) = answer([request]).figures
+    assert {f.name for f in figures} == entries
+    for kernel in figures:
+        assert 0 < kernel.registers_per_thread <= 255
         assert kernel.spill_store_B == 0, "a shipped kernel spills"
+        assert_ptxas_said(cubin, kernel)
+
+
+def assert_ptxas_said(cubin: Cubin, kernel: KernelFigures) -> None:
+    """Compare figures, which come from the cubin, with what ptxas printed of the same kernel."""
+    symbol = cubin.kernels[kernel.name].symbol
+    log = cubin.log.partition(f"Function properties for {symbol}\n")[2]
+    log = log.partition("Compiling entry function")[0]
+    assert kernel.registers_per_thread == number(r"Used (\d+) registers", log)
+    assert kernel.static_shared_B == number(r"(\d+) bytes smem", log)
+    assert kernel.local_B == number(r"(\d+) bytes stack frame", log)
+    assert kernel.spill_store_B == number(r"(\d+) bytes spill stores", log)
+    assert kernel.spill_load_B == number(r"(\d+) bytes spill loads", log)
+    assert kernel.barriers == number(r"used (\d+) barriers", log)
+    assert "registers" in log
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_the_cubins_figures_are_what_ptxas_printed(arch: str, precision: str) -> None:
-    cubin = compile_cubin(
-        "k.cu", {"k.cu": HEAVY}, arch, precision=precision, entries=["heavy", "wide<3>"]
+    entries = ("heavy", "wide<3>")
+    files = {"k.cu": HEAVY}
+    cubin = compile_cubin("k.cu", files, arch, precision=precision, entries=entries)
+    request = CompileRequest(
+        source="k.cu", files=files, arch=arch, precision=precision, entries=entries
     )
-    for kernel in cubin.kernels.values():
-        log = cubin.log.partition(f"Function properties for {kernel.symbol}\n")[2]
-        log = log.partition("Compiling entry function")[0]
-        resources = kernel.resources
-        assert resources.registers_per_thread == number(r"Used (\d+) registers", log)
-        assert resources.static_shared_B == number(r"(\d+) bytes smem", log)
-        assert resources.frame_B == number(r"(\d+) bytes stack frame", log)
-        assert kernel.spill_store_B == number(r"(\d+) bytes spill stores", log)
+    for kernel in answer([request]).figures[0]:
+        assert_ptxas_said(cubin, kernel)
     assert cubin.kernels["heavy"].resources.max_threads == 256
     assert cubin.kernels["wide<3>"].resources.max_threads is None
     assert cubin.kernels["heavy"].resources.static_shared_B > 0
