@@ -51,6 +51,7 @@ def run(
     threads: int | None = None,
     include_transfers: bool = False,
     seconds: float = 2.0,
+    max_noise: float | None = None,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
     allow_long: bool = False,
@@ -61,9 +62,10 @@ def run(
     ``size`` is a number (the first size symbol) or a mapping by symbol; ``block`` counts threads
     per block along x, y, z; ``cache`` says whether the last-level cache is emptied before each
     launch (``cold``) or not; ``fill`` is the inputs' distribution (None: as the manifest says),
-    ``normal``, ``uniform``, ``integers`` or ``zeros``; ``seconds`` is how long to sample; ``kernels`` are folders of your own
-    workloads; ``allow_long`` agrees to launches longer than two seconds. ``on_progress`` is called
-    a few times a second.
+    ``normal``, ``uniform``, ``integers`` or ``zeros``; ``seconds`` is how long to sample, or with
+    ``max_noise`` (such as 0.005) at most so long: until the median is known to that fraction, or
+    until more samples do not help; ``kernels`` are folders of your own workloads; ``allow_long``
+    agrees to launches longer than two seconds. ``on_progress`` is called a few times a second.
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
     needs, WrongResult when the kernel's result is wrong, WorkFailed when it does not compile or
@@ -88,7 +90,12 @@ def run(
     with Session(python=python, threads=threads) as session:
         config = complete(request, chosen, session.devices())
         return session.measure(
-            config, chosen, seconds=seconds, allow_long=allow_long, on_progress=on_progress
+            config,
+            chosen,
+            seconds=seconds,
+            max_noise=max_noise,
+            allow_long=allow_long,
+            on_progress=on_progress,
         )
 
 

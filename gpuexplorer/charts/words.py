@@ -9,7 +9,7 @@ from gpuexplorer.core.units import count, percent, quantity
 STOPPED = {
     "time": "the time was up",
     "noise": "the median was known well enough",
-    "samples": "there were enough samples",
+    "stable": "more samples did not narrow the median's interval",
     "user": "stopped by the user",
     "running": "still running",
 }

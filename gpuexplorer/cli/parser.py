@@ -186,6 +186,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="sample for this long (default: until the median is known to 0.5 %%, at most 5 s)",
     )  # fmt: skip
     how.add_argument(
+        "--noise", type=noise, metavar="P%",
+        help="sample until the median is known to this, such as 0.1%%, or until more samples do "
+        "not help; at most --seconds (default: 60)",
+    )  # fmt: skip
+    how.add_argument(
         "--cache", choices=get_args(Cache), default="hot",
         help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
         "emptied before each launch",
@@ -287,6 +292,18 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not a number of seconds above 0 and up to {MAX_SECONDS:.0f}"
         )
+    return value
+
+
+def noise(text: str) -> float:
+    """Read a share such as ``0.5%`` or ``0.005``, above 0 and below 1."""
+    words = text.strip()
+    try:
+        value = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share such as 0.5%")
     return value
 
 

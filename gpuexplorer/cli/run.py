@@ -13,6 +13,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_summary
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
@@ -20,6 +21,17 @@ from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 5.0
 """How long a run without ``--seconds`` may sample."""
+AT_MOST_WITH_NOISE_S = 60.0
+"""The same when a noise was asked for."""
+
+
+def limits_of(options: argparse.Namespace) -> tuple[float, float | None]:
+    """Return how long to sample at the most, and the noise that ends it earlier."""
+    if options.noise is not None:
+        return options.seconds or AT_MOST_WITH_NOISE_S, options.noise
+    if options.seconds is not None:
+        return options.seconds, None
+    return AT_MOST_S, MAX_NOISE
 
 
 def request_of(options: argparse.Namespace) -> RunRequest:
@@ -50,14 +62,15 @@ def command(options: argparse.Namespace) -> int:
     workload = pick(load(options.kernels), options.workload)
     with open_session(options) as session:
         config = complete(request_of(options), workload, session.devices())
+        seconds, max_noise = limits_of(options)
         interrupted = False
         try:
             with run_progress(config_words(config)) as progress:
                 result = session.measure(
                     config,
                     workload,
-                    seconds=options.seconds or AT_MOST_S,
-                    stop_on_noise=options.seconds is None,
+                    seconds=seconds,
+                    max_noise=max_noise,
                     allow_long=options.yes,
                     on_progress=progress,
                 )

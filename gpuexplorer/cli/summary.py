@@ -27,7 +27,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     check = result.verification
     error = f"{error_words(check)} ({check.method})"
     rows.append(("result", "verified" if check.ok else "WRONG", error))
-    noise = "known to 0.5 %" if timing.converged else "not yet known to 0.5 %"
+    noise = f"{'known' if timing.converged else 'not known'} to {percent(timing.max_noise)}"
     method = f"{timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}"
     rows.append(("measured by", "", method))
     ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
@@ -38,6 +38,10 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     resources = _resources(result)
     if resources:
         rows.append(("kernel", "", resources))
+    if timing.outliers:
+        share = f"{count(timing.outliers)} of {count(timing.samples)} launches"
+        rows.append(("outliers", "", f"{share} took far longer than the rest; they are counted in"))
+    rows += [("note", "", said) for said in timing.warnings]
     if timing.suspect:
         rows.append(("SUSPECT", "", timing.suspect))
     return rows

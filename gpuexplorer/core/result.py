@@ -59,6 +59,9 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     resolution_s: float
     stopped_by: str
     converged: bool
+    """Whether the median is known to ``max_noise``."""
+    max_noise: float = 0.005
+    """Half the 95 % interval over the median that the run aimed at."""
     marked_throttled: int = 0
     """Samples taken while the clock was held down; they are marked, and not in the figures."""
     outliers: int = 0

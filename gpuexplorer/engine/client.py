@@ -153,10 +153,15 @@ class Engine:
         workload: Workload,
         *,
         seconds: float | None,
-        stop_on_noise: bool = False,
+        max_noise: float | None = None,
         allow_long: bool = False,
     ) -> int:
-        """Measure a configuration instead of whatever runs; return the run's generation."""
+        """Measure a configuration instead of whatever runs; return the run's generation.
+
+        ``seconds`` is how long to sample, None for as long as nobody cancels. With ``max_noise`` it
+        is at most so long: the run ends when the median is known to that fraction, or when more
+        samples would not help.
+        """
         if self._run is not None and self._sent and self._stopping_since is None:
             self._stopping_since = time.monotonic()
         self._generation += 1
@@ -166,7 +171,7 @@ class Engine:
             config=config,
             workload_sha256=workload.sha256,
             seconds=seconds,
-            stop_on_noise=stop_on_noise,
+            max_noise=max_noise,
             allow_long=allow_long,
         )
         self._sent = self._began = self._cancelled = False

@@ -33,6 +33,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A message of either direction; the tag is the class's name."""
 
 
+MAX_NOISE = 0.005
+"""The relative error down to which a median counts as known, where nobody asks for another."""
+
 # ---- client to engine
 
 
@@ -60,8 +63,9 @@ class Run(Message, frozen=True, kw_only=True):
     workload: WorkloadSource | None = None
     """Sent once per engine; later runs name it by its sha256."""
     seconds: float | None
-    stop_on_noise: bool = False
-    """End before ``seconds`` as soon as the median is known well enough."""
+    max_noise: float | None = None
+    """End before ``seconds`` as soon as half the median's 95 % interval is this fraction of it, or
+    when more samples would not tell more."""
     allow_long: bool = False
 
 
@@ -152,7 +156,7 @@ class Finished(Message, frozen=True, kw_only=True):
 
     generation: int
     stopped_by: str
-    """``time``, ``noise``, ``samples`` or ``user``."""
+    """``time``, ``noise``, ``stable`` (the noise no longer fell) or ``user``."""
     phases_s: Phases
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.result import (
-    BatchSummary,
     DeviceSummary,
     Phases,
     RunResult,
@@ -25,22 +24,23 @@ from gpuexplorer.core.result import (
     Timing,
 )
 from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.core.statistics import summarize
-from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.core.series.examine import examine
+from gpuexplorer.engine.batches import Batches
+from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
 MAX_READINGS = 36_000
 """Readings kept: an hour at ten a second."""
-CONVERGED_BELOW = 0.005
-"""A median known better than this fraction counts as converged."""
 
 
 class RunRecord:
     """Samples and readings of one run, in order of arrival."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, *, max_noise: float | None = None) -> None:
+        """``max_noise``: the error down to which the median counts as known; None: the usual."""
         self.prepared = prepared
+        self.max_noise = MAX_NOISE if max_noise is None else max_noise
         self.id = uuid.uuid4().hex
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by = "running"
@@ -89,35 +89,6 @@ class RunRecord:
             return np.empty(0)
         return np.concatenate([b.durations_s for b in self._batches])
 
-    def _batch_summaries(self) -> list[BatchSummary]:
-        counts = np.array([c for b in self._batches for c in b.counts], dtype=np.int64)
-        starts_ns = np.array([t for b in self._batches for t in b.starts_ns], dtype=np.int64)
-        medians_s = _medians(self.samples_s(), counts)
-        nearest = self._nearest_readings(starts_ns)
-        return [
-            BatchSummary(
-                start_s=start_ns * 1e-9,
-                samples=count,
-                median_s=median_s,
-                sm_clock_Hz=reading.sm_clock_Hz if reading else None,
-                power_W=reading.power_W if reading else None,
-            )
-            for start_ns, count, median_s, reading in zip(
-                starts_ns.tolist(), counts.tolist(), medians_s.tolist(), nearest, strict=True
-            )
-        ]
-
-    def _nearest_readings(self, at_ns: npt.NDArray[np.int64]) -> list[Reading | None]:
-        """Return the reading nearest in time to each moment; None where there are none."""
-        if not self._readings:
-            return [None] * len(at_ns)
-        readings = sorted(self._readings, key=lambda r: r.t_ns)
-        times = np.array([r.t_ns for r in readings], dtype=np.int64)
-        after = np.searchsorted(times, at_ns).clip(0, len(times) - 1)
-        before = (after - 1).clip(0)
-        closer = np.abs(times[before] - at_ns) <= np.abs(times[after] - at_ns)
-        return [readings[i] for i in np.where(closer, before, after).tolist()]
-
     def _telemetry(self) -> TelemetrySummary:
         readings = self._readings
 
@@ -165,8 +136,13 @@ class RunRecord:
     def result(self) -> RunResult:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
-        series = self.samples_s()
-        summary = summarize(series)
+        batches = Batches(self._batches, self._readings)
+        examined = examine(
+            batches.samples_s,
+            resolution_s=prepared.resolution_s,
+            throttled=batches.throttled(prepared.device.nominal_clock_Hz),
+        )
+        summary = examined.summary
         error = summary.relative_error
         return RunResult(
             id=self.id,
@@ -184,7 +160,7 @@ class RunRecord:
             ),
             environment=prepared.environment,
             timing=Timing(
-                samples=summary.samples,
+                samples=len(batches.samples_s),
                 median_s=summary.median_s,
                 mean_s=summary.mean_s,
                 min_s=summary.min_s,
@@ -196,10 +172,14 @@ class RunRecord:
                 method=prepared.method,
                 resolution_s=prepared.resolution_s,
                 stopped_by=self.stopped_by,
-                converged=error is not None and error <= CONVERGED_BELOW,
+                converged=error is not None and error <= self.max_noise,
+                max_noise=self.max_noise,
+                marked_throttled=examined.marked_throttled,
+                outliers=examined.outliers,
+                warnings=examined.warnings,
             ),
-            samples_s=series.tolist(),
-            batches=self._batch_summaries(),
+            samples_s=batches.samples_s.tolist(),
+            batches=batches.summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),
             traffic=prepared.traffic,
@@ -212,16 +192,3 @@ class RunRecord:
 def _rate(amount: float, seconds: float) -> float | None:
     """Return an amount a second; None for no amount, or a time below the clock's resolution."""
     return amount / seconds if amount and seconds > 0 else None
-
-
-def _medians(
-    samples_s: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """Return the median of each of consecutive groups of ``counts`` samples, all at once."""
-    group = np.repeat(np.arange(len(counts)), counts)
-    ordered = samples_s[np.lexsort((samples_s, group))]
-    first = np.cumsum(counts) - counts
-    middle: npt.NDArray[np.float64] = (
-        ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]
-    ) / 2
-    return middle

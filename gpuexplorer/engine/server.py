@@ -150,7 +150,7 @@ class Server:
                 sink,
                 cancelled,
                 seconds=run.seconds,
-                stop_on_noise=run.stop_on_noise,
+                max_noise=run.max_noise,
                 allow_s=float("inf") if run.allow_long else protocol.CONFIRM_ABOVE_S,
             )
             if self._latest == generation:  # nobody waits to take the arrays over

@@ -66,6 +66,7 @@ class Session:
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: DeviceList | None = None
         self._record: RunRecord | None = None
+        self._max_noise: float | None = None
         self._stage = "start"
         self._error: Exception | None = None
         self._cannot_start: Exception | None = None
@@ -108,19 +109,23 @@ class Session:
         workload: Workload,
         *,
         seconds: float | None,
-        stop_on_noise: bool = False,
+        max_noise: float | None = None,
         allow_long: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RunResult:
         """Measure one configuration and return its document.
 
+        ``seconds`` is how long to sample. With ``max_noise`` it is at most so long: the run ends
+        when the median is known to that fraction, or when more samples would not help.
+
         Raises LongRun when a launch would take long and ``allow_long`` is False. On
         KeyboardInterrupt the run is cancelled; what was sampled by then is ``partial()``.
         """
         self._record, self._error, self._ended, self._stage = None, None, False, "start"
+        self._max_noise = max_noise
         started = time.monotonic()
         self._engine.run(
-            config, workload, seconds=seconds, stop_on_noise=stop_on_noise, allow_long=allow_long
+            config, workload, seconds=seconds, max_noise=max_noise, allow_long=allow_long
         )
         try:
             while not self._ended:
@@ -165,7 +170,7 @@ class Session:
             case protocol.Stage():
                 self._stage = event.name
             case protocol.Prepared():
-                self._record = RunRecord(event)
+                self._record = RunRecord(event, max_noise=self._max_noise)
             case protocol.Samples() if self._record is not None:
                 self._record.add(event.batch)
             case protocol.Telemetry() if self._record is not None:

@@ -15,6 +15,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.result import Environment, Phases, Traffic
+from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
 from gpuexplorer.measure.recipe import (
     LIVE_WARM_UP_S,
@@ -25,7 +26,7 @@ from gpuexplorer.measure.recipe import (
     TooLong,
     run_job,
 )
-from gpuexplorer.measure.stop import NoiseReached, StopRule, TimeUp
+from gpuexplorer.measure.stop import NoiseReached, NoiseStable, StopRule, TimeUp
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -107,10 +108,14 @@ class Laboratory:
         cancelled: Callable[[], bool],
         *,
         seconds: float | None,
-        stop_on_noise: bool,
+        max_noise: float | None,
         allow_s: float,
     ) -> tuple[str, Phases]:
-        """Run one configuration; return what ended it and its phases."""
+        """Run one configuration; return what ended it and its phases.
+
+        ``seconds`` is how long to sample at the most, None for as long as nobody cancels;
+        ``max_noise`` the relative error of the median that is enough, None for no such end.
+        """
         sink.stage("check", None)
         device = self.device(config.device)
         if device.threads is not None and config.threads != self.threads:
@@ -124,10 +129,10 @@ class Laboratory:
         job = Job(
             runner=runner,
             problem=problem,
-            stop_rules=_stop_rules(seconds, stop_on_noise),
+            stop_rules=_stop_rules(seconds, max_noise),
             cancelled=cancelled,
             allow_s=allow_s,
-            warm_up_s=LIVE_WARM_UP_S if seconds is None else WARM_UP_S,
+            warm_up_s=LIVE_WARM_UP_S if seconds is None else min(WARM_UP_S, seconds),
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             previous=self._reusable(problem),
@@ -181,10 +186,11 @@ class Laboratory:
             backend.close()
 
 
-def _stop_rules(seconds: float | None, stop_on_noise: bool) -> list[StopRule]:
+def _stop_rules(seconds: float | None, max_noise: float | None) -> list[StopRule]:
     rules: list[StopRule] = []
-    if stop_on_noise:
-        rules.append(NoiseReached())
+    if max_noise is not None:
+        noise = Noise()
+        rules += [NoiseReached(max_noise, noise=noise), NoiseStable(noise=noise)]
     if seconds is not None:
         rules.append(TimeUp(seconds))
     return rules

@@ -156,3 +156,83 @@ def test_an_hour_of_batches_becomes_a_document_in_seconds() -> None:
     started = time.process_time()
     assert len(one.result().batches) == count
     assert time.process_time() - started < 20.0
+
+
+def steady(samples: int = 400, seed: int = 3) -> list[float]:
+    return np.random.default_rng(seed).normal(1e-3, 1e-5, samples).tolist()
+
+
+def test_samples_at_a_low_clock_are_marked_and_not_in_the_figures() -> None:
+    one = RunRecord(prepared())
+    for i in range(10):
+        low = i in (3, 4)
+        values = np.array(steady(seed=i)) * (2 if low else 1)
+        clock_Hz = 0.8e9 if low else 1.5e9
+        one.add(msgspec.structs.replace(batch(values.tolist()), clocks_Hz=(clock_Hz,)))
+    result = one.result()
+    assert result.timing.marked_throttled == 800
+    assert result.timing.samples == len(result.samples_s) == 4000
+    assert result.timing.median_s == pytest.approx(1e-3, rel=0.01)
+    assert result.timing.p95_s < 1.1e-3
+    assert result.throughput.flop_per_s == 2000 / result.timing.median_s
+    assert result.batches[3].sm_clock_Hz == 0.8e9
+    assert any("clock was held down during 20 %" in said for said in result.timing.warnings)
+
+
+def test_a_clock_read_before_the_run_throttles_nothing() -> None:
+    one = RunRecord(prepared())
+    one.add_reading(Reading(t_ns=900_000_000, source="cpu", sm_clock_Hz=0.8e9))
+    for i in range(20):
+        slow = 2 if i < 2 else 1
+        one.add(batch((np.array(steady()) * slow).tolist(), start_ns=1_000_000_000 + i * 10**8))
+        if i >= 2:
+            t_ns = 1_000_000_000 + i * 10**8
+            one.add_reading(Reading(t_ns=t_ns, source="cpu", sm_clock_Hz=2e9))
+    assert one.result().timing.marked_throttled == 0
+
+
+def test_readings_beside_the_batches_mark_those_that_were_slower() -> None:
+    one = RunRecord(prepared())
+    for i in range(20):
+        low = 8 <= i < 12
+        t_ns = i * 10**8
+        one.add(batch((np.array(steady()) * (1.5 if low else 1)).tolist(), start_ns=t_ns))
+        one.add_reading(Reading(t_ns=t_ns, source="nvml", sm_clock_Hz=1e9 if low else 2e9))
+    assert one.result().timing.marked_throttled == 4 * 400
+
+
+def test_the_drivers_reason_counts_against_the_nominal_clock() -> None:
+    nominal = msgspec.structs.replace(prepared().device, nominal_clock_Hz=2e9)
+    one = RunRecord(msgspec.structs.replace(prepared(), device=nominal))
+    for i in range(10):
+        one.add(batch(steady(seed=i), start_ns=i * 10**8))
+        one.add_reading(
+            Reading(
+                t_ns=i * 10**8, source="nvml", sm_clock_Hz=1.2e9, throttle_reasons=("power cap",)
+            )
+        )
+    result = one.result()
+    assert result.timing.marked_throttled == 4000
+    assert "throttled device" in result.timing.warnings[0]
+    assert result.timing.median_s == pytest.approx(1e-3, rel=0.01)
+
+
+def test_what_is_odd_about_a_series_stands_in_the_document() -> None:
+    one = RunRecord(prepared())
+    values = np.array(steady(2000)) * np.linspace(1, 1.2, 2000)
+    values[::400] = 1e-2
+    one.add(batch(values.tolist()))
+    timing = one.result().timing
+    assert timing.outliers == 5
+    assert timing.warnings[0].startswith("the times drift: the last fifth is 1")
+    assert not timing.converged
+
+
+def test_a_run_has_converged_when_it_is_known_as_well_as_was_asked() -> None:
+    values = np.random.default_rng(5).normal(1e-3, 1e-4, 400).tolist()
+    for max_noise, converged in ((None, False), (0.1, True), (1e-4, False)):
+        one = RunRecord(prepared(), max_noise=max_noise)
+        one.add(batch(values))
+        timing = one.result().timing
+        assert timing.max_noise == (max_noise or 0.005)
+        assert timing.converged is converged

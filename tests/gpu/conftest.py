@@ -114,7 +114,7 @@ def measure(laboratory: Laboratory, gpu: DeviceInfo, workloads: dict[str, Worklo
         measured = Measured()
         laboratory.run(
             workload, config, measured, lambda: False,
-            seconds=seconds, stop_on_noise=False, allow_s=60.0,
+            seconds=seconds, max_noise=None, allow_s=60.0,
         )  # fmt: skip
         return measured
 

@@ -65,7 +65,7 @@ workload = loader.pick(loader.load([Path(sys.argv[1])]), sys.argv[2])
 config = complete(RunRequest(workload=workload.name, device="cuda"), workload,
                   laboratory.devices())
 try:
-    laboratory.run(workload, config, Quiet(), lambda: False, seconds=0.1, stop_on_noise=False,
+    laboratory.run(workload, config, Quiet(), lambda: False, seconds=0.1, max_noise=None,
                    allow_s=100.0)
     print("ok", flush=True)
 except ExplorerError as error:

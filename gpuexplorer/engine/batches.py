@@ -1,0 +1,103 @@
+"""The batches of a run as columns, and the state of the device during each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.result import BatchSummary
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.series.throttle import slows, throttled_batches
+
+NEAR_NS = 1_000_000_000
+"""A reading further from a batch than this says nothing about whether it was throttled."""
+
+
+class Batches:
+    """Columns of consecutive batches: samples, start on the engine's clock, median, state."""
+
+    def __init__(self, batches: Sequence[SampleBatch], readings: Sequence[Reading]) -> None:
+        self.counts = np.array([c for b in batches for c in b.counts], dtype=np.int64)
+        self.starts_ns = np.array([t for b in batches for t in b.starts_ns], dtype=np.int64)
+        durations_s = [b.durations_s for b in batches]
+        self.samples_s = np.concatenate(durations_s) if batches else np.empty(0)
+        self.medians_s = _medians(self.samples_s, self.counts)
+        self._counted_Hz = [
+            clock for b in batches for clock in (b.clocks_Hz or (None,) * len(b.counts))
+        ]
+        self._nearest = _nearest(readings, self.starts_ns)
+
+    def summaries(self) -> list[BatchSummary]:
+        """Return the batches as they stand in the document."""
+        return [
+            BatchSummary(
+                start_s=start_ns * 1e-9,
+                samples=count,
+                median_s=median_s,
+                sm_clock_Hz=counted_Hz or (reading.sm_clock_Hz if reading else None),
+                power_W=reading.power_W if reading else None,
+            )
+            for start_ns, count, median_s, counted_Hz, reading in zip(
+                self.starts_ns.tolist(),
+                self.counts.tolist(),
+                self.medians_s.tolist(),
+                self._counted_Hz,
+                self._nearest,
+                strict=True,
+            )
+        ]
+
+    def throttled(self, nominal_Hz: float | None) -> npt.NDArray[np.bool_]:
+        """Return which samples were taken while the clock was held down, one flag a sample.
+
+        The clock counted during the batch decides, else the one read nearest in time. Readings
+        from before the first batch do not count: the device was idle then.
+        """
+        first_ns = int(self.starts_ns[0]) if len(self.starts_ns) else 0
+        near = [
+            reading
+            if reading is not None
+            and reading.t_ns >= first_ns
+            and abs(reading.t_ns - start_ns) <= NEAR_NS
+            else None
+            for reading, start_ns in zip(self._nearest, self.starts_ns.tolist(), strict=True)
+        ]
+        during = any(clock is not None for clock in self._counted_Hz)
+        clocks_Hz = (
+            self._counted_Hz if during else [r.sm_clock_Hz if r is not None else None for r in near]
+        )
+        held = throttled_batches(
+            np.array([np.nan if clock is None else clock for clock in clocks_Hz]),
+            self.medians_s,
+            during=during,
+            slowed=np.array([r is not None and slows(r.throttle_reasons) for r in near], np.bool_),
+            nominal_Hz=nominal_Hz,
+        )
+        return np.repeat(held, self.counts)
+
+
+def _nearest(readings: Sequence[Reading], at_ns: npt.NDArray[np.int64]) -> list[Reading | None]:
+    """Return the reading nearest in time to each moment; None where there are none."""
+    if not readings:
+        return [None] * len(at_ns)
+    ordered = sorted(readings, key=lambda r: r.t_ns)
+    times = np.array([r.t_ns for r in ordered], dtype=np.int64)
+    after = np.searchsorted(times, at_ns).clip(0, len(times) - 1)
+    before = (after - 1).clip(0)
+    closer = np.abs(times[before] - at_ns) <= np.abs(times[after] - at_ns)
+    return [ordered[i] for i in np.where(closer, before, after).tolist()]
+
+
+def _medians(
+    samples_s: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the median of each of consecutive groups of ``counts`` samples, all at once."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    ordered = samples_s[np.lexsort((samples_s, group))]
+    first = np.cumsum(counts) - counts
+    middle: npt.NDArray[np.float64] = (
+        ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]
+    ) / 2
+    return middle
