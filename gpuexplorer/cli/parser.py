@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "run": "measure one configuration",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
+    "selftest": "test a device: kernels, memory, timing, telemetry, faults; 1 when any check fails",
     "doctor": "check this installation and say what to do about each problem",
     "engine": "serve the measuring engine on standard input and output",
 }
@@ -49,6 +50,11 @@ ANALYZE_EXAMPLES = """examples:
   gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
   gpuexplorer analyze kernel.cu --arch H100 --arch rtx4090 --set TILE=32 --plot occupancy.svg
   gpuexplorer analyze matmul --variant tiled --arch all --json -"""
+
+SELFTEST_EXAMPLES = """examples:
+  gpuexplorer selftest --quick
+  gpuexplorer selftest --device cuda:0 --json selftest.json
+  gpuexplorer selftest --device cpu --section timing"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -143,11 +149,30 @@ def build_parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
     _threads(check)
+    selftest = add("selftest", "selftest", SELFTEST_EXAMPLES)
+    _add_selftest(selftest)
     doctor = add("doctor", "doctor")
-    for command in (devices, workloads, run, analyze, check, doctor):
+    for command in (devices, workloads, run, analyze, check, selftest, doctor):
         _everywhere(command)
     add("engine", "engine")  # for the help's list; ``main`` starts it before anything is parsed
     return parser
+
+
+def _add_selftest(selftest: argparse.ArgumentParser) -> None:
+    selftest.add_argument(
+        "--device", default="auto", metavar="D",
+        help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
+    )  # fmt: skip
+    selftest.add_argument(
+        "--quick", action="store_true",
+        help="each variant and precision at its most telling sizes only: about a minute on a CPU",
+    )  # fmt: skip
+    selftest.add_argument(
+        "--section", action="append", default=[], metavar="NAME",
+        help="only this part: kernels, memory, occupancy, timing, ceilings, telemetry or recovery; "
+        "may repeat",
+    )  # fmt: skip
+    _threads(selftest)
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:

@@ -1,0 +1,147 @@
+"""``gpuexplorer selftest``: what has to hold on a device before its figures deserve belief."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say, shorten
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.steps import StepsSink, steps_progress
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
+from gpuexplorer.selftest.run import run_selftest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN_REASONS = 4
+"""Reasons for skipped checks shown of each section; the document has them all."""
+
+
+def command(options: argparse.Namespace) -> int:
+    """Test a device; 1 when a check failed, 3 when nothing could be run here."""
+    check_targets(json_path(options.json))
+    asked = Options(
+        device=options.device,
+        quick=options.quick,
+        kernels=tuple(options.kernels),
+        sections=tuple(options.section),
+        python=options.python,
+        threads=options.threads,
+    )
+    log = (lambda line: say(f"engine: {line}")) if options.verbose else None
+    with _Progress() as progress:
+        report = run_selftest(asked, progress, log=log)
+    write_document(options.json, pretty_json(report))
+    if options.json != "-":
+        _print(report, output_console(), options.verbose)
+        path = json_path(options.json)
+        if path is not None:
+            say(f"wrote {path}")
+    if report.interrupted:
+        done = sum(s.tried for s in report.sections)
+        say(
+            f"gpuexplorer: stopped after {done} of {sum(s.planned for s in report.sections)} checks"
+        )
+        return EXIT_INTERRUPTED
+    if report.failures:
+        return WorkFailed.exit_code
+    return 0 if report.ok else CannotRunHere.exit_code
+
+
+class _Progress:
+    """Shows how far the self-test is, once its number of checks is known."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._steps: StepsSink | None = None
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self._stack.close()
+
+    def planned(self, checks: int) -> None:
+        self._steps = self._stack.enter_context(steps_progress(checks, "made", "checks"))
+
+    def running(self, section: str, name: str) -> None:
+        if self._steps is not None:
+            self._steps.running(f"{section}: {name}")
+
+    def done(self, section: str, status: str) -> None:
+        if self._steps is not None:
+            self._steps.done(1)
+
+
+def _print(report: Report, console: Console, verbose: bool) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    device = report.device
+    console.print(f"{device.name} ({device.id}), {device.driver}\n", markup=False)
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("section")
+    for title in ("checks", "passed", "failed", "skipped", "seconds"):
+        table.add_column(title, justify="right")
+    for section in report.sections:
+        table.add_row(
+            Text.assemble((section.name, "bold"), f"  {section.title}"),
+            _of(section),
+            Text(str(section.passed or ""), style="green"),
+            Text(str(section.failed or ""), style="bold red"),
+            str(section.skipped or ""),
+            f"{section.time_s:.1f}",
+        )
+    console.print(table)
+    for section in report.sections:
+        _print_skipped(section, console)
+    for check in report.failures:
+        _print_failure(check, console, verbose)
+    console.print(Text(f"\n{_verdict(report)}", style=_style(report)))
+
+
+def _of(section: SectionResult) -> str:
+    if section.tried == section.planned:
+        return str(section.planned)
+    return f"{section.tried} of {section.planned}"
+
+
+def _style(report: Report) -> str:
+    return "red" if report.failures else "green" if report.ok else "yellow"
+
+
+def _verdict(report: Report) -> str:
+    seconds = f"{report.time_s:.0f} s"
+    number = len(report.failures)
+    if number:
+        return f"{number} {'check' if number == 1 else 'checks'} failed, after {seconds}."
+    if report.interrupted:
+        return f"Nothing failed until it was stopped, after {seconds}."
+    if not report.ok:
+        return f"Nothing could be checked on this device, after {seconds}."
+    return f"Everything that could be checked passed, in {seconds}."
+
+
+def _print_skipped(section: SectionResult, console: Console) -> None:
+    for reason in section.reasons[:SHOWN_REASONS]:
+        console.print(f"skipped in {section.name}: {reason}", style="dim", markup=False)
+    more = len(section.reasons) - SHOWN_REASONS
+    if more > 0:
+        console.print(
+            f"skipped in {section.name}: {more} more reasons, all in the JSON", style="dim"
+        )
+
+
+def _print_failure(check: CheckResult, console: Console, verbose: bool) -> None:
+    console.print(
+        f"\nFAILED {check.section}: {check.name}: {check.found}", markup=False, soft_wrap=True,
+        style="red",
+    )  # fmt: skip
+    for line in check.detail.splitlines() if verbose else shorten(check.detail):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    console.print(f"  repeat it with: {check.command}", markup=False, soft_wrap=True)

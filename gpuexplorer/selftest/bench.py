@@ -1,0 +1,152 @@
+"""What every section works with: one engine, the device under test, the workloads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+import gpuexplorer
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.result import Environment, RunResult
+from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.reproduce import command_line
+from gpuexplorer.selftest.task import Interrupted, Skipped
+from gpuexplorer.workloads.choose import complete, find_device
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
+
+DRIVER_VARIABLES = ("GPUEXPLORER_OPENCL_CPU", "GPUEXPLORER_OPENCL_VENDORS")
+"""Variables that choose a driver: a command that repeats a check has to name them."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is to be tested, and how."""
+
+    device: str = "auto"
+    quick: bool = False
+    kernels: tuple[Path, ...] = ()
+    """Folders of the user's own workloads, tried beside the shipped ones."""
+    sections: tuple[str, ...] = ()
+    """Names of the sections to run; none means all."""
+    python: str | None = None
+    threads: int | None = None
+
+    def command(self, *sections: str) -> str:
+        """Return the command line that runs these sections again, or the whole self-test."""
+        words = ["gpuexplorer", "selftest", "--device", self.device]
+        words += ["--quick"] if self.quick else []
+        for section in sections or self.sections:
+            words += ["--section", section]
+        for folder in self.kernels:
+            words += ["--kernels", str(folder)]
+        if self.threads is not None:
+            words += ["--threads", str(self.threads)]
+        return self._with_variables(shlex.join(words))
+
+    def run_command(self, config: RunConfig) -> str:
+        """Return the ``run`` command of one configuration."""
+        return self._with_variables(command_line(config, self.kernels, seconds=0.1))
+
+    def _with_variables(self, command: str) -> str:
+        named = {n: os.environ[n] for n in DRIVER_VARIABLES if os.environ.get(n)}
+        if self.python is not None:
+            command += f" --python {shlex.quote(self.python)}"
+        return "".join(f"{n}={shlex.quote(v)} " for n, v in named.items()) + command
+
+
+class Bench:
+    """One engine for the whole self-test; use it in a ``with`` statement.
+
+    ``stop_asked`` is looked at often; once it is True, Interrupted is raised.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        stop_asked: Callable[[], bool] = lambda: False,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self.options = options
+        self.log = log
+        self._stop_asked = stop_asked
+        self.shipped = load()
+        """The shipped workloads, which the sections on time, memory and faults use."""
+        self.workloads = load(options.kernels)
+        self._environment: Environment | None = None
+        self.session = Session(python=options.python, threads=options.threads, log=log)
+        try:
+            self.devices: DeviceList = self.session.devices()
+            self.device: DeviceInfo = find_device(self.devices, options.device)
+        except BaseException:
+            self.session.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.session.close()
+
+    @property
+    def quick(self) -> bool:
+        """Whether the short form was asked for."""
+        return self.options.quick
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether the device under test is a GPU."""
+        return self.device.kind == "gpu"
+
+    @property
+    def environment(self) -> Environment:
+        """The versions that the runs reported; without any run, those of this process."""
+        return self._environment or Environment(
+            gpuexplorer=gpuexplorer.__version__, python=platform.python_version()
+        )
+
+    def check_stop(self, progress: Progress | None = None) -> None:
+        """Raise Interrupted when the user wants to stop."""
+        if self._stop_asked():
+            raise Interrupted
+
+    def config(self, workload: Workload, **wanted: object) -> RunConfig:
+        """Return a complete configuration on this device; Skipped when it cannot run it."""
+        request = RunRequest(workload=workload.name, device=self.device.id, **wanted)  # type: ignore[arg-type]
+        try:
+            return complete(request, workload, self.devices)
+        except CannotRunHere as error:
+            raise Skipped(error.what) from None
+
+    def measure(
+        self, config: RunConfig, *, seconds: float, workload: Workload | None = None
+    ) -> RunResult:
+        """Measure one configuration of a shipped workload."""
+        result = self.session.measure(
+            config,
+            workload or self.shipped[config.workload],
+            seconds=seconds,
+            on_progress=self.check_stop,
+        )
+        self.note(result)
+        return result
+
+    def note(self, result: RunResult) -> None:
+        """Keep what a run says of its versions."""
+        if self._environment is None:
+            self._environment = msgspec.structs.replace(result.environment, source_sha256=None)

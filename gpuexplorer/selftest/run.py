@@ -1,0 +1,127 @@
+"""Go through the sections of a self-test, and make the report."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import DeviceSummary
+from gpuexplorer.selftest import (
+    kernels,
+    memory,
+    occupancy,
+    recovery,
+    telemetry,
+    timing,
+)
+from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.report import CheckResult, Report, sum_up
+from gpuexplorer.selftest.task import Interrupted, Skipped, Task, Watcher
+from gpuexplorer.workloads.strict import suggestion
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the self-test: its name for ``--section``, and what makes its checks."""
+
+    name: str
+    title: str
+    plan: Callable[[Bench], list[Task]]
+
+
+SECTIONS = tuple(
+    Section(part.NAME, part.TITLE, part.plan)
+    for part in (kernels, memory, occupancy, timing, telemetry, recovery)
+)
+
+
+def chosen_sections(names: tuple[str, ...]) -> tuple[Section, ...]:
+    """Return the sections of these names, all for none; InputError for an unknown name."""
+    known = [s.name for s in SECTIONS]
+    for name in names:
+        if name not in known:
+            raise InputError(f"no section '{name}'", remedy=suggestion(name, known))
+    return tuple(s for s in SECTIONS if not names or s.name in names)
+
+
+def run_selftest(
+    options: Options,
+    watcher: Watcher,
+    stop_asked: Callable[[], bool] = lambda: False,
+    log: Callable[[str], None] | None = None,
+) -> Report:
+    """Test a device and return what was found; a KeyboardInterrupt ends it with what there is.
+
+    Raises CannotRunHere or InputError when there is no such device, folder or section.
+    """
+    sections = chosen_sections(options.sections)
+    began = time.monotonic()
+    time_utc = datetime.now(UTC).isoformat(timespec="seconds")
+    checks: list[CheckResult] = []
+    interrupted = False
+    with Bench(options, stop_asked, log) as bench:
+        plans = [(section, section.plan(bench)) for section in sections]
+        watcher.planned(sum(len(tasks) for _, tasks in plans))
+        try:
+            for section, tasks in plans:
+                for task in tasks:
+                    bench.check_stop()
+                    watcher.running(section.name, task.name)
+                    checks.append(_do(section, task))
+                    watcher.done(section.name, checks[-1].status)
+        except (KeyboardInterrupt, Interrupted):
+            interrupted = True
+        failed = any(c.status == "failed" for c in checks)
+        passed = any(c.status == "passed" for c in checks)
+        return Report(
+            ok=passed and not failed and not interrupted,
+            interrupted=interrupted,
+            quick=options.quick,
+            time_utc=time_utc,
+            time_s=time.monotonic() - began,
+            command=options.command(),
+            device=_summary(bench.device),
+            threads=bench.device.threads,
+            environment=bench.environment,
+            sections=[
+                sum_up(s.name, s.title, len(tasks), [c for c in checks if c.section == s.name])
+                for s, tasks in plans
+            ],
+            checks=checks,
+        )
+
+
+def _do(section: Section, task: Task) -> CheckResult:
+    """Make one check, whatever comes of it."""
+    began = time.monotonic()
+    detail = ""
+    figures: dict[str, float | str | None] = {}
+    try:
+        found = task.do()
+        status, words, figures = "passed", found.words, found.figures
+    except Skipped as reason:
+        status, words = "skipped", str(reason)
+    except ExplorerError as error:
+        status, words, detail = "failed", " ".join(str(error).split("\n")), error.detail
+    except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
+        status, words = "failed", f"the check itself broke: {type(error).__name__}: {error}"
+        detail = traceback.format_exc()
+    return CheckResult(
+        section=section.name,
+        name=task.name,
+        status=status,  # type: ignore[arg-type]
+        time_s=time.monotonic() - began,
+        found=words,
+        figures=figures,
+        detail=detail,
+        command=task.command,
+    )
+
+
+def _summary(device: DeviceInfo) -> DeviceSummary:
+    return DeviceSummary(**{n: getattr(device, n) for n in DeviceSummary.__struct_fields__})
