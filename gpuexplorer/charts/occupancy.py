@@ -77,20 +77,34 @@ def _limited(kernel: KernelAnalysis) -> list[Series]:
 
 
 def _compared(kernels: Sequence[KernelAnalysis]) -> list[Series]:
+    """Return a line for each different curve, named by the architectures that share it."""
+    alike: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for k in kernels:
+        points = tuple((float(p.threads), p.occupancy * 100) for p in k.curve)
+        alike.setdefault(points, []).append(k.arch)
     return [
         series(
-            f"{k.arch} ({gpu_words(k.arch)})" if gpu_words(k.arch) else k.arch,
-            "line", "model", colour=slot,
-            x=[float(p.threads) for p in k.curve], y=[p.occupancy * 100 for p in k.curve],
+            _named(architectures), "line", "model", colour=slot,
+            x=[x for x, _ in points], y=[y for _, y in points],
         )
-        for slot, k in enumerate(kernels)
+        for slot, (points, architectures) in enumerate(alike.items())
     ]  # fmt: skip
 
 
+def _named(architectures: Sequence[str]) -> str:
+    if len(architectures) > 1 or not gpu_words(architectures[0]):
+        return ", ".join(architectures)
+    return f"{architectures[0]} ({gpu_words(architectures[0])})"
+
+
 def _notes(kernels: Sequence[KernelAnalysis]) -> list[str]:
-    return [
-        f"{k.name} on {k.arch}: {k.registers_per_thread} registers a thread, "
-        f"{quantity(k.static_shared_B + k.dynamic_shared_B, 'B')} of shared memory a block, "
-        f"{percent(k.occupancy)} at {block_words(k.block)}, limited by {k.occupancy_limiter}."
-        for k in kernels
-    ]
+    """Return a sentence for each kernel and set of figures, naming the architectures."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for k in kernels:
+        shared = quantity(k.static_shared_B + k.dynamic_shared_B, "B")
+        figures = (
+            f"{k.registers_per_thread} registers a thread, {shared} of shared memory a block, "
+            f"{percent(k.occupancy)} at {block_words(k.block)}, limited by {k.occupancy_limiter}."
+        )
+        alike.setdefault((k.name, figures), []).append(k.arch)
+    return [f"{name} on {', '.join(on)}: {figures}" for (name, figures), on in alike.items()]
