@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "run": "measure one configuration",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
+    "calibrate": "measure what a device can do at most, which every run is held against",
     "selftest": "test a device: kernels, memory, timing, telemetry, faults; 1 when any check fails",
     "doctor": "check this installation and say what to do about each problem",
     "engine": "serve the measuring engine on standard input and output",
@@ -50,6 +51,11 @@ ANALYZE_EXAMPLES = """examples:
   gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
   gpuexplorer analyze kernel.cu --arch H100 --arch rtx4090 --set TILE=32 --plot occupancy.svg
   gpuexplorer analyze matmul --variant tiled --arch all --json -"""
+
+CALIBRATE_EXAMPLES = """examples:
+  gpuexplorer calibrate
+  gpuexplorer calibrate --device cuda:0 --json ceilings.json
+  gpuexplorer calibrate --threads 4 --quick"""
 
 SELFTEST_EXAMPLES = """examples:
   gpuexplorer selftest --quick
@@ -149,10 +155,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--device", default="auto", metavar="D", help="where to run (default: auto)")
     _threads(check)
+    calibrate = add("calibrate", "calibrate", CALIBRATE_EXAMPLES)
+    calibrate.add_argument(
+        "--device", default="auto", metavar="D", help="what to calibrate (default: auto)"
+    )
+    calibrate.add_argument(
+        "--quick", action="store_true", help="smaller arrays, fewer and shorter runs"
+    )
+    _threads(calibrate)
     selftest = add("selftest", "selftest", SELFTEST_EXAMPLES)
     _add_selftest(selftest)
     doctor = add("doctor", "doctor")
-    for command in (devices, workloads, run, analyze, check, selftest, doctor):
+    for command in (devices, workloads, run, analyze, check, calibrate, selftest, doctor):
         _everywhere(command)
     add("engine", "engine")  # for the help's list; ``main`` starts it before anything is parsed
     return parser

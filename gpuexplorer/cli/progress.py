@@ -87,3 +87,47 @@ def _bar(title: str) -> Iterator[ProgressSink]:
             bar.update(task, description=stage + samples)
 
         yield sink
+
+
+class StepSink(Protocol):
+    """Takes in how many steps of a long work are done, of how many, and which is under way."""
+
+    def __call__(self, done: int, total: int, words: str) -> None: ...
+
+
+@contextmanager
+def steps_progress(title: str) -> Iterator[StepSink]:
+    """Show the progress of work in steps until the block ends."""
+    if not sys.stderr.isatty():
+        yield _PlainSteps(title)
+        return
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    bar = RichProgress(
+        TextColumn("{task.completed}/{task.total}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.description}", style="dim"),
+        console=error_console(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(title, total=None)
+
+        def sink(done: int, total: int, words: str) -> None:
+            bar.update(task, completed=done, total=total, description=words)
+
+        yield sink
+
+
+class _PlainSteps:
+    """A line from time to time, so that a log stays short."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._due = time.monotonic() + PLAIN_EVERY_S
+
+    def __call__(self, done: int, total: int, words: str) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + PLAIN_EVERY_S
+            say(f"{self._title}: {done} of {total}, {words}")

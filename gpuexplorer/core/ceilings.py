@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
+import numpy as np
+
+from gpuexplorer.core.precision import PRECISIONS
 
 CEILINGS_SCHEMA = "gpuexplorer/ceilings/1"
 
 CeilingKind = Literal["copy", "triad", "read", "cache", "fma", "gemm"]
-"""Memory: ``copy``, ``triad``, ``read`` (main memory), ``cache`` (last-level cache), in B/s.
+"""Memory: ``copy``, ``triad``, ``read`` (main memory), ``cache`` (caches), in B/s.
 Arithmetic: ``fma`` (multiply-add chains), ``gemm`` (the vendor's matrix multiply), in FLOP/s."""
 
-MEMORY_KINDS: tuple[CeilingKind, ...] = ("copy", "triad", "read", "cache")
+MAIN_MEMORY_KINDS: tuple[CeilingKind, ...] = ("copy", "triad", "read")
+MEMORY_KINDS: tuple[CeilingKind, ...] = (*MAIN_MEMORY_KINDS, "cache")
 COMPUTE_KINDS: tuple[CeilingKind, ...] = ("fma", "gemm")
 
 
@@ -30,6 +35,8 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     ci95_low: float | None = None
     ci95_high: float | None = None
     clock_held_Hz: float | None = None
+    footprint_B: int | None = None
+    """Bytes that one launch touches, for memory."""
     method: str = ""
     """What was run and how it was timed, in words."""
 
@@ -45,20 +52,41 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     driver: str
     threads: int | None = None
     """CPU threads that were used; None on a GPU."""
+    last_level_cache_B: int | None = None
+    nominal_clock_Hz: float | None = None
+    """The highest clock that the device states."""
+    quick: bool = False
+    """Whether fewer and shorter runs were made."""
     time_utc: str
     ceilings: tuple[Ceiling, ...] = ()
 
     def memory(self) -> Ceiling | None:
         """Return the highest main-memory ceiling, None when none was measured."""
-        found = [c for c in self.ceilings if c.kind in ("copy", "triad", "read")]
-        return max(found, key=lambda c: c.value, default=None)
+        return self._highest(c for c in self.ceilings if c.kind in MAIN_MEMORY_KINDS)
 
     def cache(self) -> Ceiling | None:
-        """Return the last-level cache's ceiling."""
-        found = [c for c in self.ceilings if c.kind == "cache"]
-        return max(found, key=lambda c: c.value, default=None)
+        """Return the highest ceiling of data that stays in the caches."""
+        return self._highest(c for c in self.ceilings if c.kind == "cache")
 
     def compute(self, precision: str) -> Ceiling | None:
-        """Return the highest arithmetic ceiling in a precision."""
-        found = [c for c in self.ceilings if c.kind in COMPUTE_KINDS and c.precision == precision]
+        """Return the highest arithmetic ceiling in a precision, or in what it accumulates in."""
+        names = arithmetic_of(precision)
+        return self._highest(
+            c for c in self.ceilings if c.kind in COMPUTE_KINDS and c.precision in names
+        )
+
+    @staticmethod
+    def _highest(found: Iterable[Ceiling]) -> Ceiling | None:
         return max(found, key=lambda c: c.value, default=None)
+
+
+def arithmetic_of(precision: str) -> tuple[str, ...]:
+    """Return the precisions that a run's arithmetic may be in: halves are added up as floats."""
+    chosen = PRECISIONS.get(precision)
+    if chosen is None:
+        return (precision,)
+    accum = np.dtype(chosen.accum_dtype)
+    return (
+        precision,
+        *(n for n, p in PRECISIONS.items() if n != precision and np.dtype(p.dtype) == accum),
+    )

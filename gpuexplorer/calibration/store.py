@@ -1,0 +1,112 @@
+"""Ceilings kept on disk: one JSON file per hardware, driver and number of CPU threads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.core.ceilings import CEILINGS_SCHEMA, Ceilings
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.exchange import atomic_file, write_error
+
+ENVIRONMENT_VARIABLE = "GPUEXPLORER_DATA_DIR"
+MAX_FILE_B = 1 << 20
+
+
+def data_folder() -> Path:
+    """Return the user's data folder, or the one the environment names."""
+    import platformdirs
+
+    named = os.environ.get(ENVIRONMENT_VARIABLE)
+    return Path(named) if named else platformdirs.user_data_path("gpuexplorer", False)
+
+
+class CeilingStore:
+    """The calibrations of a user; reading never fails, ``problems`` says what could not be read."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = (folder or data_folder()) / "ceilings"
+        self.problems: tuple[str, ...] = ()
+        self._loaded: list[Ceilings] | None = None
+
+    def all(self) -> list[Ceilings]:
+        """Return every calibration that can be read, newest first."""
+        if self._loaded is None:
+            self.reload()
+        return list(self._loaded or ())
+
+    def reload(self) -> None:
+        """Read the folder again."""
+        problems: list[str] = []
+        found: list[Ceilings] = []
+        try:
+            paths = sorted(self.folder.glob("*.json"))
+        except OSError:
+            paths = []
+        for path in paths:
+            try:
+                found.append(_read(path))
+            except (OSError, ValueError, msgspec.DecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                problems.append(
+                    f"the calibration in {path} cannot be used ({reason}); "
+                    "run 'gpuexplorer calibrate' again"
+                )
+        found.sort(key=lambda c: c.time_utc, reverse=True)
+        self._loaded, self.problems = found, tuple(problems)
+
+    def find(self, device: DeviceInfo, threads: int | None = None) -> Ceilings | None:
+        """Return the ceilings of a device with so many CPU threads (None: the device's own).
+
+        A backend of kernels needs its very driver. A library's view of the same hardware takes
+        what was measured last there, because it brings no driver of its own.
+        """
+        threads = device.threads if threads is None else threads
+        same = [
+            c for c in self.all() if c.hardware_id == device.hardware_id and c.threads == threads
+        ]
+        exact = [c for c in same if c.driver == device.driver]
+        if exact or device.runs_kernels:
+            return next(iter(exact), None)
+        return next(iter(same), None)
+
+    def save(self, ceilings: Ceilings) -> Path:
+        """Write one calibration in place of the last of its kind; InputError when that fails."""
+        path = self.folder / file_name(ceilings)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(self.folder, error) from None
+        with atomic_file(path) as stream:
+            stream.write(msgspec.json.format(msgspec.json.encode(ceilings), indent=2) + b"\n")
+        self._loaded = None
+        return path
+
+
+def file_name(ceilings: Ceilings) -> str:
+    """Return a file name that differs for other hardware, drivers and numbers of threads."""
+    key = msgspec.json.encode([ceilings.hardware_id, ceilings.driver, ceilings.threads])
+    words = re.sub(r"[^a-z0-9]+", "-", ceilings.name.lower()).strip("-")[:40]
+    return f"{words or 'device'}-{hashlib.sha256(key).hexdigest()[:12]}.json"
+
+
+def _read(path: Path) -> Ceilings:
+    with path.open("rb") as stream:
+        data = stream.read(MAX_FILE_B + 1)
+    if len(data) > MAX_FILE_B:
+        raise ValueError("it is too large to be one")
+    schema = msgspec.json.decode(data, type=_Head).schema
+    if schema != CEILINGS_SCHEMA:
+        raise ValueError(f"it is of another version, '{schema}'")
+    ceilings = msgspec.json.decode(data, type=Ceilings)
+    if not all(c.value > 0 for c in ceilings.ceilings):
+        raise ValueError("it holds a ceiling that is not above 0")
+    return ceilings
+
+
+class _Head(msgspec.Struct):
+    schema: str = ""

@@ -1,0 +1,144 @@
+"""``gpuexplorer calibrate``: measure what a device can do at most, and keep it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gpuexplorer.calibration.calibrate import Calibration
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.progress import steps_progress
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import DeviceLost, ExplorerError
+from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.engine.session import Session
+from gpuexplorer.workloads.choose import find_device
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+TITLES = {
+    "copy": "copy",
+    "triad": "triad",
+    "read": "read-only",
+    "cache": "cache",
+    "fma": "multiply-add",
+    "gemm": "matrix product",
+}
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure, store, and print one table."""
+    check_targets(json_path(options.json))
+    store = CeilingStore()
+    with open_session(options) as session:
+        devices = session.devices()
+        device = find_device(devices, options.device)
+        calibration = Calibration(devices, device, quick=options.quick)
+        try:
+            _measure(session, calibration, device)
+        except KeyboardInterrupt:
+            say("gpuexplorer: stopped; nothing was stored, the calibration before stays as it was")
+            return EXIT_INTERRUPTED
+    ceilings = calibration.ceilings()
+    path = store.save(ceilings)
+    if options.json != "-":
+        _introduce(ceilings)
+        output_console().print(table(ceilings))
+        print()
+        for words in notes(ceilings):
+            print(words)
+    write_document(options.json, pretty_json(ceilings))
+    for line in calibration.failures if options.verbose else ():
+        say(f"not measured: {line}")
+    if calibration.failures and not options.verbose:
+        say(f"{len(calibration.failures)} candidates could not be measured; -v says which and why")
+    if options.json != "-":
+        say(f"stored {path}")
+    return 0
+
+
+def _measure(session: Session, calibration: Calibration, device: DeviceInfo) -> None:
+    with steps_progress(f"calibrating {device.name} ({device.id})") as progress:
+        while (task := calibration.task) is not None:
+            progress(calibration.done, calibration.total, task.words)
+            candidate = task.candidate
+            try:
+                result = session.measure(
+                    candidate.config, candidate.workload, seconds=task.stage.seconds
+                )
+            except DeviceLost:
+                raise
+            except ExplorerError as error:
+                calibration.failed(error)
+            else:
+                calibration.took(result)
+
+
+def _introduce(ceilings: Ceilings) -> None:
+    threads = ceilings.threads
+    words = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
+    print(f"{ceilings.name} · {ceilings.device} · {ceilings.driver}{words}")
+    cache = ceilings.last_level_cache_B
+    print(f"last-level cache {quantity(cache, 'B')}" if cache else "last-level cache not known")
+    print("The most this device was measured to do; each run is held against it.\n")
+
+
+def table(ceilings: Ceilings) -> Table:
+    """Return the ceilings as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column("ceiling", no_wrap=True)
+    made.add_column("highest", justify="right", no_wrap=True)
+    made.add_column("95 % interval", justify="right", no_wrap=True)
+    made.add_column("clock held", justify="right", no_wrap=True)
+    made.add_column("how", overflow="fold")
+    for ceiling in ceilings.ceilings:
+        unit = unit_of(ceiling)
+        made.add_row(
+            title_of(ceiling),
+            Text(quantity(ceiling.value, unit), style="bold"),
+            _interval(ceiling),
+            quantity(ceiling.clock_held_Hz, "Hz"),
+            Text(ceiling.method.partition(";")[0], style="dim"),
+        )
+    return made
+
+
+def notes(ceilings: Ceilings) -> list[str]:
+    """Return what holds for all of the table: the sizes, and which figure is kept."""
+    main = next((c for c in ceilings.ceilings if c.kind in MAIN_MEMORY_KINDS), None)
+    words = [f"Main memory: {main.method.split('; ')[1]}."] if main is not None else []
+    words.append(
+        "A ceiling is the median of the fastest stretch of launches among several candidates and "
+        "rounds,\nbecause a busy neighbour only ever makes a launch slower."
+    )
+    return words
+
+
+def title_of(ceiling: Ceiling) -> str:
+    """Return a ceiling's name, such as ``matrix product fp32``."""
+    words = TITLES[ceiling.kind]
+    if ceiling.precision is not None:
+        return f"{words} {ceiling.precision}"
+    if ceiling.kind == "cache":
+        return f"{words}, {quantity(ceiling.footprint_B, 'B', 2)}"
+    return words
+
+
+def unit_of(ceiling: Ceiling) -> str:
+    """Return the unit of a ceiling's value."""
+    return "FLOP/s" if ceiling.precision is not None else "B/s"
+
+
+def _interval(ceiling: Ceiling) -> str:
+    if ceiling.ci95_low is None or ceiling.ci95_high is None:
+        return "too few samples"
+    return f"± {percent((ceiling.ci95_high - ceiling.ci95_low) / 2 / ceiling.value)}"
