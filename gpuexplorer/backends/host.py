@@ -135,7 +135,7 @@ class LibraryRunner(Runner):
         if not same or not getattr(other, "_arrays", None):
             return False
         self._arrays, self._inputs = other._arrays, other._inputs
-        self._flush = other._flush if self.cold else None
+        self._flush = other._flush  # kept while the arrays are, for going to and fro is common
         other.free()
         return True
 

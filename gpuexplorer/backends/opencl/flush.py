@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class CacheFlush:
 
     def queue(self) -> None:
         """Queue one pass."""
-        if self._kernel is None:
+        if not self._buffers:
             self._prepare()
         items = self.pass_.nbytes // FLUSH_STEP_B * _GROUP
         cl, queue = self._session.cl, self._session.queue
@@ -69,17 +70,16 @@ class CacheFlush:
 
     def release(self) -> None:
         """Give the memory back; a later pass takes it again."""
-        self._kernel = None
         for buffer in self._buffers:
             buffer.release()
         self._buffers.clear()
 
     def _prepare(self) -> None:
         cl, session, nbytes = self._session.cl, self._session, self.pass_.nbytes
-        defines = f"#define GROUP {_GROUP}\n#define LOADS {_LOADS}\n"
         flags = cl.mem_flags.READ_WRITE
         try:
-            program = cl.Program(session.context, defines + _SOURCE).build(cache_dir=False)
+            if self._kernel is None:
+                self._kernel = self._build()
             for size in (nbytes, 4):
                 self._buffers.append(cl.Buffer(session.context, flags, size))
                 # Written once: memory that nobody wrote is one page of zeros, read again and again.
@@ -91,6 +91,13 @@ class CacheFlush:
                 f"{session.info.id} cannot empty its cache with {quantity(nbytes, 'B')} ({error})",
                 remedy="use --cache hot",
             ) from None
-        self._kernel = cl.Kernel(program, "gpuexplorer_flush")
         for index, buffer in enumerate(self._buffers):
             self._kernel.set_arg(index, buffer)
+
+    def _build(self) -> Any:
+        cl, session = self._session.cl, self._session
+        defines = f"#define GROUP {_GROUP}\n#define LOADS {_LOADS}\n"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the compiler's remarks on a good build
+            program = cl.Program(session.context, defines + _SOURCE).build(cache_dir=False)
+        return cl.Kernel(program, "gpuexplorer_flush")

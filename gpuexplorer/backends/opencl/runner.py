@@ -122,7 +122,8 @@ class OpenCLRunner(Runner):
 
     def allocate(self) -> None:
         """Allocate the arrays with their guards."""
-        self._release_flush()
+        if not self.cold:  # gives back what a cold run before this one read through
+            self._session.flush.release()
         self._arrays = DeviceArrays(self.plan, self._cl, self._session.context, self._queue)
         if self._launches:
             self._set_arguments()
@@ -135,7 +136,6 @@ class OpenCLRunner(Runner):
         if other._arrays is None or not same or not other._arrays.holds(self.plan):
             return False
         self._arrays, other._arrays = other._arrays, None
-        self._release_flush()
         if self._launches:
             self._set_arguments()
         return True
@@ -144,11 +144,6 @@ class OpenCLRunner(Runner):
     def flush_words(self) -> str:
         """How the cache is emptied before each launch, in words."""
         return self._session.flush.pass_.words
-
-    def _release_flush(self) -> None:
-        """Give back what a cold run before this one read through."""
-        if not self.cold:
-            self._session.flush.release()
 
     def _set_arguments(self) -> None:
         buffers = self._owned().buffers
