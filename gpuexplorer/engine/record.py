@@ -6,10 +6,8 @@ The document is made from what was received, so an engine that dies takes nothin
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from copy import copy
 from datetime import UTC, datetime
-from statistics import median
 
 import msgspec
 import numpy as np
@@ -22,11 +20,13 @@ from gpuexplorer.core.result import (
     TelemetrySummary,
     Throughput,
     Timing,
+    Traffic,
 )
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
+from gpuexplorer.engine.state import device_state, latest
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
@@ -49,6 +49,10 @@ class RunRecord:
         self._batches: list[SampleBatch] = []
         self._samples = 0
         self._readings: list[Reading] = []
+        self.idle_power_W: float | None = None
+        """The device's power at rest, where it was read before this run."""
+        self.counted: list[Traffic] = []
+        """Bytes of one launch that a profiler counted apart from this run."""
 
     @property
     def samples(self) -> int:
@@ -70,6 +74,14 @@ class RunRecord:
         if len(self._readings) > MAX_READINGS:
             del self._readings[: MAX_READINGS // 10]
 
+    def extend(self, later: RunRecord) -> None:
+        """Take in what another run of the same configuration sampled after this one."""
+        for batch in later._batches:
+            self.add(batch)
+        for reading in later._readings:
+            self.add_reading(reading)
+        self.dropped += later.dropped
+
     def end(self, stopped_by: str, phases_s: Phases | None = None) -> None:
         """Note what ended the run."""
         self.stopped_by = stopped_by
@@ -81,6 +93,7 @@ class RunRecord:
         made = copy(self)
         made._batches = list(self._batches)
         made._readings = list(self._readings)
+        made.counted = list(self.counted)
         return made
 
     def samples_s(self) -> npt.NDArray[np.float64]:
@@ -89,25 +102,15 @@ class RunRecord:
             return np.empty(0)
         return np.concatenate([b.durations_s for b in self._batches])
 
-    def _telemetry(self) -> TelemetrySummary:
-        readings = self._readings
+    def state(self, latest_s: float | None = None) -> tuple[TelemetrySummary, Traffic | None]:
+        """Return the device's state over the run, and a launch's DRAM bytes if they were counted.
 
-        def middle(values: Iterable[float | None]) -> float | None:
-            known = [v for v in values if v is not None]
-            return median(known) if known else None
-
-        reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
-        return TelemetrySummary(
-            sm_clock_Hz=middle(r.sm_clock_Hz for r in readings),
-            power_W=middle(r.power_W for r in readings),
-            temperature_C=middle(r.temperature_C for r in readings),
-            load=middle(r.load for r in readings),
-            memory_used_B=middle(r.memory_used_B for r in readings),
-            throttle_reasons=tuple(sorted({x for group in reasons for x in group}))
-            if reasons
-            else None,
-            source=readings[-1].source if readings else None,
-        )
+        With ``latest_s`` only over so much of the latest time.
+        """
+        batches, readings = self._batches, self._readings
+        if latest_s is not None:
+            batches, readings = latest(batches, readings, latest_s)
+        return device_state(self.prepared, batches, readings, self.idle_power_W)
 
     def _phases(self, median_s: float) -> Phases:
         """Return the phases; with transfers included, the medians over the samples."""
@@ -143,6 +146,7 @@ class RunRecord:
             throttled=batches.throttled(prepared.device.nominal_clock_Hz),
         )
         summary = examined.summary
+        telemetry, dram = self.state()
         error = summary.relative_error
         return RunResult(
             id=self.id,
@@ -182,10 +186,10 @@ class RunRecord:
             batches=batches.summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),
-            traffic=prepared.traffic,
+            traffic=[*prepared.traffic, *([dram] if dram else []), *self.counted],
             verification=prepared.verification,
             resources=prepared.resources,
-            telemetry=self._telemetry(),
+            telemetry=telemetry,
         )
 
 

@@ -18,7 +18,7 @@ from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, In
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.outbox import Outbox
-from gpuexplorer.measure.laboratory import Laboratory, traffic_of
+from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry.sampler import Sampler
@@ -229,6 +229,7 @@ class _RunSink:
                 resources=ready.runner.resources(),
                 phases_s=ready.phases_s,
                 traffic=traffic_of(plan),
+                untimed_B=untimed_B_of(plan, ready.device),
                 flops=plan.flops,
                 predicted_s=ready.predicted_s,
                 method=SEQUENCE_METHOD if transfers else ready.runner.method,

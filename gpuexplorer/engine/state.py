@@ -83,11 +83,11 @@ def _of_one_launch(
 
 
 def latest(
-    batches: Sequence[SampleBatch], readings: Sequence[Reading], seconds: float
-) -> tuple[Sequence[SampleBatch], list[Reading]]:
+    batches: list[SampleBatch], readings: list[Reading], seconds: float
+) -> tuple[list[SampleBatch], list[Reading]]:
     """Return what lies within the latest ``seconds`` of a run, in a time that does not grow."""
     if not batches:
-        return batches, list(readings)
+        return batches, readings
     since_ns = batches[-1].starts_ns[-1] - int(seconds * 1e9)
     first = len(batches) - 1
     while first > 0 and batches[first].starts_ns[0] > since_ns:

@@ -31,6 +31,7 @@ from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MAX_PREDICTIONS = 10_000
+UNKNOWN_CACHE_B = 1 << 26
 
 
 class Laboratory:
@@ -225,3 +226,16 @@ def traffic_of(plan: Plan) -> list[Traffic]:
         )
     )
     return traffic
+
+
+def untimed_B_of(plan: Plan, device: DeviceInfo) -> float:
+    """Return the bytes moved before each launch that are no part of it.
+
+    Arrays are set back from a copy or by filling them; a cold launch follows a pass over twice the
+    last-level cache, whose size is taken to be large where it is not known.
+    """
+    set_back_B = 2.0 * sum(plan.array(name).nbytes for name in plan.reset)
+    if plan.config.cache != "cold":
+        return set_back_B
+    cache_B = device.last_level_cache_B
+    return set_back_B + 2.0 * (cache_B if cache_B is not None else UNKNOWN_CACHE_B)

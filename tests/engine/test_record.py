@@ -236,3 +236,88 @@ def test_a_run_has_converged_when_it_is_known_as_well_as_was_asked() -> None:
         timing = one.result().timing
         assert timing.max_noise == (max_noise or 0.005)
         assert timing.converged is converged
+
+
+def long_run(one: RunRecord, seconds: float = 7.0, rest_s: float = 1.5) -> None:
+    """Add a rest at 50 W, then launches of 1 ms at 250 W that move 2 GB each."""
+    for i in range(int(seconds / 0.01)):
+        one.add(batch([1e-3] * 10, start_ns=2_000_000_000 + i * 10_000_000))
+    steps = int((rest_s + seconds) / 0.1)
+    for step in range(steps):
+        t_s = step * 0.1 - rest_s
+        energy_J = 50.0 * (t_s + rest_s) + 200.0 * max(t_s, 0.0)
+        one.add_reading(
+            Reading(
+                t_ns=2_000_000_000 + int(t_s * 1e9),
+                source="nvml",
+                energy_J=energy_J,
+                dram_B_per_s=2e12 if t_s > 0 else 0.0,
+                interval_s=0.1,
+                occupancy=0.5,
+                sources={"dram_B_per_s": "gpm", "occupancy": "gpm"},
+            )
+        )
+
+
+def test_energy_and_measured_bytes_of_a_launch_stand_in_the_document() -> None:
+    one = RunRecord(prepared())
+    long_run(one)
+    result = one.result()
+    state = result.telemetry
+    assert state.energy_per_launch_J == pytest.approx(0.2, rel=0.01)
+    assert state.idle_power_W == pytest.approx(50.0, rel=0.01)
+    assert state.energy_reason is None
+    assert state.occupancy == 0.5
+    assert state.source == "nvml, gpm"
+    (dram,) = [t for t in result.traffic if t.kind == "dram"]
+    assert dram.source == "gpm"
+    assert dram.combined_B == pytest.approx(2e9, rel=0.01)
+    assert (dram.read_B, dram.write_B) == (None, None)
+    assert result.throughput.bandwidth_B_per_s == pytest.approx(1200 / 1e-3)  # not mixed
+
+
+def test_what_a_counter_cannot_tell_is_null_with_the_reason() -> None:
+    one = RunRecord(prepared())
+    long_run(one, seconds=2.0)
+    state = one.result().telemetry
+    assert state.energy_per_launch_J is None
+    assert state.energy_reason == "too short to tell: needs 5 s, ran 1.9 s"
+    cold = RunRecord(msgspec.structs.replace(prepared(), untimed_B=1e9))
+    long_run(cold)
+    result = cold.result()
+    assert result.telemetry.dram_reason is not None
+    assert "moved between launches" in result.telemetry.dram_reason
+    assert all(t.kind != "dram" for t in result.traffic)
+    bare = RunRecord(prepared())
+    bare.add(batch([1e-3]))
+    assert bare.result().telemetry.energy_reason == "the device was not read"
+
+
+def test_a_run_with_transfers_has_no_energy_of_the_kernel() -> None:
+    config = msgspec.structs.replace(prepared().config, switches={"include_transfers": True})
+    one = RunRecord(msgspec.structs.replace(prepared(), config=config))
+    long_run(one)
+    state = one.result().telemetry
+    assert state.energy_per_launch_J is None
+    assert state.energy_reason is not None
+    assert "transfers" in state.energy_reason
+
+
+def test_while_a_run_goes_on_only_its_latest_time_is_looked_at() -> None:
+    one = RunRecord(prepared())
+    one.add_reading(Reading(t_ns=1, source="nvml", missing={"energy_J": "no counter"}))
+    long_run(one, seconds=30.0)
+    late = one.state(8.0)[0]
+    assert late.energy_per_launch_J is None  # the rest before the run is long ago
+    one.idle_power_W = 50.0
+    state, dram = one.state(8.0)
+    assert state.energy_per_launch_J == pytest.approx(0.2, rel=0.01)
+    assert dram is not None
+    assert dram.total_B == pytest.approx(2e9, rel=0.01)
+
+
+def test_a_profilers_bytes_stand_beside_the_counters() -> None:
+    one = RunRecord(prepared())
+    long_run(one)
+    one.counted = [Traffic(kind="dram", read_B=1e9, write_B=1e9, source="ncu")]
+    assert [t.source for t in one.result().traffic] == ["model", "gpm", "ncu"]
