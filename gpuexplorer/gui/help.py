@@ -18,10 +18,14 @@ PAGES = {
     "first-steps": "First steps",
     "reading-the-plots": "Reading the plots",
     "what-numbers-promise": "What numbers promise",
+    "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",
     "manifest": "The manifest, key by key",
     "keys": "Keys and mouse",
 }
+
+HEADING_MARGIN = 8
+"""Space above a heading that was jumped to, in pixels."""
 
 
 class HelpWindow(QDialog):
@@ -52,12 +56,24 @@ class HelpWindow(QDialog):
         layout.addWidget(self.list)
         layout.addWidget(self.browser, 1)
 
-    def open_page(self, name: str) -> None:
-        """Show a page."""
+    def open_page(self, name: str, section: str = "") -> None:
+        """Show a page, from the heading ``section`` on where there is one of these words."""
         self.list.setCurrentRow(list(PAGES).index(name))
         self.show()
         self.raise_()
         self.activateWindow()
+        if section:
+            self._scroll_to(section)
+
+    def _scroll_to(self, section: str) -> None:
+        document = self.browser.document()
+        block = document.begin()
+        while block.isValid():
+            if block.blockFormat().headingLevel() and block.text() == section:
+                top = document.documentLayout().blockBoundingRect(block).top()
+                self.browser.verticalScrollBar().setValue(int(top) - HEADING_MARGIN)
+                return
+            block = block.next()
 
     def _chosen(self, item: QListWidgetItem | None) -> None:
         if item is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryTable
 from gpuexplorer.gui.panels.insight import InsightPanel
@@ -23,7 +24,7 @@ class Panels(QSplitter):
     def __init__(self, session: Session) -> None:
         super().__init__(Qt.Orientation.Vertical)
         self.experiment = ExperimentPanel(session.experiment)
-        self.insight = InsightPanel()
+        self.insight = InsightPanel(AdviceSection(session.look_for_advice, session.advice_settled))
         self.timing = TimingPlot(session.live_model)
         self.traffic = TrafficPlot(session.live_model, self.timing.plot)
         self.strip = TelemetryStrip()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 
 import gpuexplorer
 from gpuexplorer import reproduce
+from gpuexplorer.core.change import Change
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
@@ -102,6 +103,8 @@ class MainWindow(QMainWindow):
         self.timing.span_changed.connect(self._follow)
         self.pins.removed.connect(self._unpin)
         self.insight.copied.connect(self.status.say)
+        self.insight.advice.applied.connect(self._apply)
+        self.insight.advice.why.connect(partial(self.show_help, "advice"))
         self.history_table.restore_asked.connect(self._restore_run)
         self.history_table.export_asked.connect(lambda run: self.exporter.ask("png", run.record))
         self.history_table.copy_asked.connect(self._copy_run)
@@ -163,13 +166,15 @@ class MainWindow(QMainWindow):
             self._turn = 0
             return
         self.timing.refresh()
-        turn, self._turn = self._turn, (self._turn + 1) % 4
+        turn, self._turn = self._turn, (self._turn + 1) % 5
         if turn == 0:
             self.timing.refresh_slow()
         elif turn == 1:
             self.traffic.refresh()
         elif turn == 2:
             self.insight.show_run(session.live_model.current)
+        elif turn == 3:
+            self.insight.advice.refresh()
         else:
             device = session.device
             if device is not None:
@@ -290,13 +295,19 @@ class MainWindow(QMainWindow):
         self.settings.theme = choice
         theme().choose(choice)
 
-    def show_help(self, page: str = "reading-the-plots") -> None:
-        """Open the help pages."""
+    def _apply(self, change: Change) -> None:
+        """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""
+        self.session.experiment.apply(change)
+        if change.threads is not None:
+            self.engine.use_threads(change.threads)
+
+    def show_help(self, page: str = "reading-the-plots", section: str = "") -> None:
+        """Open the help pages, at a heading of the page where one is named."""
         from gpuexplorer.gui.help import HelpWindow
 
         if not hasattr(self, "_help"):
             self._help = HelpWindow(self)
-        self._help.open_page(page)
+        self._help.open_page(page, section)
 
     def _about(self) -> None:
         self._show_notice(

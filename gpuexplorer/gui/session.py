@@ -17,6 +17,7 @@ from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
 from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.model.advice import Adviser, Shown
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
@@ -66,6 +67,7 @@ class Session(QObject):
         self.live_model = Live()
         self.history = History()
         self.history_model = HistoryModel(self.history)
+        self.adviser = Adviser(self.live_model, self.history)
         self.options = options
         self.live = False
         self.live_at_start = True
@@ -165,6 +167,16 @@ class Session(QObject):
     def samples_per_s(self) -> float | None:
         """How many launches were timed a second, lately; None while nothing comes."""
         return self._rate.per_s
+
+    def look_for_advice(self) -> Shown:
+        """Return the advice on the current run that has held for a while."""
+        run, experiment = self.live_model.current, self.experiment
+        workload = experiment.workloads.get(run.config.workload) if run is not None else None
+        return self.adviser.look(workload, experiment.devices, None, time.monotonic())
+
+    def advice_settled(self) -> bool:
+        """Whether another look for advice would return the same."""
+        return self.adviser.settled
 
     # ---- knobs to runs
 

@@ -8,6 +8,8 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.units import quantity
 
+CLEARLY = 0.1
+"""Runs some time apart differ by this much on a busy machine, whatever their intervals say."""
 YARDSTICK = 0.5
 """A library is a yardstick more than a change of this kernel: it counts half."""
 
@@ -20,8 +22,11 @@ def faster_before(situation: Situation) -> Advice | None:
             continue
         change = _difference(situation, other)
         saves = 1 - other.median_s / situation.median_s if situation.median_s > 0 else 0.0
+        noise = (situation.relative_error or 0.0) + (other.relative_error or 0.0)
+        if change is None or saves < max(CLEARLY, 2 * noise):
+            continue
         saves *= YARDSTICK if other.library else 1.0
-        if change is None or saves < LEAST_SAVING or (best is not None and saves <= best[0]):
+        if best is not None and saves <= best[0]:
             continue
         if situation.look(change) is not None:
             best = saves, other, change

@@ -56,6 +56,8 @@ class Measured:
     config: RunConfig
     median_s: float
     library: bool = False
+    relative_error: float | None = None
+    """Half the 95 % interval over the median."""
 
 
 def _nothing(change: Change) -> Launch | None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
+from gpuexplorer.gui.model.changed import with_change
 from gpuexplorer.gui.model.fit import (
     because,
     exists,
@@ -323,6 +325,10 @@ class Experiment:
         """Choose whether each sample is the whole textbook sequence, which makes caches warm."""
         cache: Cache = "hot" if on else self.knobs.cache
         self.set_knobs(msgspec.structs.replace(self.knobs, include_transfers=on, cache=cache))
+
+    def apply(self, change: Change) -> None:
+        """Make a suggested change of the knobs, as one step."""
+        self.set_knobs(*self._fitted(with_change(self.knobs, change, self.workload)))
 
     def set_size(self, symbol: str, value: int) -> None:
         """Set a size; one the device cannot hold is cut to the largest power of two it can."""

@@ -24,6 +24,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.model.live import Run
+from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.words import Words
@@ -34,8 +35,9 @@ class InsightPanel(QScrollArea):
 
     copied = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, adviser: AdviceSection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.advice = adviser
         self.setObjectName("insightPanel")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -106,6 +108,8 @@ class InsightPanel(QScrollArea):
         self.method = self._quiet("methodLabel")
         self.method.setToolTip("How one launch is timed, and the finest step of that clock")
         layout.addWidget(self.method)
+        layout.addWidget(self._rule())
+        layout.addWidget(self.advice)
         layout.addWidget(self._rule())
         self._phase_title = self._section("One textbook run, step by step")
         layout.addWidget(self._phase_title)
@@ -179,6 +183,7 @@ class InsightPanel(QScrollArea):
     def show_config(self, config: RunConfig | None, teaches: str) -> None:
         """Show what the variant teaches, and what the copy buttons copy."""
         self._config = config
+        self.advice.set_present(config)
         self.teaches.setText(teaches)
         for button, make in (
             (self.command_button, reproduce.command_line),

@@ -1,0 +1,90 @@
+"""The advice on the current run: up to three cards, or a quiet word that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from gpuexplorer.analysis.advice.choose import MOST_SHOWN, NOTHING
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.gui.model.advice import Shown
+from gpuexplorer.gui.widgets.advice_card import AdviceCard
+from gpuexplorer.gui.widgets.words import Words
+
+AGAIN_MS = 300
+"""While advice is on its way in or out and nothing new arrives, it is looked at so often."""
+
+
+class AdviceSection(QWidget):
+    """Shows what ``look`` returns; ``applied`` and ``why`` are those of the cards.
+
+    ``settled`` says whether another look would show the same.
+    """
+
+    applied = Signal(object)
+    why = Signal(str)
+
+    def __init__(
+        self,
+        look: Callable[[], Shown],
+        settled: Callable[[], bool],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("adviceSection")
+        self._look, self._settled = look, settled
+        self._shown = Shown()
+        self._present: RunConfig | None = None
+        title = QLabel("Advice")
+        title.setProperty("role", "section")
+        self.quiet = Words()
+        self.quiet.setObjectName("adviceQuiet")
+        self.quiet.setProperty("role", "muted")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(5)
+        layout.addWidget(title)
+        layout.addWidget(self.quiet)
+        self.cards = [AdviceCard() for _ in range(MOST_SHOWN)]
+        for card in self.cards:
+            card.hide()
+            card.applied.connect(self.applied)
+            card.why.connect(self.why)
+            layout.addWidget(card)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(AGAIN_MS)
+        self._again.timeout.connect(self.refresh)
+
+    def set_present(self, config: RunConfig | None) -> None:
+        """Note how the knobs stand; cards about another configuration cannot act."""
+        self._present = config
+        self._show()
+
+    def refresh(self) -> None:
+        """Judge the current run again and show what has held."""
+        self._shown = self._look()
+        self._show()
+        if self.isVisible() and self._shown.config is not None and not self._settled():
+            self._again.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Look no more while nobody sees it."""
+        self._again.stop()
+        super().hideEvent(event)
+
+    def _show(self) -> None:
+        shown = self._shown
+        fresh = shown.config is not None and shown.config == self._present
+        for index, card in enumerate(self.cards):
+            if index < len(shown.advice):
+                card.show_advice(shown.advice[index], fresh=fresh)
+            if card.isHidden() == (index < len(shown.advice)):
+                card.setVisible(index < len(shown.advice))
+        self.quiet.setText(NOTHING if shown.nothing and fresh else "")
+        quiet = shown.nothing or not shown.advice
+        if self.quiet.isHidden() == quiet:
+            self.quiet.setVisible(quiet)
