@@ -240,9 +240,9 @@ class Session(QObject):
             else:
                 self._take_event(ticket, item)
         device = self.device
-        for device_id, reading in update.readings:
+        for device_id, time_s, reading in update.readings:
             if device is None or device_id == device.id:
-                self.live_model.read(reading)
+                self.live_model.read(reading, time_s)
         waiting = self.moved_at is not None and time.perf_counter() < self.moved_at + PATIENCE_S
         if answer or not waiting:
             self.frame.emit(answer)

@@ -60,8 +60,8 @@ class Update:
     """
 
     items: list[tuple[int, Told | Chunk | Summary]] = field(default_factory=list)
-    readings: list[tuple[str, Reading]] = field(default_factory=list)
-    """Pairs of a device's id and its state."""
+    readings: list[tuple[str, float, Reading]] = field(default_factory=list)
+    """A device's id, its state, and between them when it was read, on this process's clock."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,8 @@ class EngineWorker(QThread):
     def _on_event(self, event: protocol.EngineMessage | EngineReady | EngineLost) -> None:
         if isinstance(event, protocol.Telemetry):
             with self._lock:
-                self._pending.readings.append((event.device, event.reading))
+                time_s = (event.reading.t_ns + self._offset_ns) * 1e-9
+                self._pending.readings.append((event.device, time_s, event.reading))
         elif isinstance(event, protocol.Samples):
             if event.generation == self._generation:
                 self._take_samples(event)

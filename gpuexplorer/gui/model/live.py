@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpuexplorer.analysis.energy import idle_power_W
+from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.model.trace import Drawing, Floats, Trace, Trend
 
 PAUSE_S = 0.25
@@ -27,6 +30,10 @@ PAST_COLUMNS = 120
 RATE_GAP_S = 0.1
 """Time that one point of the traffic plot sums up."""
 GHOST_COLUMNS = 200
+STATE_GAP_S = 2.0
+"""Between two looks at what the device's counters say of a launch."""
+STATE_SPAN_S = 10.0
+"""They rest on so much of the latest time."""
 HISTOGRAM_SAMPLES = 32_768
 MAX_PINS = 5
 
@@ -83,11 +90,21 @@ class Run:
     """Samples, and phases, that no row of ``rates`` holds yet."""
     waiting_phases: list[tuple[float, float, float, float, float]] = field(default_factory=list)
     rates_due_s: float = -1.0
+    state: TelemetrySummary | None = None
+    """The device's state lately, with energy and DRAM bytes of a launch or why they are missing."""
+    counted: Traffic | None = None
+    """DRAM bytes of one launch by the hardware's word."""
+    state_due_s: float = STATE_GAP_S
+    began_s: float = 0.0
+    """When its first sample began, on the samples' clock."""
 
     @property
     def traffic(self) -> dict[str, Traffic]:
         """Bytes by kind."""
-        return {t.kind: t for t in self.prepared.traffic} if self.prepared else {}
+        known = [*self.prepared.traffic] if self.prepared else []
+        if self.counted is not None:
+            known.append(self.counted)
+        return {t.kind: t for t in known}
 
 
 @dataclass(frozen=True)
@@ -131,6 +148,9 @@ class Live:
         self.past: deque[Past] = deque(maxlen=MAX_PAST)
         self.pins: list[Pin] = []
         self.readings: deque[Reading] = deque(maxlen=3000)
+        self.device = DeviceTrack()
+        self._resting: deque[Reading] = deque(maxlen=300)
+        self._idle_power_W: float | None = None
         self.pinned_ever = 0
         self._origin_s: float | None = None
         self._cut_s = 0.0
@@ -174,6 +194,9 @@ class Live:
             self.current.prepared = prepared
             self.current.config = prepared.config
             self.current.record = RunRecord(prepared)
+            self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
+            self.current.record.idle_power_W = self._idle_power_W
+        self._resting.clear()
 
     def add(self, times_s: Floats, durations_s: Floats, batches: list[SampleBatch]) -> None:
         """Add samples of the current configuration; times are seconds on any one steady clock."""
@@ -184,6 +207,7 @@ class Live:
             self._origin_s = float(times_s[0])
         shown = times_s - (self._origin_s + self._cut_s)
         if not len(run.trace):
+            run.began_s = float(times_s[0])
             gap = float(shown[0]) - self._end_s
             pause = 0.0 if not self.past and self._end_s == 0.0 else PAUSE_S
             if gap > pause or gap < 0:
@@ -193,6 +217,7 @@ class Live:
             shown = np.maximum(shown, self._end_s)
         run.trace.extend(shown, durations_s)
         self._end_s = float(shown[-1])
+        self.device.place(run.began_s, float(times_s[-1]), self._origin_s + self._cut_s)
         self._add_rates(run, durations_s, batches)
         if run.record is not None:
             for batch in batches:
@@ -227,15 +252,40 @@ class Live:
         high = nan if summary.ci95_high_s is None else summary.ci95_high_s
         run.medians.add(self._end_s, summary.median_s, low, high)
 
-    def read(self, reading: Reading) -> None:
-        """Take in one look at the device's state."""
+    def look(self) -> None:
+        """Bring up to date what the device's counters say of a launch, every now and then."""
+        run = self.current
+        if run is None or run.record is None or not len(run.trace):
+            return
+        if self._end_s - run.trace.start_s < run.state_due_s:
+            return
+        run.state_due_s = self._end_s - run.trace.start_s + STATE_GAP_S
+        run.state, counted = run.record.state(STATE_SPAN_S)
+        exact = measured(run.record.counted)
+        run.counted = exact if exact is not None else counted or run.counted
+
+    def count(self, counted: Traffic) -> None:
+        """Take in the bytes of a launch that a profiler counted for the current configuration."""
+        run = self.current
+        if run is not None and run.record is not None:
+            run.record.counted = [counted]
+            run.counted = counted
+
+    def read(self, reading: Reading, time_s: float) -> None:
+        """Take in one look at the device's state, made at ``time_s`` of the samples' clock."""
         self.readings.append(reading)
-        if self.current is not None and self.current.record is not None:
+        self.device.read(time_s, reading)
+        if self.current is None or self.current.over:
+            self._resting.append(reading)
+        elif self.current.record is not None:
             self.current.record.add_reading(reading)
 
     def clear_readings(self) -> None:
         """Forget the device's state, because another device is used now."""
         self.readings.clear()
+        self.device.clear()
+        self._resting.clear()
+        self._idle_power_W = None
 
     # ---- ghosts
 
