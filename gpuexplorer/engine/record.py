@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.analysis.plausible import Work, suspicion
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.result import (
     DeviceSummary,
     Phases,
@@ -24,6 +26,7 @@ from gpuexplorer.core.result import (
 )
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.examine import examine
+from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
 from gpuexplorer.engine.state import device_state, latest
@@ -49,6 +52,8 @@ class RunRecord:
         self._batches: list[SampleBatch] = []
         self._samples = 0
         self._readings: list[Reading] = []
+        self.ceilings: Ceilings | None = None
+        """What the device was measured to do at most, where it was calibrated."""
         self.idle_power_W: float | None = None
         """The device's power at rest, where it was read before this run."""
         self.counted: list[Traffic] = []
@@ -136,6 +141,24 @@ class RunRecord:
             bandwidth_B_per_s=_rate(compulsory, median_s),
         )
 
+    def suspect(self, summary: Summary) -> str | None:
+        """Return why the figure of these samples cannot be true; None when it can."""
+        prepared = self.prepared
+        compulsory = [t for t in prepared.traffic if t.kind == "compulsory"]
+        work = Work(
+            flops=prepared.flops,
+            read_B=sum((t.read_B or 0.0) + (t.combined_B or 0.0) for t in compulsory),
+            write_B=sum(t.write_B or 0.0 for t in compulsory),
+            slow_s=summary.p95_s if summary.ci95_high_s is None else summary.ci95_high_s,
+        )
+        return suspicion(
+            work,
+            prepared.config,
+            self.ceilings,
+            peak_bandwidth_B_per_s=prepared.device.peak_bandwidth_B_per_s,
+            last_level_cache_B=prepared.device.last_level_cache_B,
+        )
+
     def result(self) -> RunResult:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
@@ -181,6 +204,7 @@ class RunRecord:
                 marked_throttled=examined.marked_throttled,
                 outliers=examined.outliers,
                 warnings=examined.warnings,
+                suspect=self.suspect(summary),
             ),
             samples_s=batches.samples_s.tolist(),
             batches=batches.summaries(),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import (
     CannotRunHere,
     ExplorerError,
@@ -62,7 +63,10 @@ class Session:
         python: str | None = None,
         threads: int | None = None,
         log: Callable[[str], None] | None = None,
+        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
+        """``ceilings`` finds what a device was measured to do at most; runs are held against it."""
+        self._ceilings = ceilings
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: DeviceList | None = None
         self._record: RunRecord | None = None
@@ -121,6 +125,26 @@ class Session:
         Raises LongRun when a launch would take long and ``allow_long`` is False. On
         KeyboardInterrupt the run is cancelled; what was sampled by then is ``partial()``.
         """
+        return self.measure_record(
+            config,
+            workload,
+            seconds=seconds,
+            max_noise=max_noise,
+            allow_long=allow_long,
+            on_progress=on_progress,
+        ).result()
+
+    def measure_record(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        max_noise: float | None = None,
+        allow_long: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> RunRecord:
+        """Measure as ``measure`` does and return the record, from which the document is made."""
         self._record, self._error, self._ended, self._stage = None, None, False, "start"
         self._max_noise = max_noise
         started = time.monotonic()
@@ -139,14 +163,18 @@ class Session:
                 self._engine.poll(POLL_S)
             raise
         self._raise_error()
-        result = self.partial()
-        if result is None:
+        record = self._sampled()
+        if record is None:
             raise WorkFailed("the run was cancelled before it had a sample")
-        return result
+        return record
 
     def partial(self) -> RunResult | None:
         """Return the document of what the latest run has sampled so far, None for nothing."""
-        return self._record.result() if self._record and self._record.samples else None
+        record = self._sampled()
+        return record.result() if record is not None else None
+
+    def _sampled(self) -> RunRecord | None:
+        return self._record if self._record and self._record.samples else None
 
     def _progress(self, started: float, seconds: float | None) -> Progress:
         return Progress(
@@ -171,6 +199,8 @@ class Session:
                 self._stage = event.name
             case protocol.Prepared():
                 self._record = RunRecord(event, max_noise=self._max_noise)
+                if self._ceilings is not None:
+                    self._record.ceilings = self._ceilings(event.device)
             case protocol.Samples() if self._record is not None:
                 self._record.add(event.batch)
             case protocol.Telemetry() if self._record is not None:

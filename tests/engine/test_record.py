@@ -8,44 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.result import (
-    RUN_SCHEMA,
-    Environment,
-    Phases,
-    Resources,
-    RunResult,
-    Traffic,
-    Verification,
-)
+from gpuexplorer.core.result import RUN_SCHEMA, Phases, RunResult, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import record
-from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
-
-
-def prepared() -> Prepared:
-    return Prepared(
-        generation=1,
-        config=RunConfig(
-            workload="matmul", variant="naive", size={"N": 10}, precision="fp32",
-            device="opencl:0", block=(16, 16, 1), grid=(1, 1, 1), threads=1,
-        ),
-        device=DeviceInfo(
-            id="opencl:0", hardware_id="cpu:x", name="X", backend="opencl", kind="cpu",
-            driver="1", compute_units=1,
-        ),
-        environment=Environment(gpuexplorer="0", python="3.11"),
-        verification=Verification(ok=True, max_rel_error=1e-7, tolerance=1e-5, method="full"),
-        resources=Resources(),
-        phases_s=Phases(compile=0.1, allocate=0.01, host_to_device=0.02, device_to_host=0.03),
-        traffic=[Traffic(kind="compulsory", read_B=800, write_B=400, source="model")],
-        flops=2000.0,
-        predicted_s=1e-3,
-        method="profiling events",
-        resolution_s=1e-9,
-    )  # fmt: skip
+from tests.support.prepared import prepared
 
 
 def batch(values: list[float], start_ns: int = 0) -> SampleBatch:
@@ -159,7 +126,7 @@ def test_an_hour_of_batches_becomes_a_document_in_seconds() -> None:
 
 
 def steady(samples: int = 400, seed: int = 3) -> list[float]:
-    return np.random.default_rng(seed).normal(1e-3, 1e-5, samples).tolist()
+    return list(np.random.default_rng(seed).normal(1e-3, 1e-5, samples))
 
 
 def test_samples_at_a_low_clock_are_marked_and_not_in_the_figures() -> None:

@@ -1,0 +1,100 @@
+"""Configurations take turns in one session, forwards and backwards."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.interleave import Contender, compare_in_turns, take_turns
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import Session
+from gpuexplorer.workloads.loader import load
+from tests.support.prepared import prepared
+
+WORKLOAD = load()["matmul"]
+
+
+class Scripted(Session):
+    """A session whose runs take the time of their variant, on a machine that gets slower."""
+
+    def __init__(self, times_s: dict[str, float]) -> None:
+        self.times_s = times_s
+        self.order: list[str] = []
+
+    def measure_record(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
+        self.order.append(config.variant)
+        drift = 1 + 0.02 * len(self.order)
+        values = self.times_s[config.variant] * drift * np.array([1.0, 1.01, 0.99])
+        record = RunRecord(msgspec.structs.replace(prepared(), config=config))
+        record.add(SampleBatch(seconds=values.astype("<f8").tobytes(), counts=(3,), starts_ns=(1,)))
+        record.end("time")
+        return record
+
+
+def contender(variant: str) -> Contender:
+    return Contender(msgspec.structs.replace(prepared().config, variant=variant), WORKLOAD)
+
+
+def test_every_other_round_goes_backwards() -> None:
+    session = Scripted({"a": 1.0, "b": 1.0, "c": 1.0})
+    told: list[tuple[int, int]] = []
+    turns = take_turns(
+        session,
+        [contender(name) for name in "abc"],
+        rounds=3,
+        on_round=lambda done, of: told.append((done, of)),
+    )
+    assert "".join(session.order) == "abccbaabc"
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert [t.record.samples for t in turns] == [9, 9, 9]
+    assert turns[0].medians_s == pytest.approx([1.02, 1.12, 1.14])
+    assert turns[0].result().timing.stopped_by == "turns"
+
+
+def test_a_machine_that_gets_slower_favours_nobody() -> None:
+    session = Scripted({"a": 1.0, "b": 1.0})
+    comparison, first, second = compare_in_turns(session, contender("a"), contender("b"))
+    assert comparison is not None
+    assert comparison.ci95_low < 1 < comparison.ci95_high
+    assert comparison.ratio == pytest.approx(1.0, abs=0.005)
+    assert first.config.variant == "a"
+    assert second.timing.samples == 36
+
+
+def test_a_slower_one_is_found() -> None:
+    session = Scripted({"a": 1.0, "b": 1.3})
+    comparison, _, _ = compare_in_turns(session, contender("a"), contender("b"))
+    assert comparison is not None
+    assert comparison.verdict == "slower"
+    assert comparison.ratio == pytest.approx(1.3, rel=0.01)
+
+
+def test_there_is_at_least_one_round() -> None:
+    with pytest.raises(ValueError, match="at least one round"):
+        take_turns(Scripted({}), [], rounds=0)
+
+
+def test_few_rounds_make_no_comparison() -> None:
+    comparison, first, _ = compare_in_turns(
+        Scripted({"a": 1.0, "b": 1.0}), contender("a"), contender("b"), rounds=2
+    )
+    assert comparison is None
+    assert first.timing.samples == 6
+
+
+def test_on_the_cpu_device_two_equal_ones_are_measured_in_turns() -> None:
+    from gpuexplorer.core.config import RunRequest
+    from gpuexplorer.workloads.choose import complete
+
+    with Session() as session:
+        request = RunRequest(workload="matmul", size={"": 64}, device="cpu")
+        one = Contender(complete(request, WORKLOAD, session.devices()), WORKLOAD)
+        comparison, first, second = compare_in_turns(session, one, one, rounds=6, turn_s=0.01)
+    assert comparison is not None
+    assert comparison.pairs == 6
+    assert 0.2 < comparison.ratio < 5
+    assert first.timing.stopped_by == second.timing.stopped_by == "turns"
+    assert first.timing.samples >= 6
