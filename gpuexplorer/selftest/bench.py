@@ -6,7 +6,7 @@ import os
 import platform
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -77,7 +77,6 @@ class Bench:
         stop_asked: Callable[[], bool] = lambda: False,
         log: Callable[[str], None] | None = None,
     ) -> None:
-        self.options = options
         self.log = log
         self._stop_asked = stop_asked
         self.shipped = load()
@@ -88,6 +87,7 @@ class Bench:
         try:
             self.devices: DeviceList = self.session.devices()
             self.device: DeviceInfo = find_device(self.devices, options.device)
+            self.options = replace(options, device=self.device.id)
         except BaseException:
             self.session.close()
             raise

@@ -12,6 +12,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.selftest import (
+    ceilings,
     kernels,
     memory,
     occupancy,
@@ -36,7 +37,7 @@ class Section:
 
 SECTIONS = tuple(
     Section(part.NAME, part.TITLE, part.plan)
-    for part in (kernels, memory, occupancy, timing, telemetry, recovery)
+    for part in (kernels, memory, occupancy, timing, ceilings, telemetry, recovery)
 )
 
 
@@ -84,7 +85,7 @@ def run_selftest(
             quick=options.quick,
             time_utc=time_utc,
             time_s=time.monotonic() - began,
-            command=options.command(),
+            command=bench.options.command(),
             device=_summary(bench.device),
             threads=bench.device.threads,
             environment=bench.environment,

@@ -97,7 +97,7 @@ def _throttle(watch: _Watch) -> Found:
     readings = watch.readings
     known = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
     if not known:
-        raise Skipped(_reason(readings, "throttle_reasons"))
+        raise Skipped(f"throttle reasons: {_reason(readings, 'throttle_reasons')}")
     reasons = sorted({reason for group in known for reason in group})
     return Found(", ".join(reasons) or "none", {"reasons": ", ".join(reasons)})
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every check that needs an NVIDIA GPU, in one call. Goes on past failures; ends with a summary.
-# Devices, test report and runs go to $OUT (default ./out). PYTHON chooses the interpreter.
+# Self-test, devices, test report and runs go to $OUT (default ./out). PYTHON chooses the interpreter.
 set -u
 cd "$(dirname "$0")/../.."
 OUT=${OUT:-$PWD/out}
@@ -42,6 +42,7 @@ nvidia-smi || true
   grep -iE '^(cuda|cupy|nvidia|numpy|msgspec|torch|pytest|psutil|simpleeval) ?' || true
 
 check "riskiest" 120 "$PYTHON" tests/gpu/riskiest.py
+check "selftest" 400 "$PYTHON" -m gpuexplorer selftest --device cuda:0 --json "$OUT/selftest.json"
 check "devices" 60 "$PYTHON" -m gpuexplorer devices --json "$OUT/devices.json"
 check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
 check "tests" 300 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
