@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
+from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import RunResult
@@ -87,7 +88,8 @@ def run(
         switches={"include_transfers": True} if include_transfers else {},
     )
     chosen = pick(load(Path(folder) for folder in kernels), workload)
-    with Session(python=python, threads=threads) as session:
+    ceilings = CeilingStore().find
+    with Session(python=python, threads=threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
         return session.measure(
             config,

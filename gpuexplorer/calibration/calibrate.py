@@ -116,6 +116,10 @@ class Calibration:
         self.failures.append(f"{self.task.words}: {error}")
         self._next_after_one()
 
+    def skip(self) -> None:
+        """Leave ``task`` out and move on."""
+        self._next_after_one()
+
     def _next_after_one(self) -> None:
         self.done += 1
         self._next()

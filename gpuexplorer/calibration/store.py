@@ -26,11 +26,11 @@ def data_folder() -> Path:
 
 
 class CeilingStore:
-    """The calibrations of a user; reading never fails, ``problems`` says what could not be read."""
+    """A user's calibrations. Reading never fails: ``take_problems`` says what is of no use."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = (folder or data_folder()) / "ceilings"
-        self.problems: tuple[str, ...] = ()
+        self._problems: tuple[str, ...] = ()
         self._loaded: list[Ceilings] | None = None
 
     def all(self) -> list[Ceilings]:
@@ -57,17 +57,23 @@ class CeilingStore:
                     "run 'gpuexplorer calibrate' again"
                 )
         found.sort(key=lambda c: c.time_utc, reverse=True)
-        self._loaded, self.problems = found, tuple(problems)
+        self._loaded, self._problems = found, tuple(problems)
 
-    def find(self, device: DeviceInfo, threads: int | None = None) -> Ceilings | None:
-        """Return the ceilings of a device with so many CPU threads (None: the device's own).
+    def take_problems(self) -> tuple[str, ...]:
+        """Return a sentence for each file that could not be used, once."""
+        problems, self._problems = self._problems, ()
+        return problems
+
+    def find(self, device: DeviceInfo) -> Ceilings | None:
+        """Return the ceilings of a device with its number of CPU threads; None for none.
 
         A backend of kernels needs its very driver. A library's view of the same hardware takes
         what was measured last there, because it brings no driver of its own.
         """
-        threads = device.threads if threads is None else threads
         same = [
-            c for c in self.all() if c.hardware_id == device.hardware_id and c.threads == threads
+            c
+            for c in self.all()
+            if c.hardware_id == device.hardware_id and c.threads == device.threads
         ]
         exact = [c for c in same if c.driver == device.driver]
         if exact or device.runs_kernels:

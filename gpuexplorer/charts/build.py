@@ -351,11 +351,12 @@ def _device_words(result: RunResult) -> str:
 def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     """Return the speed of several configurations beside each other, in the order given.
 
-    What differs from the first is named. ValueError when there is nothing to draw.
+    What differs from the first is named; suspect figures come last. ValueError when there is nothing to draw.
     """
     if not results:
         raise ValueError("nothing to draw")
     first = results[0]
+    results = sorted(results, key=lambda r: r.timing.suspect is not None)
     flops = all(r.throughput.flop_per_s for r in results)
     values = [(r.throughput.flop_per_s or 0.0) if flops else r.timing.median_s for r in results]
     unit = "FLOP/s" if flops else "s"
@@ -363,7 +364,8 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     stems = series(
         "", "stems", "measured", x=range(len(values)), y=values, sideways=True,
         labels=tuple(
-            f"{quantity(v, unit)}  ({words.median_words(r)})" if flops else words.median_words(r)
+            (f"{quantity(v, unit)}  ({words.median_words(r)})" if flops else words.median_words(r))
+            + ("  SUSPECT" if r.timing.suspect else "")
             for v, r in zip(values, results, strict=True)
         ),
     )  # fmt: skip
@@ -389,6 +391,7 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
         notes=(
             "Medians with half their 95 % interval, where there were samples enough for one.",
             *methods,
+            *(f"SUSPECT: {r.timing.suspect}." for r in results if r.timing.suspect),
             f"All verified; the one nearest its tolerance: {words.verification_words(worst)}",
         ),
     )

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import msgspec
 
@@ -220,11 +220,21 @@ def table(outcomes: list[Outcome]) -> Table:
     made.add_column("speed", justify="right", no_wrap=True)
     made.add_column("", no_wrap=True)
     made.add_column("result")
-    speeds = [1 / o.result.timing.median_s for o in outcomes if o.result is not None]
-    for outcome in outcomes:
+    speeds = [1 / r.timing.median_s for r in (o.result for o in outcomes) if _ranks(r)]
+    for outcome in sorted(outcomes, key=lambda o: o.result is not None and not _ranks(o.result)):
         if outcome.result is None:
             why = Text(f"skipped: {outcome.skipped}")
             made.add_row(outcome.label, "", "", "", why, style="dim")
+            continue
+        if not _ranks(outcome.result):
+            made.add_row(
+                outcome.label,
+                median_words(outcome.result),
+                quantity(outcome.result.throughput.flop_per_s, "FLOP/s"),
+                "",
+                Text(f"SUSPECT: {outcome.result.timing.suspect}"),
+                style="yellow",
+            )
             continue
         speed = 1 / outcome.result.timing.median_s
         best = speed == max(speeds)
@@ -237,6 +247,11 @@ def table(outcomes: list[Outcome]) -> Table:
             f"verified {outcome.result.verification.max_rel_error:.0e}",
         )
     return made
+
+
+def _ranks(result: RunResult | None) -> TypeGuard[RunResult]:
+    """Whether a result may be compared: an impossible figure is shown, and never ranked."""
+    return result is not None and result.timing.suspect is None
 
 
 # ---- before and after
@@ -254,7 +269,7 @@ def _write(
     folder: Path, workload: Workload, outcomes: list[Outcome], results: list[RunResult]
 ) -> None:
     title = workload.manifest.title
-    best = min(results, key=lambda r: r.timing.median_s)
+    best = min(results, key=lambda r: (not _ranks(r), r.timing.median_s))
     worst = max(results, key=lambda r: r.timing.median_s)
     pinned = [r for r in (results[0], worst) if r is not best]
     document = {
@@ -275,7 +290,9 @@ def _write(
 
 
 def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
-    medians = {o.label: o.result.timing.median_s for o in outcomes if o.result and o.config.block}
+    medians = {
+        o.label: o.result.timing.median_s for o in outcomes if o.config.block and _ranks(o.result)
+    }
     if len(medians) > 1:
         fastest = min(medians, key=medians.__getitem__)
         slowest = max(medians, key=medians.__getitem__)

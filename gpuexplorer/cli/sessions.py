@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import argparse
 
+from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.engine.session import Session
 
 
 def open_session(options: argparse.Namespace) -> Session:
     """Start an engine with the interpreter and threads that were asked for; log it with -v."""
+    store = CeilingStore()
+
+    def ceilings(device: DeviceInfo) -> Ceilings | None:
+        found = store.find(device)
+        for problem in store.take_problems():
+            say(f"gpuexplorer: {problem}")
+        return found
+
     return Session(
         python=options.python,
         threads=getattr(options, "threads", None),
         log=(lambda line: say(f"engine: {line}")) if options.verbose else None,
+        ceilings=ceilings,
     )

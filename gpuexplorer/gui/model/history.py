@@ -27,6 +27,8 @@ class Entry:
     flop_per_s: float | None
     bandwidth_B_per_s: float | None
     verified: bool
+    suspect: str | None
+    """Why the figure cannot be true."""
     record: RunRecord | None
     """None once its samples had to go."""
     running: bool = True
@@ -79,6 +81,7 @@ class History:
             flop_per_s=throughput.flop_per_s,
             bandwidth_B_per_s=throughput.bandwidth_B_per_s,
             verified=prepared.verification.ok,
+            suspect=record.suspect(summary),
             record=record,
             running=running,
         )

@@ -1,0 +1,17 @@
+"""What all tests share: nobody's own calibrations are read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give this session, and the programs it starts, a data folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path_factory.mktemp("data")))
+        yield
