@@ -9,6 +9,7 @@ from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryTable
 from gpuexplorer.gui.panels.insight import InsightPanel
+from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
@@ -30,6 +31,7 @@ class Panels(QSplitter):
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
         self.banner = Banner()
+        self.kernel = KernelPanel(session)
         self.history = HistoryTable(session.history, session.history_model)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
@@ -53,6 +55,7 @@ class Panels(QSplitter):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self._live_view(), "Live")
+        self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()
         stack = QVBoxLayout(centre)
         stack.setContentsMargins(0, 0, 0, 0)

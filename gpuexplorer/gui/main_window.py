@@ -161,6 +161,8 @@ class MainWindow(QMainWindow):
     def _frame(self, answer: bool) -> None:
         """Draw what is new: the trace each time, one of the slower parts in turn."""
         session = self.session
+        if answer and not self.timing.isVisible():  # nobody waits for the trace in another view
+            session.moved_at, answer = None, False
         if answer:  # the knob's answer first, everything else a frame later
             self.timing.show_answer()
             self._turn = 0
@@ -337,6 +339,7 @@ class MainWindow(QMainWindow):
             self.settings.sync()
             self.status.close_down()
             self.housekeeping.stop()
+            self.panels.kernel.close_down()
             self.session.close()
             self.exporter.wait()
         super().closeEvent(event)

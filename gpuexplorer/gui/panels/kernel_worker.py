@@ -1,0 +1,144 @@
+"""The Kernel view's thread: it asks the compiler's process, and keeps what it said."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QThread, Signal
+
+from gpuexplorer.analysis.static import CompileRequest, KernelFigures
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.engine.analyze import VariantOn, request_key
+from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.workloads.workload import Workload
+
+SETTLE_S = 0.15
+"""Nothing is compiled before the knobs have rested for so long."""
+KEPT = 512
+"""Compiled sources whose figures are kept."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be analysed: a variant as the knobs say, on one architecture."""
+
+    ticket: int
+    workload: Workload
+    request: RunRequest
+    arch: str
+    python: str | None
+
+
+class KernelWorker(QThread):
+    """Answers the latest question; an older one's compilation is ended.
+
+    ``compiling`` carries the ticket of a question that needs the compiler, ``answered`` a ticket
+    with the ``KernelAnalysis`` of each launch, or with the ExplorerError that says why not.
+    """
+
+    compiling = Signal(object)
+    answered = Signal(object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("kernel-analysis")
+        self._changed = threading.Condition()
+        self._question: Question | None = None
+        self._compiler: Compiler | None = None
+        self._closing = False
+        self._known: OrderedDict[bytes, Sequence[KernelFigures]] = OrderedDict()
+        self._refused: dict[bytes, ExplorerError] = {}
+        self._unable: dict[str | None, CannotRunHere] = {}
+
+    # ---- asked by the window
+
+    def ask(self, question: Question) -> None:
+        """Answer this question instead of any before; starts the thread at the first one."""
+        with self._changed:
+            self._question = question
+            self._give_up()
+        if not self.isRunning():
+            self.start()
+
+    def forget_failures(self) -> None:
+        """Try again what failed: something may have been installed since."""
+        with self._changed:
+            self._refused.clear()
+            self._unable.clear()
+
+    def close(self) -> None:
+        """End the thread and whatever it waits for."""
+        with self._changed:
+            self._closing = True
+            self._give_up()
+        self.wait()
+
+    def _give_up(self) -> None:
+        if self._compiler is not None:
+            self._compiler.cancel()
+        self._changed.notify_all()
+
+    # ---- in the thread
+
+    def run(self) -> None:
+        """Answer questions until closed."""
+        while (question := self._next()) is not None:
+            try:
+                answer: object = self._answer(question)
+            except Cancelled:
+                continue
+            except ExplorerError as error:
+                answer = error
+            except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+                answer = WorkFailed(f"the kernel cannot be analysed: {error!r}")
+            self.answered.emit(question.ticket, answer)
+
+    def _next(self) -> Question | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._question is not None)
+            question, self._question = self._question, None
+            return None if self._closing else question
+
+    def _answer(self, question: Question) -> object:
+        on = VariantOn(question.workload, question.request, question.arch)
+        needed = {request_key(r): r for r in on.requests()}
+        missing = {key: r for key, r in needed.items() if key not in self._known}
+        if missing:
+            self._compile(question, missing)
+        for key in needed:
+            self._known.move_to_end(key)
+        while len(self._known) > max(KEPT, len(needed)):
+            self._known.popitem(last=False)
+        return on.describe(self._known)
+
+    def _compile(self, question: Question, missing: dict[bytes, CompileRequest]) -> None:
+        """Have everything that is missing compiled; raises what the compiler refuses."""
+        with self._changed:
+            failed = [self._refused[key] for key in missing if key in self._refused]
+            if question.python in self._unable:
+                failed.append(self._unable[question.python])
+            if failed:
+                raise failed[0]
+            superseded = lambda: self._closing or self._question is not None  # noqa: E731
+            if self._changed.wait_for(superseded, SETTLE_S):
+                raise Cancelled
+            compiler = self._compiler = Compiler(question.python)
+        self.compiling.emit(question.ticket)
+        try:
+            compiled = compiler.figures(list(missing.values()))
+        except CannotRunHere as error:
+            self._unable[question.python] = error
+            raise
+        except ExplorerError as error:
+            if len(self._refused) >= KEPT:
+                self._refused.clear()
+            self._refused |= dict.fromkeys(missing, error)
+            raise
+        finally:
+            with self._changed:
+                self._compiler = None
+        self._known.update(zip(missing, compiled, strict=True))

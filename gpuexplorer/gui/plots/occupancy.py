@@ -1,0 +1,169 @@
+"""Theoretical occupancy against the block size: a bar a size, in the colour of what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from gpuexplorer.analysis.static import CurvePoint, KernelAnalysis
+from gpuexplorer.charts.occupancy import limiter_slot
+from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.units import percent
+from gpuexplorer.gui.plots.base import Plot, line_pen
+from gpuexplorer.gui.theme import blend, theme
+
+BAR_WIDTH = 18.0
+THREAD_TICKS = (32, 128, 256, 384, 512, 640, 768, 896, 1024)
+MOST_THREADS = 1084
+"""End of the axis: the last bar's label needs room."""
+SHARE_TICKS = (0, 25, 50, 75, 100)
+OTHERS = 0.45
+"""How strongly the bars are drawn that are not the present block's."""
+
+
+def limiter_colour(limiter: str) -> str:
+    """Return the colour that stands for what limits the occupancy."""
+    palette = theme().chart.palette
+    return palette[limiter_slot(limiter) % len(palette)]
+
+
+class OccupancyPlot(Plot):
+    """The curve of one kernel; ``block_chosen`` carries the block of a bar that was clicked."""
+
+    block_chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__("%", "")
+        self.setObjectName("occupancyPlot")
+        self.setAccessibleName("Occupancy by block size")
+        self._kernel: KernelAnalysis | None = None
+        self.x_axis.setTicks([[(float(t), str(t)) for t in THREAD_TICKS]])
+        self.y_axis.setTicks([[(float(s), f"{s} %") for s in SHARE_TICKS]])
+        self.box.setMouseEnabled(x=False, y=False)
+        self.box.setRange(xRange=(0, MOST_THREADS), yRange=(0, 112), padding=0)
+        self._bars = pg.BarGraphItem(x=[], height=[], width=BAR_WIDTH)
+        self._here = pg.TextItem(anchor=(0.5, 1.0))
+        self._here.setVisible(False)
+        self.addItem(self._bars, ignoreBounds=True)
+        self.addItem(self._here, ignoreBounds=True)
+        self.scene().sigMouseClicked.connect(self._clicked)
+
+    @property
+    def curve(self) -> Sequence[CurvePoint]:
+        """What is drawn."""
+        return self._kernel.curve if self._kernel is not None else ()
+
+    def show_kernel(self, kernel: KernelAnalysis | None) -> None:
+        """Draw a kernel's curve with its present block marked; None draws nothing."""
+        self._kernel = kernel
+        self._draw()
+
+    def repaint_theme(self) -> None:
+        """Take the theme's colours."""
+        super().repaint_theme()
+        if hasattr(self, "_here"):
+            self._draw()
+
+    def _draw(self) -> None:
+        panel = theme().chart.panel
+        points = self.curve
+        colours = [
+            limiter_colour(p.limiter)
+            if self._is_here(p)
+            else blend(limiter_colour(p.limiter), panel, OTHERS)
+            for p in points
+        ]
+        self._bars.setOpts(
+            x=[float(p.threads) for p in points],
+            height=[max(p.occupancy * 100, 0.8) for p in points],  # none is seen, too
+            width=BAR_WIDTH,
+            brushes=[QBrush(QColor(c)) for c in colours],
+            pens=[line_pen(c) for c in colours],
+        )
+        here = next((p for p in points if self._is_here(p)), None)
+        self._here.setVisible(here is not None)
+        if here is not None:
+            self._here.setText(f"{block_words(here.block)}: {percent(here.occupancy)}")
+            self._here.setColor(theme().q("text"))
+            self._here.setAnchor((min(max(here.threads / 1024, 0.1), 0.9), 1.0))
+            self._here.setPos(here.threads, here.occupancy * 100)
+
+    def _is_here(self, point: CurvePoint) -> bool:
+        return self._kernel is not None and point.block == self._kernel.block
+
+    def point_at(self, threads: float) -> CurvePoint | None:
+        """Return the bar nearest to a number of threads; None where there is none near."""
+        nearest = min(self.curve, key=lambda p: abs(p.threads - threads), default=None)
+        near = nearest is not None and abs(nearest.threads - threads) <= BAR_WIDTH
+        return nearest if near else None
+
+    def _clicked(self, event: Any) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        where = self.box.mapSceneToView(event.scenePos())
+        point = self.point_at(where.x())
+        if point is not None and self.box.sceneBoundingRect().contains(event.scenePos()):
+            self.choose(point.block)
+
+    def choose(self, block: Block) -> None:
+        """Ask for a block."""
+        self.block_chosen.emit(block)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show a bar's figures as its tooltip."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            point = self.point_at(self.box.mapSceneToView(self.mapToScene(event.pos())).x())
+            QToolTip.showText(event.globalPos(), "" if point is None else point_words(point), self)
+            return True
+        return bool(super().viewportEvent(event))
+
+
+def point_words(point: CurvePoint) -> str:
+    """Return one bar in words."""
+    blocks = point.blocks_per_multiprocessor
+    return (
+        f"{block_words(point.block)}, {point.threads} threads: {percent(point.occupancy)}\n"
+        f"{blocks} block{'' if blocks == 1 else 's'} a multiprocessor, limited by {point.limiter}\n"
+        "A click chooses this block."
+    )
+
+
+class LimiterLegend(QWidget):
+    """The limiters of a curve with their colours, in a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("limiterLegend")
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setToolTip("What has no room for one more block on a multiprocessor")
+        self.limiters: tuple[str, ...] = ()
+
+    def show_limiters(self, limiters: Sequence[str]) -> None:
+        """Name these."""
+        if tuple(limiters) != self.limiters:
+            self.limiters = tuple(limiters)
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the height of a line."""
+        return QSize(200, self.fontMetrics().height() + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw a swatch and a name for each."""
+        painter = QPainter(self)
+        left, middle = 6, self.height() / 2
+        for limiter in self.limiters:
+            painter.fillRect(QRectF(left, middle - 5, 10, 10), QColor(limiter_colour(limiter)))
+            painter.setPen(theme().q("muted"))
+            words = f"limited by {limiter}" if left == 6 else limiter
+            wide = self.fontMetrics().horizontalAdvance(words)
+            where = QRectF(left + 15, 0, wide + 2, self.height())
+            painter.drawText(where, Qt.AlignmentFlag.AlignVCenter, words)
+            left += 15 + wide + 16
+        painter.end()

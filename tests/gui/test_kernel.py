@@ -1,0 +1,198 @@
+"""The Kernel view: what the present variant would be on any GPU, compiled beside the window."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox, QLabel, QTabWidget
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.kernel import KernelPanel
+from gpuexplorer.gui.panels.kernel_source import entry_line
+from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
+from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.workloads.loader import load
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.kernels import write_vector
+
+
+def kernel_view(window: MainWindow) -> KernelPanel:
+    """Stop measuring, show the Kernel tab and return it."""
+    window.session.set_live(False)
+    panel = window.panels.kernel
+    find(window, "views", QTabWidget).setCurrentWidget(panel)
+    return panel
+
+
+def shown(panel: KernelPanel, entry: str, arch: str = "sm_90") -> bool:
+    return bool(panel.kernels) and (panel.kernels[0].name, panel.kernels[0].arch) == (entry, arch)
+
+
+def test_nothing_is_compiled_before_somebody_looks(qtbot: QtBot, window: MainWindow) -> None:
+    wait_measured(qtbot, window, 1)
+    window.session.experiment.set_variant("tiled")
+    wait_measured(qtbot, window, 1)
+    assert not window.panels.kernel.worker.isRunning()
+    assert window.panels.kernel.kernels == []
+
+
+def test_figures_curve_and_source_of_the_present_variant(qtbot: QtBot, window: MainWindow) -> None:
+    panel = kernel_view(window)
+    assert find(window, "architectureBox", QComboBox).currentData() == "sm_90"
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    kernel = panel.kernels[0]
+    figure = find(window, "registersOfKernel", Words).text()
+    assert figure == f"{kernel.registers_per_thread} a thread"
+    assert find(window, "occupancyOfKernel", Words).text() == "100 % at 16×16"
+    assert find(window, "spillsOfKernel", Words).text() == "none"
+    assert len(panel.plot.curve) == 32
+    assert panel.legend.limiters == ("blocks", "threads")
+    assert "nothing was run" in panel.status.text()
+    text = panel.source.toPlainText().splitlines()
+    assert panel.source.entry_line is not None
+    assert "__global__ void matrixMul" in text[panel.source.entry_line]
+    assert panel.source.isReadOnly()
+
+
+def test_another_gpu_variant_and_block(qtbot: QtBot, window: MainWindow) -> None:
+    panel = kernel_view(window)
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    panel.choose_architecture("sm_89")
+    until(qtbot, lambda: shown(panel, "matrixMul", "sm_89"))
+    window.session.experiment.set_workload("reduction")
+    until(qtbot, lambda: shown(panel, "partialSums", "sm_89"))
+    compiled: list[int] = []
+    panel.worker.compiling.connect(compiled.append)
+    window.session.experiment.set_block((1024, 1, 1))
+    until(qtbot, lambda: panel.kernels[0].block == (1024, 1, 1))
+    assert compiled == [], "a block alone needs no compiler"
+    assert panel.kernels[0].occupancy == pytest.approx(2 / 3)
+    box = find(window, "entryBox", QComboBox)
+    assert box.isVisible()
+    box.setCurrentIndex(1)
+    assert "finalSum" in panel.source_title.text()
+    assert find(window, "dynamicOfKernel", Words).text().endswith("096 B a block")
+
+
+def test_a_click_on_a_bar_chooses_its_block(qtbot: QtBot, window: MainWindow) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    panel = kernel_view(window)
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    until(qtbot, lambda: panel.plot.width() > 100)
+    at = panel.plot.mapFromScene(panel.plot.box.mapViewToScene(QPointF(512, 10)))
+    QTest.mouseClick(panel.plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert window.session.experiment.knobs.block == (16, 32, 1)
+    until(qtbot, lambda: panel.kernels[0].block == (16, 32, 1))
+
+
+def test_a_library_call_has_nothing_to_show(qtbot: QtBot, window: MainWindow) -> None:
+    panel = kernel_view(window)
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    window.session.experiment.set_variant("numpy")
+    message = find(window, "kernelMessage", QLabel)
+    assert message.isVisible()
+    assert message.text() == "The library call numpy.matmul has its own kernels."
+    assert not panel.retry_button.isVisible()
+    assert panel.source.toPlainText() == ""
+    window.session.experiment.set_variant("naive")
+    until(qtbot, lambda: shown(panel, "matrixMul") and not message.isVisible())
+
+
+def test_a_source_that_does_not_compile_is_told_with_file_and_line(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    folder = write_vector(tmp_path, "B[i] = oops;")
+    window = open_window("--kernels", str(folder))
+    panel = kernel_view(window)
+    window.session.experiment.set_workload("vector")
+    message = find(window, "kernelMessage", QLabel)
+    until(qtbot, lambda: "oops" in message.text())
+    assert "kernel.cu:4" in message.text()
+    assert panel.retry_button.isVisible()
+    assert "oops" in panel.source.toPlainText()
+
+
+def test_without_nvrtc_it_says_how_to_get_it_and_tries_again(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = tmp_path / "hidden" / "cuda"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(hidden.parent))
+        patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "cache"))
+        panel = kernel_view(window)
+        message = find(window, "kernelMessage", QLabel)
+        until(qtbot, lambda: "pip install 'gpuexplorer[cuda13]'" in message.text())
+        compiled: list[int] = []
+        panel.worker.compiling.connect(compiled.append)
+        window.session.experiment.set_variant("tiled")
+        with qtbot.waitSignal(panel.worker.answered, timeout=30_000):
+            window.session.experiment.set_block((8, 8, 1))
+        assert compiled == [], "it is not asked again and again"
+    QTest.mouseClick(panel.retry_button, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: shown(panel, "matrixMulTiled"))
+
+
+def test_the_other_panels_go_on_while_it_is_shown(qtbot: QtBot, window: MainWindow) -> None:
+    wait_measured(qtbot, window)
+    find(window, "views", QTabWidget).setCurrentWidget(window.panels.kernel)
+    window.session.experiment.set_size("N", 96)
+    wait_measured(qtbot, window)
+    assert window.session.moved_at is None
+    until(qtbot, lambda: window.insight.headline.text() != "–")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_an_outdated_question_ends_its_compiler(qtbot: QtBot, tmp_path: Path) -> None:
+    stuck = tmp_path / "python"
+    stuck.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    stuck.chmod(stuck.stat().st_mode | stat.S_IXUSR)
+    worker = KernelWorker()
+    answers: list[int] = []
+    worker.answered.connect(lambda ticket, _: answers.append(ticket))
+    request = RunRequest(workload="transpose", variant="naive")
+
+    def question(ticket: int, python: str | None) -> Question:
+        return Question(ticket, load()["transpose"], request, "sm_90", python)
+
+    try:
+        with qtbot.waitSignal(worker.compiling, timeout=30_000):
+            worker.ask(question(1, str(stuck)))
+        worker.ask(question(2, None))
+        until(qtbot, lambda: bool(answers))
+        assert answers == [2]
+        with qtbot.waitSignal(worker.compiling, timeout=30_000):
+            worker.forget_failures()
+            worker.ask(
+                Question(3, load()["matmul"], RunRequest(workload="matmul"), "sm_75", str(stuck))
+            )
+    finally:
+        worker.close()
+    assert worker.isFinished()
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "line"),
+    [
+        ("__global__ void k(int n) {}", "k", 0),
+        (
+            "// k(\n__device__ int k(int);\n__global__\nvoid __launch_bounds__(4) k(int n) {}",
+            "k",
+            3,
+        ),
+        ("template <int N> __global__ void scale(float *A) {}", "scale<4>", 0),
+        ("__global__ void other(int n) {}", "k", None),
+    ],
+)
+def test_the_entry_point_is_found(text: str, entry: str, line: int | None) -> None:
+    assert entry_line(text, entry) == line
