@@ -113,8 +113,8 @@ def test_the_first_launch_of_a_kernel_is_not_held_back() -> None:
     runner = ready(session, make_plan())
     fake.ran.clear()
     runner.launch(3)
-    assert fake.ran[:3] == ["event", "axpy", "event"]
-    assert fake.ran[3] == "gate"
+    assert fake.ran[:4] == ["event", "axpy", "event", "event"]  # the last one is waited for
+    assert fake.ran[4] == "gate"
 
 
 def test_a_kernel_that_ran_before_is_held_back_at_once_with_another_block() -> None:
@@ -123,7 +123,7 @@ def test_a_kernel_that_ran_before_is_held_back_at_once_with_another_block() -> N
     other = ready(session, make_plan(block=50))
     fake.ran.clear()
     other.launch(1)
-    assert fake.ran == ["gate", "event", "axpy", "event"]
+    assert fake.ran == ["gate", "event", "axpy", "event", "end", "event"]
 
 
 def test_resets_are_outside_of_the_timed_part() -> None:
@@ -131,7 +131,7 @@ def test_resets_are_outside_of_the_timed_part() -> None:
     runner = ready(session, make_plan(reset=("y",)))
     fake.ran.clear()
     runner.launch(1)
-    assert fake.ran == ["copy", "event", "axpy", "event"]
+    assert fake.ran == ["copy", "event", "axpy", "event", "event"]
     runner.launch(4)
     np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
 
@@ -141,7 +141,8 @@ def test_a_cold_launch_follows_a_write_of_more_than_the_cache() -> None:
     runner = ready(session, make_plan(cache="cold"))
     fake.ran.clear()
     runner.launch(1)
-    assert fake.ran == ["set", "event", "axpy", "event"]
+    assert fake.ran == ["set", "event", "axpy", "event", "event"]
+    assert "cold: 2 × the 65.5 kB L2 cache written before each launch" in runner.method
 
 
 def test_without_a_gate_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +281,15 @@ def test_resources_name_what_limits_the_occupancy() -> None:
     assert found.registers_per_thread == 32
     assert found.occupancy == pytest.approx(1.0)
     assert found.occupancy_limiter == "threads"
+
+
+def test_the_driver_is_asked_for_any_block_of_a_step() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan(block=256))
+    assert runner.resident_blocks() == 8
+    assert runner.resident_blocks(0, threads=512, dynamic_B=64 * 1024) == 4
+    assert fake.attributes == [(8, 64 * 1024)]
+    assert [k.registers for k in runner.kernels] == [32]
 
 
 def test_closing_gives_everything_back() -> None:

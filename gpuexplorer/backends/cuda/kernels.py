@@ -65,14 +65,7 @@ class KernelRunner(CudaRunner):
             with self.session.explained(f"loading '{step.entry}'"):
                 kernel = self.session.load(built.cubin, built.symbol)
             _check(step, kernel, self.device)
-            if kernel.static_shared_B + step.shared_B > DEFAULT_SHARED_B:
-                with self.session.explained(f"giving '{step.entry}' more shared memory"):
-                    driver = self.session.api.driver
-                    driver.funcSetAttribute(
-                        kernel.function,
-                        driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                        step.shared_B,
-                    )
+            self._allow_shared(kernel, step.entry, step.shared_B)
             self._steps.append(_Step(step, kernel, built.arguments))
         self._loaded = all(self.session.was_launched(s.kernel.function) for s in self._steps)
         if self.arrays is not None:
@@ -99,7 +92,7 @@ class KernelRunner(CudaRunner):
         limits = multiprocessor_limits(self.session.facts)
         share = limiter = None
         if limits is not None:
-            share = self._resident_blocks(first) * -(-threads // WARP) / limits.warps
+            share = self.resident_blocks() * -(-threads // WARP) / limits.warps
             limiter = occupancy(limits, threads, first.kernel.registers, shared_B).limiter
         return Resources(
             registers_per_thread=first.kernel.registers,
@@ -108,6 +101,44 @@ class KernelRunner(CudaRunner):
             occupancy=share,
             occupancy_limiter=limiter,
         )
+
+    # ---- what the driver says of the kernels
+
+    @property
+    def kernels(self) -> tuple[LoadedKernel, ...]:
+        """The loaded kernel of each step, with what it takes."""
+        return tuple(step.kernel for step in self._steps)
+
+    def resident_blocks(
+        self, index: int = 0, threads: int | None = None, dynamic_B: int | None = None
+    ) -> int:
+        """Return how many blocks of step ``index`` one multiprocessor holds, by the driver's word.
+
+        ``threads`` a block and ``dynamic_B`` (dynamic shared memory of a block, in bytes) are the
+        step's own unless given. Nothing is launched.
+        """
+        step = self._steps[index]
+        if dynamic_B is None:
+            dynamic_B = step.step.shared_B
+        self._allow_shared(step.kernel, step.step.entry, dynamic_B)
+        return self._resident(step.kernel, threads or step.step.threads_per_block, dynamic_B)
+
+    def _resident(self, kernel: LoadedKernel, threads: int, dynamic_B: int) -> int:
+        with self.session.explained(f"asking for the occupancy of {self._what}"):
+            query = self.session.api.driver.occupancyMaxActiveBlocksPerMultiprocessor
+            return int(query(kernel.function, threads, dynamic_B))
+
+    def _allow_shared(self, kernel: LoadedKernel, entry: str, dynamic_B: int) -> None:
+        """Tell the driver that a kernel may use more shared memory than the usual."""
+        if kernel.static_shared_B + dynamic_B <= DEFAULT_SHARED_B:
+            return
+        with self.session.explained(f"giving '{entry}' more shared memory"):
+            driver = self.session.api.driver
+            driver.funcSetAttribute(
+                kernel.function,
+                driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                dynamic_B,
+            )
 
     # ---- launching
 
@@ -143,17 +174,10 @@ class KernelRunner(CudaRunner):
 
     # ---- prediction
 
-    def _resident_blocks(self, step: _Step) -> int:
-        """Return how many blocks one multiprocessor holds, by the driver's word."""
-        with self.session.explained(f"asking for the occupancy of '{step.step.entry}'"):
-            return int(
-                self.session.api.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-                    step.kernel.function, step.step.threads_per_block, step.step.shared_B
-                )
-            )
-
     def _predict_step_s(self, step: _Step) -> float:
-        resident = max(1, self._resident_blocks(step)) * self.session.facts.needed(MULTIPROCESSORS)
+        threads, shared_B = step.step.threads_per_block, step.step.shared_B
+        resident = max(1, self._resident(step.kernel, threads, shared_B))
+        resident *= self.session.facts.needed(MULTIPROCESSORS)
 
         def time_s(grid: Block) -> float:
             work = timing.Work(lambda: self._queue(step, grid), None, 1)
