@@ -172,7 +172,7 @@ class Session(QObject):
         """Return the advice on the current run that has held for a while."""
         run, experiment = self.live_model.current, self.experiment
         workload = experiment.workloads.get(run.config.workload) if run is not None else None
-        return self.adviser.look(workload, experiment.devices, None, time.monotonic())
+        return self.adviser.look(workload, experiment.devices, time.monotonic())
 
     def advice_settled(self) -> bool:
         """Whether another look for advice would return the same."""

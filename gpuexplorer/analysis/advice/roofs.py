@@ -19,45 +19,59 @@ CACHED_ABOVE = 1.05
 class Place:
     """Where a run stands under the measured roofs; shares are of the ceiling, None if unknown.
 
-    ``memory`` counts the bytes the hardware saw, or else the compulsory ones.
+    ``memory`` counts the bytes the hardware saw, or else the compulsory ones, against the roof that
+    ``source`` names: the main memory's, or the caches' for arrays that stay in them.
     """
 
     memory: float | None
     compute: float | None
+    source: str
     memory_roof_B_per_s: float | None
     compute_roof_FLOP_per_s: float | None
     intensity: float | None
     ridge: float | None
+    main_memory: float | None
+    """The share of the main memory's roof, whatever ``source`` is."""
 
     @property
     def cached(self) -> bool:
         """Whether the data must have come from a cache: memory cannot deliver it so fast."""
-        return self.memory is not None and self.memory > CACHED_ABOVE
+        return self.main_memory is not None and self.main_memory > CACHED_ABOVE
 
     @property
     def attained(self) -> float | None:
         """The larger share of a roof that bounds this run; None when none is known."""
-        shares = [self.compute, None if self.cached else self.memory]
-        known = [share for share in shares if share is not None]
+        usable = self.memory is None or self.source == "caches" or not self.cached
+        known = [s for s in (self.compute, self.memory if usable else None) if s is not None]
         return min(1.0, max(known)) if known else None
 
 
 def place_of(situation: Situation) -> Place:
     """Return where a run stands under the ceilings measured on its device."""
     launch, ceilings = situation.launch, situation.ceilings
-    memory = ceilings.memory() if ceilings is not None else None
+    main = ceilings.memory() if ceilings is not None else None
+    memory = ceilings.cache() if ceilings is not None and stays_in_cache(situation) else main
     compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
     moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
     seconds = situation.median_s
-    roof_B, roof_F = (c.value if c is not None else None for c in (memory, compute))
+    main_B, roof_B, roof_F = (c.value if c is not None else None for c in (main, memory, compute))
     return Place(
         memory=_share(moved_B, seconds, roof_B),
         compute=_share(launch.flops, seconds, roof_F),
+        source="memory" if memory is main else "caches",
         memory_roof_B_per_s=roof_B,
         compute_roof_FLOP_per_s=roof_F,
         intensity=launch.flops / launch.compulsory_B if launch.compulsory_B else None,
         ridge=roof_F / roof_B if roof_F and roof_B else None,
+        main_memory=_share(moved_B, seconds, main_B),
     )
+
+
+def stays_in_cache(situation: Situation) -> bool:
+    """Whether everything a launch touches may still be in the caches from the one before."""
+    cache_B = situation.device.last_level_cache_B
+    hot = situation.config.cache == "hot" and situation.dram_B is None
+    return hot and cache_B is not None and situation.launch.compulsory_B <= cache_B
 
 
 def _share(amount: float, seconds: float, roof: float | None) -> float | None:

@@ -16,6 +16,7 @@ REUSE_ABOVE = 8.0
 """Requests for each compulsory byte from which a variant that asks for less is worth a try."""
 REUSE_SAVES = 0.25
 """Tiling in shared memory saved 0.33 at 4096³ on an H100 and 0.75 at 1024³ on a CPU."""
+_POSSESSIVE = {"memory": "memory's", "caches": "caches'"}
 CACHED_B = 8e6
 """Arrays below this fit the caches next to the cores, which serve repeated requests as fast."""
 
@@ -34,12 +35,16 @@ def roof(situation: Situation) -> Advice | None:
 
 
 def _words(situation: Situation, place: Place) -> tuple[str, str]:
-    by_memory = 0.0 if place.memory is None or place.cached else place.memory
+    by_memory = place.memory or 0.0
+    if place.cached and place.source == "memory":
+        by_memory = 0.0
     by_compute = place.compute or 0.0
     shares = []
     if place.memory is not None:
         roof_words = quantity(place.memory_roof_B_per_s, "B/s")
-        shares.append(f"{percent(place.memory)} of the memory's measured {roof_words}")
+        shares.append(
+            f"{percent(place.memory)} of the {_POSSESSIVE[place.source]} measured {roof_words}"
+        )
     if place.compute is not None:
         roof_words = quantity(place.compute_roof_FLOP_per_s, "FLOP/s")
         shares.append(f"{percent(place.compute)} of the measured {roof_words}")
@@ -53,7 +58,8 @@ def _words(situation: Situation, place: Place) -> tuple[str, str]:
     if max(by_memory, by_compute) < NEAR:
         return "Neither memory nor arithmetic is near its roof: threads wait", evidence
     if by_memory >= by_compute:
-        return "Memory-bound: only fewer bytes make it faster", evidence
+        what = "Memory" if place.source == "memory" else "Cache"
+        return f"{what}-bound: only fewer bytes make it faster", evidence
     return "Compute-bound: only fewer or cheaper operations make it faster", evidence
 
 

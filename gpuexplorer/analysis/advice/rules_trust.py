@@ -38,13 +38,14 @@ def cached(situation: Situation) -> Advice | None:
     if place.intensity is not None and place.ridge is not None and place.intensity > place.ridge:
         return None  # arithmetic is what this kernel is about
     change = Change(cache="cold")
+    memory = situation.ceilings.memory() if situation.ceilings is not None else None
     rate = situation.launch.compulsory_B / situation.median_s
     return Advice(
         rule="cached",
         kind="trust",
         title="The arrays stay in a cache: this is not the memory's speed",
         evidence=f"{quantity(rate, 'B/s')} of compulsory bytes, and the memory was measured at "
-        f"{quantity(place.memory_roof_B_per_s, 'B/s')}",
+        f"{quantity(memory.value if memory is not None else None, 'B/s')}",
         saves=0.0,
         section="A result that is too fast",
         change=change if situation.look(change) is not None else None,

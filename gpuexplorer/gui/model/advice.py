@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import MOST_SHOWN, advise, nothing_to_improve
 from gpuexplorer.analysis.advice.situation import Measured
-from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import Phases
 from gpuexplorer.engine.situation import RECENT_READINGS, Gatherer
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live, Run
+from gpuexplorer.gui.model.steady import HOLD_S, Steady
 from gpuexplorer.workloads.workload import Workload
 
-HOLD_S = 1.0
-"""Advice must hold so long before it is shown, and be gone so long before it is removed."""
-NEW_WORDS_S = 2.0
-"""Shown advice takes new words, as its figures move on, this seldom."""
 OTHERS = 200
 """Earlier runs that are compared with the present one."""
-
-
-@dataclass
-class _Held:
-    """One rule's advice on its way in or out."""
-
-    advice: Advice
-    since_s: float
-    seen_s: float
-    words_s: float
-    shown: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,57 +33,12 @@ class Shown:
     nothing: bool = False
 
 
-@dataclass
-class Steady:
-    """Holds advice back until it has held for ``HOLD_S``, and keeps it as long after it has gone.
-
-    Times are seconds of any one steady clock.
-    """
-
-    _held: dict[str, _Held] = field(default_factory=dict)
-
-    def take(self, said: tuple[Advice, ...], now_s: float, *, new_run: bool) -> None:
-        """Take in what the rules say now."""
-        for advice in said:
-            held = self._held.get(advice.rule)
-            if held is None:
-                self._held[advice.rule] = _Held(advice, now_s, now_s, now_s)
-                continue
-            held.seen_s = now_s
-            due = new_run or now_s - held.words_s >= NEW_WORDS_S
-            if not held.shown or due or advice.change != held.advice.change:
-                held.advice, held.words_s = advice, now_s
-        said_now = {advice.rule for advice in said}
-        for rule, held in list(self._held.items()):
-            gone = rule not in said_now
-            if gone and (not held.shown or now_s - held.seen_s >= HOLD_S):
-                del self._held[rule]
-            elif not gone and now_s - held.since_s >= HOLD_S:
-                held.shown = True
-
-    @property
-    def shown(self) -> tuple[Advice, ...]:
-        """What is shown: the most valuable first."""
-        found = [held.advice for held in self._held.values() if held.shown]
-        return tuple(sorted(found, key=lambda advice: advice.weight, reverse=True)[:MOST_SHOWN])
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is on its way in or out."""
-        latest = max((held.seen_s for held in self._held.values()), default=0.0)
-        return all(held.shown and held.seen_s == latest for held in self._held.values())
-
-    def clear(self) -> None:
-        """Forget everything at once."""
-        self._held.clear()
-
-
 class Adviser:
     """Applies the rules to the current run."""
 
     def __init__(self, live: Live, history: History) -> None:
         self._live, self._history = live, history
-        self._steady = Steady()
+        self._steady: Steady[Advice] = Steady(lambda old, new: old.change != new.change)
         self._gatherer: Gatherer | None = None
         self._ticket = 0
         self._judged_from_s = 0.0
@@ -108,7 +48,6 @@ class Adviser:
         self,
         workload: Workload | None,
         devices: DeviceList | None,
-        ceilings: Ceilings | None,
         now_s: float,
     ) -> Shown:
         """Judge the current run and return what is to be shown.
@@ -120,7 +59,7 @@ class Adviser:
             self._steady.clear()
             return Shown()
         if run.prepared is None or run.summary is None or workload is None or devices is None:
-            return Shown(self._steady.shown)
+            return Shown(self._best())
         new_run = self._gatherer is None or run.ticket != self._ticket
         if self._gatherer is None or new_run:
             self._gatherer = Gatherer(run.prepared, workload, devices)
@@ -129,12 +68,14 @@ class Adviser:
             run.summary,
             phases_s=_phases_of(run),
             readings=list(self._live.readings)[-RECENT_READINGS:],
-            ceilings=ceilings,
+            suspect=run.record.suspect(run.summary) if run.record is not None else None,
+            ceilings=run.record.ceilings if run.record is not None else None,
             others=self._others(run),
         )
-        self._steady.take(advise(situation), now_s, new_run=new_run)
+        said = {advice.rule: advice for advice in advise(situation)}
+        self._steady.take(said, now_s, new_run=new_run)
         self._held_long_enough = now_s - self._judged_from_s >= HOLD_S
-        shown = self._steady.shown
+        shown = self._best()
         nothing = self.settled and nothing_to_improve(shown)
         return Shown(shown, run.prepared.config, nothing)
 
@@ -143,13 +84,17 @@ class Adviser:
         """Whether another look would show the same, as long as nothing new is measured."""
         return self._held_long_enough and self._steady.settled
 
+    def _best(self) -> tuple[Advice, ...]:
+        found = sorted(self._steady.shown.values(), key=lambda a: a.weight, reverse=True)
+        return tuple(found[:MOST_SHOWN])
+
     def _others(self, run: Run) -> list[Measured]:
         """Return earlier runs of the same sources on the same silicon."""
         prepared = run.prepared
         assert prepared is not None
         found = []
         for entry, _ in zip(self._history, range(OTHERS), strict=False):
-            if entry.ticket == run.ticket or entry.record is None:
+            if entry.ticket == run.ticket or entry.record is None or entry.suspect is not None:
                 continue
             other = entry.record.prepared
             same = other.environment.source_sha256 == prepared.environment.source_sha256

@@ -83,6 +83,8 @@ class Run:
     prepared: Prepared | None = None
     record: RunRecord | None = None
     summary: Summary | None = None
+    warnings: tuple[str, ...] = ()
+    """What is odd about the series so far, a sentence each."""
     phases_s: dict[str, float] = field(default_factory=dict)
     """With transfers included: the latest medians by phase."""
     over: bool = False

@@ -1,15 +1,15 @@
-"""The insight panel: the headline figure, how well it is known, and what it means."""
+"""The insight panel: the headline figure, how well it is known, what it means, what to do."""
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
-    QFormLayout,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -21,34 +21,75 @@ from PySide6.QtWidgets import (
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import count, percent, quantity, ratio
+from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.model.live import Run
+from gpuexplorer.gui.model.steady import Steady
 from gpuexplorer.gui.panels.advice import AdviceSection
+from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.note import NoteBox
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.words import Words
 
+_FIGURES = re.compile(r"[-+]?\d[\d.,]*")
+
 
 class InsightPanel(QScrollArea):
-    """Says in words what the plots show."""
+    """Says in words what the plots show.
+
+    What changes from run to run in height stands below what does not, so that nothing read often
+    moves.
+    """
 
     copied = Signal(str)
 
-    def __init__(self, adviser: AdviceSection, parent: QWidget | None = None) -> None:
+    def __init__(self, advice: AdviceSection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.advice = adviser
         self.setObjectName("insightPanel")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._config: RunConfig | None = None
+        self.advice = advice
         self.kernel_folders: Sequence[Path] = ()
+        self._config: RunConfig | None = None
+        self._notes: Steady[str] = Steady()
+        self._noted: int | None = None
+        self._build()
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+        self.show_run(None)
+
+    # ---- construction
+
+    def _build(self) -> None:
         content = QWidget()
         content.setObjectName("insightContent")
-        layout = QVBoxLayout(content)
-        layout.setContentsMargins(14, 10, 14, 10)
+        layout = self._layout = QVBoxLayout(content)
+        layout.setContentsMargins(14, 10, 12, 10)
         layout.setSpacing(5)
         self.setWidget(content)
+        self._build_headline()
+        self.figures = Figures()
+        layout.addWidget(self.figures)
+        layout.addSpacing(5)
+        self._build_method()
+        layout.addSpacing(5)
+        layout.addWidget(self.advice)
+        layout.addSpacing(5)
+        self._section("One textbook run, step by step")
+        self.phases = PhaseBar()
+        layout.addWidget(self.phases)
+        layout.addSpacing(5)
+        self._section("What this teaches")
+        self.teaches = QLabel()
+        self.teaches.setObjectName("teachesLabel")
+        self.teaches.setWordWrap(True)
+        layout.addWidget(self.teaches)
+        layout.addStretch(1)
+        self._section("Copy this run as a")
+        self._build_buttons()
+
+    def _build_headline(self) -> None:
         self.headline = Words("–")
         self.headline.setObjectName("headline")
         self.headline.setProperty("role", "headline")
@@ -56,74 +97,32 @@ class InsightPanel(QScrollArea):
         font.setPointSizeF(font.pointSizeF() * 2.1)
         self.headline.setFont(font)
         self.headline.setToolTip("Median time of one launch, in seconds with an SI prefix")
-        self.precision = self._quiet("precisionOfMedian")
-        self.precision.setToolTip(
-            "Half the 95 % confidence interval of the median, from time-separated batches"
+        self.precision = self._quiet(
+            "precisionOfMedian",
+            "Half the 95 % confidence interval of the median, from time-separated batches",
         )
-        layout.addWidget(self.headline)
-        layout.addWidget(self.precision)
-        layout.addWidget(self._rule())
-        figures = QFormLayout()
-        figures.setContentsMargins(0, 0, 0, 0)
-        figures.setVerticalSpacing(4)
-        self.flops = self._figure(
-            figures, "Throughput", "flopFigure", "Useful operations over the median, FLOP/s"
+        self.suspect = NoteBox(
+            "suspectNote", "The figure beats what this device was measured to do: it is not ranked"
         )
-        self.bandwidth = self._figure(
-            figures,
-            "Effective bandwidth",
-            "bandwidthFigure",
-            "Compulsory bytes over the median, B/s: what a perfect cache would have moved",
-        )
-        self.of_peak = self._figure(
-            figures, "of the peak", "peakFigure", "Effective bandwidth over the device's peak"
-        )
-        self.intensity = self._figure(
-            figures,
-            "Intensity",
-            "intensityFigure",
-            "Arithmetic intensity: useful operations for each compulsory byte, FLOP/B",
-        )
-        self.occupancy = self._figure(
-            figures,
-            "Occupancy",
-            "occupancyFigure",
-            "Resident warps over the most a multiprocessor can hold, and what limits them",
-        )
-        self.registers = self._figure(
-            figures, "Registers", "registersFigure", "Registers of one thread"
-        )
-        self._figures = figures
-        layout.addLayout(figures)
-        layout.addWidget(self._rule())
-        self.verified = QLabel()
+        self.notes = NoteBox("seriesNotes", "What is odd about the launches timed so far")
+        for widget in (self.headline, self.precision, self.suspect, self.notes):
+            self._layout.addWidget(widget)
+        self._layout.addSpacing(5)
+
+    def _build_method(self) -> None:
+        self.verified = Words()
         self.verified.setObjectName("verifiedLabel")
-        self.verified.setWordWrap(True)
         self.verified.setToolTip(
             "The result of this very configuration against a float64 reference, before any timing"
         )
-        layout.addWidget(self.verified)
-        self.check = self._quiet("checkLabel")
-        layout.addWidget(self.check)
-        self.method = self._quiet("methodLabel")
-        self.method.setToolTip("How one launch is timed, and the finest step of that clock")
-        layout.addWidget(self.method)
-        layout.addWidget(self._rule())
-        layout.addWidget(self.advice)
-        layout.addWidget(self._rule())
-        self._phase_title = self._section("One textbook run, step by step")
-        layout.addWidget(self._phase_title)
-        self.phases = PhaseBar()
-        layout.addWidget(self.phases)
-        layout.addWidget(self._rule())
-        self._teaches_title = self._section("What this teaches")
-        layout.addWidget(self._teaches_title)
-        self.teaches = QLabel()
-        self.teaches.setObjectName("teachesLabel")
-        self.teaches.setWordWrap(True)
-        layout.addWidget(self.teaches)
-        layout.addStretch(1)
-        layout.addWidget(self._section("Copy this run as a"))
+        self.check = self._quiet("checkLabel", "What error is allowed, and how it was compared")
+        self.method = self._quiet(
+            "methodLabel", "How one launch is timed, and the finest step of that clock"
+        )
+        for widget in (self.verified, self.check, self.method):
+            self._layout.addWidget(widget)
+
+    def _build_buttons(self) -> None:
         buttons = QHBoxLayout()
         self.command_button = QPushButton("Command")
         self.command_button.setObjectName("copyCommandButton")
@@ -133,45 +132,23 @@ class InsightPanel(QScrollArea):
         self.script_button.clicked.connect(self.copy_script)
         for button in (self.command_button, self.script_button):
             buttons.addWidget(button, 1)
-        layout.addLayout(buttons)
-        theme().changed.connect(self._repaint_theme)
-        self._repaint_theme()
-        self.show_run(None)
+        self._layout.addLayout(buttons)
 
     def _repaint_theme(self) -> None:
         for button in (self.command_button, self.script_button):
             button.setIcon(theme().icon("copy"))
 
-    @staticmethod
-    def _rule() -> QFrame:
-        rule = QFrame()
-        rule.setFixedHeight(5)
-        return rule
-
-    @staticmethod
-    def _section(words: str) -> QLabel:
+    def _section(self, words: str) -> None:
         label = QLabel(words)
         label.setProperty("role", "section")
-        return label
+        self._layout.addWidget(label)
 
     @staticmethod
-    def _quiet(name: str) -> QLabel:
-        label = QLabel()
+    def _quiet(name: str, tooltip: str) -> Words:
+        label = Words()
         label.setObjectName(name)
         label.setProperty("role", "muted")
-        label.setWordWrap(True)
-        return label
-
-    @staticmethod
-    def _figure(form: QFormLayout, title: str, name: str, tooltip: str) -> Words:
-        head, label = QLabel(title), Words("–")
-        head.setProperty("role", "muted")
-        label.setObjectName(name)
-        label.setProperty("role", "figure")
-        label.setAlignment(Qt.AlignmentFlag.AlignRight)
-        for widget in (head, label):
-            widget.setToolTip(tooltip)
-        form.addRow(head, label)
+        label.setToolTip(tooltip)
         return label
 
     def set_kernel_folders(self, folders: Sequence[Path]) -> None:
@@ -184,7 +161,8 @@ class InsightPanel(QScrollArea):
         """Show what the variant teaches, and what the copy buttons copy."""
         self._config = config
         self.advice.set_present(config)
-        self.teaches.setText(teaches)
+        if self.teaches.text() != teaches:
+            self.teaches.setText(teaches)
         for button, make in (
             (self.command_button, reproduce.command_line),
             (self.script_button, reproduce.python_script),
@@ -197,7 +175,13 @@ class InsightPanel(QScrollArea):
         summary = run.summary if run is not None else None
         prepared = run.prepared if run is not None else None
         self._show_summary(summary)
-        self._show_prepared(prepared, summary)
+        if prepared is None:
+            self.figures.clear()
+        else:
+            self.figures.show_figures(prepared, summary)
+            self.figures.show_energy(run.state if run is not None else None)
+        self._show_check(prepared)
+        self._show_notes(run)
         self.phases.show_phases(self._phases_of(run))
 
     def _show_summary(self, summary: Summary | None) -> None:
@@ -210,46 +194,40 @@ class InsightPanel(QScrollArea):
         known = f"± {percent(error)} (95 %)" if error is not None else "interval needs more samples"
         self.precision.setText(f"{known} · {count(summary.samples)} launches")
 
-    def _show_prepared(self, prepared: Prepared | None, summary: Summary | None) -> None:
+    def _show_check(self, prepared: Prepared | None) -> None:
         if prepared is None:
-            for label in (self.flops, self.bandwidth, self.of_peak, self.intensity):
-                label.setText("–")
             self.verified.setText("Not verified yet")
             self._role(self.verified, "muted")
             self.check.setText("")
             self.method.setText("")
-            for label in (self.occupancy, self.registers):
-                self._figures.setRowVisible(label, False)
             return
-        median = summary.median_s if summary is not None else None
-        bytes_least = sum(t.total_B for t in prepared.traffic if t.kind == "compulsory")
-        flops = prepared.flops / median if median and prepared.flops else None
-        bandwidth = bytes_least / median if median and bytes_least else None
-        peak = prepared.device.peak_bandwidth_B_per_s
-        self.flops.setText(quantity(flops, "FLOP/s"))
-        self.bandwidth.setText(quantity(bandwidth, "B/s"))
-        self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "not known")
-        intensity = prepared.flops / bytes_least if prepared.flops and bytes_least else None
-        self.intensity.setText(ratio(intensity, "FLOP/B"))
-        resources = prepared.resources
-        occupancy = resources.occupancy
-        limiter = (
-            f", limited by {resources.occupancy_limiter}" if resources.occupancy_limiter else ""
-        )
-        self._figures.setRowVisible(self.occupancy, occupancy is not None)
-        self.occupancy.setText(f"{percent(occupancy)}{limiter}")
-        registers = resources.registers_per_thread
-        self._figures.setRowVisible(self.registers, registers is not None)
-        self.registers.setText(f"{registers} a thread")
         check = prepared.verification
-        self.verified.setText(
-            f"{'✓ Verified' if check.ok else '✗ WRONG RESULT'}, error {check.max_rel_error:.1e}"
-        )
+        verdict = "✓ Verified" if check.ok else "✗ WRONG RESULT"
+        self.verified.setText(f"{verdict}, error {check.max_rel_error:.1e}")
         self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
         self._role(self.verified, "good" if check.ok else "bad")
+        step = quantity(prepared.resolution_s, "s", 2)
         self.method.setText(
-            f"{prepared.method}, resolution {quantity(prepared.resolution_s, 's', 2)}"
+            f"{prepared.config.cache.capitalize()} caches · step {step} · {prepared.method}"
         )
+
+    def _show_notes(self, run: Run | None) -> None:
+        """Show what is odd about the series, once it has been so for a while."""
+        ticket = run.ticket if run is not None else None
+        if ticket != self._noted:
+            self._noted = ticket
+            self._notes.clear()
+        warnings = run.warnings if run is not None else ()
+        suspect = None
+        if run is not None and run.record is not None and run.summary is not None:
+            suspect = run.record.suspect(run.summary)
+        said = {_FIGURES.sub("#", words): words for words in warnings}
+        if suspect is not None:
+            said["suspect"] = suspect
+        self._notes.take(said, time.monotonic())
+        shown = dict(self._notes.shown)
+        self.suspect.show_sentences([shown.pop("suspect")] if "suspect" in shown else [])
+        self.notes.show_sentences(list(shown.values()))
 
     @staticmethod
     def _role(label: QLabel, role: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
@@ -19,6 +21,14 @@ from gpuexplorer.core.units import percent
 
 LONGEST_BUTTON = 22
 """A change of more characters than this stands in the tooltip alone."""
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[pnµmkMGTP]?(?:B|s|FLOP|Hz|W|J|%))")
+NO_BREAK_SPACE, WORD_JOINER = "\u00a0", "\u2060"
+
+
+def _unbroken(words: str) -> str:
+    """Return words whose figures no line break parts from their units."""
+    return _BEFORE_UNIT.sub(NO_BREAK_SPACE, words).replace("/", f"/{WORD_JOINER}")
 
 
 class AdviceCard(QFrame):
@@ -73,7 +83,7 @@ class AdviceCard(QFrame):
         if advice != self._advice:
             self._advice = advice
             self.title.setText(f"{advice.title}.")
-            self.evidence.setText(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}.")
+            self.evidence.setText(_unbroken(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."))
             self._show_change(advice)
             kind = advice.kind
             if self.property("kind") != kind:
