@@ -13,7 +13,7 @@ from typing import cast
 from gpuexplorer.analysis.timeline import Timeline
 from gpuexplorer.core.result import Traffic, TrafficSource
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import count, percent, quantity
 
 LEAST_S = 1.0
 """Least time that must have been counted."""
@@ -114,4 +114,4 @@ def ratio_words(traffic: Iterable[Traffic]) -> str | None:
         return f"{verb} {percent(ratio)} of the least from DRAM: caches hold the rest"
     if ratio < 1.1:
         return f"{verb} each byte once"
-    return f"{verb} each byte {ratio:.2g} times"
+    return f"{verb} each byte {f'{ratio:.2g}' if ratio < 100 else count(round(ratio))} times"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
@@ -11,12 +11,16 @@ from gpuexplorer.gui.panels.history import HistoryTable
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.banner import Banner
+
+DEVICE_LEAST_HEIGHT = 110
+"""Two rows of the device's figures."""
 
 
 class Panels(QSplitter):
@@ -28,6 +32,7 @@ class Panels(QSplitter):
         self.insight = InsightPanel(AdviceSection(session.look_for_advice, session.advice_settled))
         self.timing = TimingPlot(session.live_model)
         self.traffic = TrafficPlot(session.live_model, self.timing.plot)
+        self.device = DevicePlots(session.live_model.device, self.timing.plot)
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
         self.banner = Banner()
@@ -66,13 +71,21 @@ class Panels(QSplitter):
 
     def _live_view(self) -> QWidget:
         """Return the ghosts' row, both plots and the device's state."""
-        plots = QSplitter(Qt.Orientation.Vertical)
+        plots = self.plots = QSplitter(Qt.Orientation.Vertical)
         plots.setChildrenCollapsible(False)
         plots.setHandleWidth(1)
-        plots.addWidget(self.timing)
-        plots.addWidget(self.traffic)
-        plots.setStretchFactor(0, 3)
-        plots.setStretchFactor(1, 2)
+        room = QScrollArea()
+        room.setObjectName("deviceRoom")
+        room.setWidgetResizable(True)
+        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        room.setMinimumHeight(DEVICE_LEAST_HEIGHT)
+        room.setWidget(self.device)
+        room.hide()
+        self.strip.more.toggled.connect(room.setVisible)
+        for widget, stretch in ((self.timing, 3), (self.traffic, 2), (room, 2)):
+            plots.addWidget(widget)
+            plots.setStretchFactor(plots.count() - 1, stretch)
         view = QWidget()
         view.setAutoFillBackground(True)
         view.setBackgroundRole(view.palette().ColorRole.Base)
@@ -87,9 +100,13 @@ class Panels(QSplitter):
     def restore(self, settings: Settings) -> None:
         """Share the space as it was shared last."""
         self.across.restoreState(settings.bytes_of("across"))
+        self.plots.restoreState(settings.bytes_of("plots"))
+        self.strip.more.setChecked(settings.device_plots)
         self.restoreState(settings.bytes_of("down"))
 
     def remember(self, settings: Settings) -> None:
         """Keep how the space is shared."""
         settings.set_bytes("across", self.across.saveState())
+        settings.set_bytes("plots", self.plots.saveState())
+        settings.device_plots = self.strip.more.isChecked()
         settings.set_bytes("down", self.saveState())

@@ -181,7 +181,10 @@ class MainWindow(QMainWindow):
             device = session.device
             if device is not None:
                 self.strip.set_kind(device.kind)
+                self.panels.device.set_kind(device.kind)
             self.strip.refresh(session.live_model.readings)
+            self.panels.device.refresh()
+            session.live_model.look()
 
     def _show_knobs(self) -> None:
         experiment = self.session.experiment

@@ -51,6 +51,15 @@ class Settings:
         self._store.setValue("window/live_at_start", "true" if value else "false")
 
     @property
+    def device_plots(self) -> bool:
+        """Whether all figures of the device are shown over time."""
+        return str(self._store.value("window/device_plots", "false")) == "true"
+
+    @device_plots.setter
+    def device_plots(self, value: bool) -> None:
+        self._store.setValue("window/device_plots", "true" if value else "false")
+
+    @property
     def python(self) -> str | None:
         """The engine's interpreter; None: the window's own."""
         value = str(self._store.value("engine/python", "") or "")

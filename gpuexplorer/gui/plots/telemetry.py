@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
-from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.widgets.sparkline import Sparkline
 
 SPAN_S = 60.0
@@ -55,7 +55,7 @@ def in_words(figure: Figure, value: float | None) -> str:
 
 
 class TelemetryStrip(QWidget):
-    """Three figures with their last minute."""
+    """Three figures with their last minute, and a button that opens all figures over time."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,10 +65,21 @@ class TelemetryStrip(QWidget):
         self._source = muted_label("no reading yet")
         self._source.setObjectName("telemetrySource")
         self._source.set_width(SOURCE_WIDTH)
-        head = QVBoxLayout()
+        head = self._head = QVBoxLayout()
         head.setSpacing(0)
         head.addStretch(1)
-        head.addWidget(self._title)
+        self.more = small_button(
+            "deviceButton", "Show or hide all figures of the device over the plots' time axis"
+        )
+        self.more.setText("▸ more")
+        self.more.setCheckable(True)
+        self.more.toggled.connect(self._set_open)
+        top = QHBoxLayout()
+        top.setSpacing(6)
+        top.addWidget(self._title)
+        top.addStretch(1)
+        top.addWidget(self.more)
+        head.addLayout(top)
         head.addWidget(self._source)
         head.addStretch(1)
         self._row = QHBoxLayout()
@@ -80,6 +91,17 @@ class TelemetryStrip(QWidget):
         layout.addLayout(head)
         layout.addLayout(self._row, 1)
         self.set_kind("cpu")
+
+    def _set_open(self, on: bool) -> None:
+        """Make room for the figures over time: one line of words is left."""
+        self.more.setText("▾ less" if on else "▸ more")
+        directions = QBoxLayout.Direction
+        self._head.setDirection(directions.LeftToRight if on else directions.TopToBottom)
+        self._head.setSpacing(14 if on else 0)
+        self._head.setStretch(0, 0 if on else 1)
+        self._source.set_width(3 * SOURCE_WIDTH if on else SOURCE_WIDTH)
+        for line in self.lines:
+            line.setVisible(not on)
 
     def set_kind(self, kind: str) -> None:
         """Show what a ``gpu`` or a ``cpu`` has."""
@@ -94,6 +116,7 @@ class TelemetryStrip(QWidget):
         self.lines = [Sparkline(f.title, slot) for slot, f in enumerate(FIGURES[kind])]
         for line in self.lines:
             self._row.addWidget(line, 1)
+            line.setVisible(not self.more.isChecked())
 
     def refresh(self, readings: Sequence[Reading]) -> None:
         """Draw the readings, oldest first; a few times a second is enough."""
@@ -110,8 +133,9 @@ class TelemetryStrip(QWidget):
         for reading in readings:
             missing.update(reading.missing)
         throttled = ", ".join(last.throttle_reasons or ())
+        sources = dict.fromkeys((last.source, *last.sources.values()))
         self._source.setText(
-            f"from {last.source}" + (f" · throttled: {throttled}" if throttled else "")
+            f"from {', '.join(sources)}" + (f" · throttled: {throttled}" if throttled else "")
         )
         role = "warning" if throttled else "muted"
         if self._source.property("role") != role:
@@ -128,4 +152,5 @@ class TelemetryStrip(QWidget):
                 why = missing.get(figure.field, f"{last.source} does not say")
                 line.setToolTip(f"{figure.explanation}: not available, {why}")
             else:
-                line.setToolTip(f"{figure.explanation}, the last minute, from {last.source}")
+                source = last.sources.get(figure.field, last.source)
+                line.setToolTip(f"{figure.explanation}, the last minute, from {source}")

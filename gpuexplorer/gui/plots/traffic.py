@@ -1,4 +1,4 @@
-"""Memory traffic over time: what the result needs, what threads ask for, what the host moves."""
+"""Memory traffic over time: what the result needs, threads ask for, hardware counts, hosts move."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui.model.live import Live, Past, Run
@@ -52,6 +53,15 @@ LINES = (
          "time. Caches serve part of it, so it may lie above the memory's peak."),
     Line("requested_write", "requested write", "requested", "requested", "write_B", 1, 1,
          "Bytes that this variant's threads write with this block and tile, over its time."),
+    Line("dram_read", "measured read", "hardware", "dram", "read_B", 1, 0,
+         "Bytes that the memory really delivered, as the hardware counted them, over the kernel's\n"
+         "time."),
+    Line("dram_write", "measured write", "hardware", "dram", "write_B", 1, 1,
+         "Bytes that the memory really took, as the hardware counted them, over the kernel's\n"
+         "time."),
+    Line("dram", "measured", "hardware", "dram", "combined_B", 1, 4,
+         "Bytes that the memory really moved, reads and writes, as the hardware counted them,\n"
+         "over the kernel's time."),
     Line("upload", "host → device", "transfer", "pcie", "read_B", 2, 2,
          "Inputs over the time of copying them to the device: the last phase measured, or each\n"
          "sample's with 'Include transfers'."),
@@ -78,7 +88,8 @@ class TrafficPlot(QWidget):
         self.plot = Plot("B/s")
         self.plot.setToolTip(
             "Bytes per second (vertical) over time: solid is the least the result needs, dashed\n"
-            "is what the threads ask for, dash-dotted is what host and device exchange."
+            "is what the threads ask for, dotted is what the hardware counted, dash-dotted is\n"
+            "what host and device exchange."
         )
         self.plot.box.setXLink(timing.box)
         self.plot.set_log(True)
@@ -233,6 +244,7 @@ class TrafficPlot(QWidget):
                     seconds = self._phase_s(run, line.key)
             rate = moved / seconds if moved and seconds else None
             self.legend[line.key].set_value(quantity(rate, "B/s"))
+        self._show_measured(run)
         device = run.prepared.device if run is not None and run.prepared else None
         peak = device.peak_bandwidth_B_per_s if device else None
         self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not known")
@@ -242,6 +254,24 @@ class TrafficPlot(QWidget):
             else "The peak memory bandwidth of this device is not known."
         )
         self._note.setText(self._words(run, median, peak))
+
+    def _show_measured(self, run: Run | None) -> None:
+        """Show one entry or two for the hardware's word, and whose it is or why it is missing."""
+        counted = run.counted if run is not None else None
+        apart = counted is not None and counted.read_B is not None
+        for line in LINES:
+            if line.kind == "dram":
+                entry = self.legend[line.key]
+                entry.setVisible(apart is (line.field != "combined_B"))
+                entry.setToolTip(f"{line.explanation}\n{self._whose(run)}")
+
+    @staticmethod
+    def _whose(run: Run | None) -> str:
+        if run is not None and run.counted is not None:
+            source = run.counted.source
+            return f"From {source}: {METHODS.get(source, source)}."
+        why = run.state.dram_reason if run is not None and run.state is not None else None
+        return f"Not available: {why or 'nothing was counted yet'}."
 
     @staticmethod
     def _words(run: Run | None, median: float | None, peak: float | None) -> str:
@@ -257,6 +287,9 @@ class TrafficPlot(QWidget):
         if asked is not None and moved:
             factor = asked.total_B / moved
             words += f" · threads ask for {factor:.3g} × the least"
+        ratio = ratio_words(run.traffic.values())
+        if ratio is not None and run.counted is not None:
+            words += f" · {ratio} ({run.counted.source})"
         return words
 
     def _fit(self, seen: list[Floats]) -> None:

@@ -1,0 +1,159 @@
+"""The device's figures over time, as a user opens and reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QScrollArea, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.gui.model.device import DeviceTrack
+from gpuexplorer.gui.plots.base import Plot
+from gpuexplorer.gui.plots.device import MISSING_HEIGHT, PADDING, ROW_HEIGHT, DevicePlots
+from gpuexplorer.gui.theme import make_theme
+from tests.gui.driver import find, until, wait_measured
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from gpuexplorer.gui.main_window import MainWindow
+    from tests.gui.conftest import OpenWindow
+
+NO_GPM = "NVML GPM: this GPU has no performance monitoring"
+
+
+@pytest.fixture
+def plots(qapp: QApplication, qtbot: QtBot) -> DevicePlots:
+    make_theme(qapp, "light")
+    timing = Plot("s")
+    qtbot.addWidget(timing)
+    made = DevicePlots(DeviceTrack(), timing)
+    qtbot.addWidget(made)
+    made.resize(700, 400)
+    made.set_kind("gpu")
+    made.show()
+    return made
+
+
+def fill(track: DeviceTrack, steps: int = 50, **fields: object) -> None:
+    for step in range(steps):
+        reasons = ("power cap",) if 20 <= step < 30 else ()
+        track.read(
+            step * 0.1,
+            Reading(
+                t_ns=step, source="nvml", throttle_reasons=reasons, power_W=300.0 + step,
+                sm_clock_Hz=1.9e9, **fields,  # type: ignore[arg-type]
+            ),
+        )  # fmt: skip
+    track.place(0, steps, 0)
+
+
+def test_what_is_read_has_a_row_with_its_source_and_the_rest_a_reason(plots: DevicePlots) -> None:
+    fill(
+        plots._track, occupancy=0.5, sources={"occupancy": "gpm"}, missing={"dram_B_per_s": NO_GPM}
+    )
+    plots.refresh()
+    assert plots.shown == ["clock", "power", "occupancy"]
+    assert plots.missing["DRAM traffic"] == NO_GPM
+    assert "no source" in plots.missing["PCIe in, out"]
+    assert "from gpm" in plots.explanation(PADDING + 2 * ROW_HEIGHT + 5)
+    below = PADDING + 3 * ROW_HEIGHT + 3 * MISSING_HEIGHT + 4
+    assert plots.explanation(below).endswith(f"not available: {NO_GPM}")
+    assert plots.sizeHint().height() == 2 * PADDING + 3 * ROW_HEIGHT + 5 * MISSING_HEIGHT
+    assert plots.explanation(5000) == ""
+
+
+def test_a_processor_has_rows_of_its_own(plots: DevicePlots) -> None:
+    plots.set_kind("cpu")
+    plots._track.read(0.0, Reading(t_ns=0, source="cpu", load=0.5, missing={"power_W": "RAPL"}))
+    plots.refresh()
+    assert plots.shown == ["load"]
+    assert plots.missing["power"] == "RAPL"
+    assert "occupancy" not in plots.missing
+
+
+def test_the_line_is_drawn_where_the_timing_plot_has_its_axis(plots: DevicePlots) -> None:
+    timing = plots._timing
+    timing.resize(500, 200)
+    timing.show()
+    timing.box.setXRange(0.0, 5.0, padding=0)
+    fill(plots._track)
+    plots.refresh()
+    left, right = plots._area()
+    image = plots.grab().toImage()
+    assert 50 < left < right < 700
+    row_top = PADDING
+    held_x = int(left + (2.5 / 5.0) * (right - left))
+    free_x = int(left + (4.5 / 5.0) * (right - left))
+    shaded = image.pixelColor(held_x, row_top + ROW_HEIGHT - 4)
+    plain = image.pixelColor(free_x, row_top + ROW_HEIGHT - 4)
+    assert shaded != plain, "a held clock is shaded"
+    drawn = [
+        y
+        for y in range(row_top + ROW_HEIGHT, row_top + 2 * ROW_HEIGHT - 8)
+        if image.pixelColor(free_x, y).blue() > image.pixelColor(free_x, y).red() + 60
+    ]
+    assert drawn, "the power's line is there"
+
+
+def test_nothing_is_sorted_or_painted_while_it_is_hidden(plots: DevicePlots) -> None:
+    plots.hide()
+    fill(plots._track)
+    plots.refresh()
+    assert plots.shown == []
+
+
+def test_the_window_shows_and_hides_them_and_remembers(
+    open_window: OpenWindow, qtbot: QtBot, config_dir: Path
+) -> None:
+    window = open_window()
+    window.show()
+    room = find(window, "deviceRoom", QScrollArea)
+    button = find(window, "deviceButton", QToolButton)
+    assert not room.isVisible(), "compact at first"
+    button.click()
+    assert room.isVisible()
+    wait_measured(qtbot, window)
+    plots = window.panels.device
+    until(qtbot, lambda: "load" in plots.shown)
+    until(qtbot, lambda: len(window.session.live_model.device) > 3)
+    assert "temperature" in {*plots.shown, *plots.missing}
+    x, _ = window.session.live_model.device.series("load", -np.inf, np.inf, 1000)
+    assert -0.5 < x[0] <= x[-1] <= window.session.live_model.end_s
+    window.close()
+    again = open_window()
+    again.show()
+    assert find(again, "deviceRoom", QScrollArea).isVisible()
+
+
+def test_measured_bytes_have_their_own_line_and_words(window: MainWindow, qtbot: QtBot) -> None:
+    window.show()
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    least = run.traffic["compulsory"]
+    assert least.read_B is not None
+    traffic = window.traffic
+    traffic.refresh()
+    assert traffic.legend["dram"].isVisible()
+    assert traffic.legend["dram"].value == "–"
+    assert "no counter of DRAM bytes" in traffic.legend["dram"].toolTip() or run.state is None
+    run.counted = Traffic(kind="dram", read_B=9 * least.read_B, write_B=1.0, source="ncu")
+    traffic.refresh()
+    assert traffic.legend["dram_read"].isVisible()
+    assert not traffic.legend["dram"].isVisible()
+    assert "Nsight Compute" in traffic.legend["dram_read"].toolTip()
+    assert "reads each byte 9 times (ncu)" in traffic._note.text()
+    _, y = traffic._curves["dram_read"].getData()
+    assert y is not None
+    assert np.isfinite(y).any()
+    dashes = [
+        traffic._curves[key].opts["pen"].dashPattern()
+        for key in ("dram_read", "compulsory_read", "requested_read", "upload")
+    ]
+    assert len({tuple(d) for d in dashes}) == 4, "kinds never share a line style"
