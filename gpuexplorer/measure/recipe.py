@@ -256,7 +256,7 @@ def _launch(job: Job, count: int) -> Batch:
     """Run a batch, and note what a launch of it takes with all that is not timed."""
     started = time.perf_counter()
     batch = job.runner.launch(count)
-    job.whole_s = (time.perf_counter() - started) / count
+    job.whole_s = (time.perf_counter() - started) / (len(batch.seconds) * batch.launches)
     return batch
 
 

@@ -82,6 +82,9 @@ class FakeCuda:
     fail_wait: int | None = None
     registers: int = 32
     gate_opens_late: bool = False
+    clock_Hz: float = 1.5e9
+    same_multiprocessor: bool = True
+    """Whether the gate's end runs where the gate ran."""
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
@@ -90,6 +93,8 @@ class FakeCuda:
         self._queue: list[tuple[str, Callable[[], object]]] = []
         self._times: dict[int, float] = {}
         self._now = 0.0
+        self.kernel_spans: list[tuple[str, float, float]] = []
+        """Name, start and end of each kernel, in seconds."""
         self.attributes: list[tuple[int, int]] = []
         self.api = Api(
             runtime=SimpleNamespace(
@@ -208,23 +213,42 @@ class FakeCuda:
         shared_mem_bytes: int, stream: int, kernel_params: int, extra: int,
     ) -> None:  # fmt: skip
         symbol = self._symbols[f]
-        words = _words(kernel_params, 3 if symbol == gate.ENTRY else self.kernels[symbol][0])
+        counts = {gate.ENTRY: 4, gate.END: 2}
+        words = _words(kernel_params, counts.get(symbol) or self.kernels[symbol][0])
         call = LaunchCall((gx, gy, gz), (bx, by, bz), shared_mem_bytes, words)
         if symbol == gate.ENTRY:
             self._queue.append(("gate", lambda: self._gate(call)))
+        elif symbol == gate.END:
+            self._queue.append(("end", lambda: self._gate_end(call)))
         else:
             self._queue.append((symbol, lambda: self._kernel(symbol, call)))
 
     def _gate(self, call: LaunchCall) -> None:
         flag = (ctypes.c_uint32 * 2).from_address(call.words[0])
-        ticket = call.words[1] & 0xFFFFFFFF
+        ticket = call.words[2] & 0xFFFFFFFF
         still_shut = (flag[0] - ticket) & 0x80000000
         if still_shut or self.gate_opens_late:
             flag[1] = ticket
+        else:
+            self._stamp(call.words[1], ticket << 32 | 3, 0)
+        self.kernel_spans.append((gate.ENTRY, self._now, self._now))
+
+    def _gate_end(self, call: LaunchCall) -> None:
+        here = (call.words[1] & 0xFFFFFFFF) << 32 | 3
+        if self.same_multiprocessor and ctypes.c_uint64.from_address(call.words[0]).value == here:
+            self._stamp(call.words[0], here, 3)
+
+    def _stamp(self, address: int, here: int, first: int) -> None:
+        words = (ctypes.c_uint64 * 6).from_address(address)
+        words[first] = here
+        words[first + 1] = round(self._now * self.clock_Hz)
+        words[first + 2] = round(self._now * 1e9)
 
     def _kernel(self, symbol: str, call: LaunchCall) -> None:
         self.kernels[symbol][1](call)
+        began = self._now
         self._now += self.seconds(call)
+        self.kernel_spans.append((symbol, began, self._now))
 
 
 def _words(table: int, count: int) -> tuple[int, ...]:

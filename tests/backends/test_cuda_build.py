@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.build import builder, gate_compiler
 from gpuexplorer.backends.cuda.describe import describe
 from gpuexplorer.core.config import RunRequest
@@ -53,6 +54,10 @@ def test_an_entry_that_is_not_in_the_source_is_refused() -> None:
         builder("sm_90")(msgspec.structs.replace(plan, steps=(step,)), step)
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_90a", "sm_120a"])
-def test_the_gate_compiles_for_every_generation(arch: str) -> None:
-    assert gate_compiler(arch)().startswith(b"\x7fELF")
+@pytest.mark.parametrize(
+    "arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"]
+)
+def test_the_gate_and_its_end_compile_for_every_generation(arch: str) -> None:
+    cubin = gate_compiler(arch)()
+    assert cubin.startswith(b"\x7fELF")
+    assert all(entry.encode() in cubin for entry in gate.ENTRIES)

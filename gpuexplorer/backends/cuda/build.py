@@ -39,10 +39,10 @@ def builder(arch: str) -> Build:
 
 
 def gate_compiler(arch: str) -> Callable[[], bytes]:
-    """Return what compiles the gate's kernel for ``arch``."""
+    """Return what compiles the gate's kernels for ``arch``."""
 
     def compile_gate() -> bytes:
         files = {gate.SOURCE_NAME: gate.SOURCE}
-        return compile_cubin(gate.SOURCE_NAME, files, arch, entries=[gate.ENTRY]).code
+        return compile_cubin(gate.SOURCE_NAME, files, arch, entries=gate.ENTRIES).code
 
     return compile_gate

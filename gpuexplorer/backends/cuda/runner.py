@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.caches import FLUSH_FACTOR
-from gpuexplorer.backends.cuda import timing
+from gpuexplorer.backends.cuda import activity, timing
+from gpuexplorer.backends.cuda.activity import KernelRecords
 from gpuexplorer.backends.cuda.driver import L2_CACHE_B
 from gpuexplorer.backends.cuda.memory import POISON_BYTE, DeviceArrays, lay_out
 from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere, WrongResult
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import Plan
 
 _log = logging.getLogger(__name__)
+PROBES = 16
+"""Launches that tell whether a launch is short."""
+UNLIKELY_SHORT_S = 100e-6
+"""A first launch that took this long, its waiting for the host included, is not short."""
+LEAST_SHARE = 0.1
+"""Kernels alone that take less of a launch than this are not believed."""
 
 
 class CudaRunner(Runner):
@@ -32,6 +39,10 @@ class CudaRunner(Runner):
         self.session = session
         self.arrays: DeviceArrays | None = None
         self._gated = True
+        self._group = 1
+        self._records: KernelRecords | None = None
+        self._no_records = ""
+        """Why CUPTI's records are not used where they are wanted."""
         self._loaded = False
         """Whether everything was launched once. Loading code may wait for the device to be idle,
         which behind a closed gate would be for ever."""
@@ -40,13 +51,24 @@ class CudaRunner(Runner):
     @property
     def method(self) -> str:
         """How launches are timed and what the caches hold, as it stands beside the number."""
-        gated = self._gated and self.session.gate is not None
-        return f"{timing.GATED if gated else timing.PLAIN}; {self.cache_words}"
+        if not self._is_gated:
+            words = timing.PLAIN
+        elif self._records is not None:
+            words = timing.RECORDED
+        elif self._group > 1:
+            words = timing.GROUPED.format(self._group)
+        else:
+            words = timing.GATED
+        if self._no_records:
+            words += f" ({self._no_records})"
+        return f"{words}; {self.cache_words}"
 
     @property
     def resolution_s(self) -> float:
         """The finest difference between two samples that can be told."""
-        return timing.RESOLUTION_S
+        if self._records is not None:
+            return activity.RESOLUTION_S
+        return timing.RESOLUTION_S / self._group
 
     @property
     def flush_words(self) -> str:
@@ -141,9 +163,57 @@ class CudaRunner(Runner):
             if count == 1:
                 return first
             rest = self._held_back(count - 1)
-        return Batch(first.start_ns, np.concatenate([first.seconds, rest.seconds]))
+        seconds = np.concatenate([first.seconds, rest.seconds])
+        return Batch(first.start_ns, seconds, clock_Hz=rest.clock_Hz)
+
+    def settle(self, first_s: float) -> None:
+        """Time short launches in groups, or by CUPTI's records where those can be had.
+
+        A group needs launches that follow one another: what is set back or emptied between them
+        stands in the way. Then each launch is timed alone, and its time knows the events' step.
+        """
+        self._group, self._records, self._no_records = 1, None, ""
+        if first_s >= UNLIKELY_SHORT_S or not self._is_gated:
+            return
+        with self.session.explained(f"running {self._what}"):
+            launch_s = float(np.median(self._timed(PROBES, gated=True).seconds))
+            if launch_s >= timing.SHORT_S or not self._is_gated:
+                return
+            self._records = self._trusted_records(launch_s)
+        if self._records is None and self._between is None:
+            self._group = timing.group_size(launch_s, self._operations)
 
     # ---- for subclasses
+
+    @property
+    def _is_gated(self) -> bool:
+        return self._gated and self.session.gate is not None
+
+    @property
+    def _between(self) -> Callable[[], None] | None:
+        """What comes before each launch and is not timed."""
+        return self._prepare if self.cold or self.plan.reset else None
+
+    def _trusted_records(self, launch_s: float) -> KernelRecords | None:
+        """Return CUPTI's records when they have every kernel and agree with the events."""
+        records = activity.open_records()
+        if isinstance(records, str):
+            self._no_records = records
+            return None
+        self._records = records
+        try:
+            recorded_s = float(np.median(self._timed(PROBES, gated=True).seconds))
+        except WorkFailed as error:
+            self._no_records = error.what
+            return None
+        finally:
+            self._records = None
+        if LEAST_SHARE * launch_s <= recorded_s <= launch_s + timing.RESOLUTION_S:
+            return records
+        self._no_records = (
+            f"CUPTI recorded {quantity(recorded_s, 's')} of a launch of {quantity(launch_s, 's')}"
+        )
+        return None
 
     @property
     def _what(self) -> str:
@@ -178,10 +248,12 @@ class CudaRunner(Runner):
         return batch
 
     def _timed(self, count: int, *, gated: bool) -> Batch:
-        prepare = self._prepare if self.cold or self.plan.reset else None
         operations = self._operations + len(self.plan.reset) + self.cold
-        work = Work(self._run_once, prepare, operations)
-        return timing.time_launches(self.session, work, count, gated=gated)
+        work = Work(self._run_once, self._between, operations)
+        return timing.time_launches(
+            self.session, work, count, gated=gated,
+            group=self._group if gated else 1, records=self._records if gated else None,
+        )  # fmt: skip
 
     def _prepare(self) -> None:
         arrays = self._allocated

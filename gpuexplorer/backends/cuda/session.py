@@ -11,7 +11,11 @@ from typing import Any
 
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import errors, gate
-from gpuexplorer.backends.cuda.driver import CAN_MAP_HOST_MEMORY, DeviceFacts
+from gpuexplorer.backends.cuda.driver import (
+    CAN_MAP_HOST_MEMORY,
+    MULTIPROCESSORS,
+    DeviceFacts,
+)
 from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
@@ -84,14 +88,18 @@ class Session:
             _log.warning("launches are not queued behind a gate: no host-mapped memory")
             return
         with self.explained("opening the gate"):
-            kernel = self.load(compile_gate(), gate.ENTRY)
-            made = gate.Gate(self.api, kernel.function, self.stream)
+            cubin = compile_gate()
+            opening, end = (self.load(cubin, entry).function for entry in gate.ENTRIES)
+            multiprocessors = self.facts.needed(MULTIPROCESSORS)
+            made = gate.Gate(self.api, (opening, end), self.stream, multiprocessors)
+            made.load()
             late = False
             for _ in range(2):  # the first loads the kernel
                 with made.closed():
                     self.api.runtime.eventRecord(self._done, self.stream)
                 self.wait()
                 late = made.take_late()
+            made.take_clock_Hz()  # of no batch
         if late:
             _log.warning("launches are not queued behind a gate: something makes each one wait")
             made.close()

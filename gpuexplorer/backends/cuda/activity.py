@@ -1,0 +1,133 @@
+"""CUPTI's activity records: when each kernel began and ended on the device, by itself.
+
+Optional: ``pip install 'gpuexplorer[cupti]'``. A record knows nothing of the gap before a launch,
+so a short kernel's time is the kernel's alone. Recording is on only while a batch is being timed,
+for other profilers and the telemetry's counters use the same interface.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.backends.cuda.gate import ENTRIES
+from gpuexplorer.core.errors import WorkFailed
+
+SWITCH = "GPUEXPLORER_CUPTI"
+"""With this in the environment set to 0, CUPTI is left alone."""
+RESOLUTION_S = 32e-9
+"""Records' times are multiples of this on the GPUs of today."""
+BUFFER_B = 1 << 20
+MULTIPLE_SUBSCRIBERS = 39
+NOT_PERMITTED = 35
+_REASONS = {
+    MULTIPLE_SUBSCRIBERS: "another profiler holds CUPTI in this process (error 39)",
+    NOT_PERMITTED: "this user may not profile the GPU (error 35, ERR_NVGPUCTRPERM)",
+}
+
+
+class KernelRecords:
+    """The records of one batch after another."""
+
+    def __init__(self, cupti: Any) -> None:
+        """``cupti`` is the module ``cupti.cupti``; raises WorkFailed when it cannot record."""
+        self._cupti = cupti
+        self._kind = cupti.ActivityKind.CONCURRENT_KERNEL
+        self._lock = threading.Lock()
+        self._found: list[tuple[int, int]] = []
+        self.seconds: npt.NDArray[np.float64] = np.empty(0)
+        """The device's seconds of each launch of the last batch, all of its kernels added up."""
+        self.complete = False
+        """Whether every kernel of the last batch was recorded."""
+        with self._explained():
+            cupti.activity_register_callbacks(self._room, self._take)
+        with self.collected(0):
+            pass
+
+    @contextmanager
+    def collected(self, launches: int) -> Iterator[None]:
+        """Record what runs meanwhile; the block waits for the device before it ends.
+
+        Afterwards ``seconds`` holds one number a launch, when all launches had as many kernels.
+        """
+        self.complete = False
+        with self._lock:
+            self._found.clear()
+        with self._explained():
+            self._cupti.activity_enable(self._kind)
+        try:
+            yield
+        except BaseException:
+            with suppress(WorkFailed):  # what went wrong first is what counts
+                self._end()
+            raise
+        self._end()
+        with self._lock:
+            found = sorted(self._found)
+        self.complete = bool(found) and launches > 0 and len(found) % launches == 0
+        if self.complete:
+            spans_ns = np.array([end - start for start, end in found], np.float64)
+            self.seconds = spans_ns.reshape(launches, -1).sum(axis=1) * 1e-9
+            self.complete = bool((self.seconds > 0).all())
+
+    def _end(self) -> None:
+        with self._explained():
+            self._cupti.activity_flush_all(1)  # 1: buffers that are not full, too
+            self._cupti.activity_disable(self._kind)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except self._cupti.cuptiError as error:
+            raise WorkFailed(
+                f"CUPTI does not record: {why_not(error)}",
+                remedy=f"set {SWITCH}=0 to time by events instead",
+            ) from None
+
+    @staticmethod
+    def _room() -> tuple[int, int]:
+        """Return the bytes of a fresh buffer, and no limit on the records in it."""
+        return BUFFER_B, 0
+
+    def _take(self, activities: list[Any]) -> None:
+        """Take in a buffer's records; CUPTI may call this from a thread of its own."""
+        spans = [
+            (int(a.start), int(a.end))
+            for a in activities
+            if a.kind == self._kind and a.name not in ENTRIES
+        ]
+        with self._lock:
+            self._found += spans
+
+
+@functools.cache
+def open_records() -> KernelRecords | str:
+    """Return this process's recorder, or why it cannot record; empty when nobody asked for it.
+
+    One for the process, as CUPTI has one pair of callbacks; ask with the device's context current.
+    """
+    if os.environ.get(SWITCH, "") == "0" or importlib.util.find_spec("cupti") is None:
+        return ""
+    try:
+        from cupti import cupti
+
+        return KernelRecords(cupti)
+    except WorkFailed as error:
+        return error.what
+    except (ImportError, RuntimeError) as error:
+        return f"CUPTI cannot be loaded ({error})"
+
+
+def why_not(error: Exception) -> str:
+    """Return an error of CUPTI's as a clause, with what helps."""
+    status = getattr(error, "status", None)
+    return _REASONS.get(status, str(error)) if status is not None else str(error)

@@ -1,0 +1,76 @@
+"""CUPTI's activity interface on the host: what the fake device ran, as records.
+
+Names, values and arguments are those of ``cupti.cupti`` (cupti-python 13); ``test_cuda_activity``
+holds them together where it is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from tests.backends.fake_cuda import FakeCuda
+
+CONCURRENT_KERNEL = 10
+
+
+class cuptiError(Exception):
+    """An error as the library raises it."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"ERROR ({status})")
+        self.status = status
+
+
+class FakeCupti:
+    """Records of the kernels that a ``FakeCuda`` runs while it is enabled."""
+
+    ActivityKind = SimpleNamespace(CONCURRENT_KERNEL=CONCURRENT_KERNEL)
+    cuptiError = cuptiError
+
+    def __init__(self, fake: FakeCuda, *, share: float = 0.5) -> None:
+        """``share`` is the part of a launch that its kernel takes."""
+        self.fake, self.share = fake, share
+        self.refuse: int | None = None
+        self.lose = 0
+        """How many records get lost in each flush."""
+        self.enabled = False
+        self._completed: Callable[[list[Any]], None] = lambda activities: None
+        self._seen = 0
+
+    def activity_register_callbacks(
+        self,
+        func_buffer_requested: Callable[[], tuple[int, int]],
+        func_buffer_completed: Callable[[list[Any]], None],
+    ) -> None:
+        size, records = func_buffer_requested()
+        assert size >= 1024 and records == 0
+        self._completed = func_buffer_completed
+
+    def activity_enable(self, kind: int) -> None:
+        if self.refuse is not None:
+            raise cuptiError(self.refuse)
+        assert kind == CONCURRENT_KERNEL and not self.enabled
+        self.enabled, self._seen = True, len(self.fake.kernel_spans)
+
+    def activity_flush_all(self, flag: int) -> None:
+        assert flag == 1 and self.enabled
+        spans = self.fake.kernel_spans[self._seen :]
+        records = [
+            SimpleNamespace(
+                kind=CONCURRENT_KERNEL,
+                name=name,
+                start=round(start * 1e9),
+                end=round((start + (end - start) * self.share) * 1e9),
+            )
+            for name, start, end in spans
+        ]
+        kept = records[: len(records) - self.lose]
+        half = len(kept) // 2  # buffers come back in any order
+        self._completed(kept[half:])
+        self._completed([*kept[:half], SimpleNamespace(kind=1, name="memcpy", start=0, end=9)])
+
+    def activity_disable(self, kind: int) -> None:
+        assert kind == CONCURRENT_KERNEL and self.enabled
+        self.enabled = False
