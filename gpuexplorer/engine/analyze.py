@@ -28,7 +28,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import read_source
-from gpuexplorer.workloads.plan import Plan, Step, make_plan
+from gpuexplorer.workloads.plan import Step, launch_steps, make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
@@ -178,10 +178,12 @@ class VariantOn:
         self._device = device_of(exact_architecture(arch, variant.requires))
         wanted = msgspec.structs.replace(request, device=self._device.id, threads=None)
         self._config = complete(wanted, workload, DeviceList(devices=(self._device,)))
-        self._plans: dict[Block, Plan | None] = {}
-        self.plan = make_plan(workload, self._config, self._device)
-        self.block: Block = self.plan.config.block or (1, 1, 1)
-        self._plans[self.block] = self.plan
+        plan = make_plan(workload, self._config, self._device)
+        self.config = plan.config
+        self.block: Block = plan.config.block or (1, 1, 1)
+        here = _Launches(plan.defines, plan.steps)
+        self._launches: dict[Block, _Launches | None] = {self.block: here}
+        self._here = here
         self._varies = [step.follows_sliders for step in variant.launch]
 
     def requests(self) -> list[CompileRequest]:
@@ -191,54 +193,69 @@ class VariantOn:
         """
         found: dict[bytes, CompileRequest] = {}
         for block in curve_blocks(self.block):
-            plan = self._plan_at(block)
-            for step in plan.steps if plan is not None else ():
-                request = self._request(plan, step)
+            launches = self._launches_with(block)
+            if launches is None:
+                continue
+            for source in launches.sources:
+                request = self._request(launches, source)
                 found.setdefault(request_key(request), request)
         return list(found.values())
 
     def describe(self, known: Known) -> list[KernelAnalysis]:
         """Return every launch of the variant, from figures of all ``requests``."""
-        return [self._describe(index, known) for index in range(len(self.plan.steps))]
+        return [self._describe(index, known) for index in range(len(self._here.steps))]
 
     def _describe(self, index: int, known: Known) -> KernelAnalysis:
         def launch_at(block: Block) -> Launch | None:
-            plan = self._plan_at(block) if varies else self.plan
-            if plan is None:
+            launches = self._launches_with(block) if varies else self._here
+            if launches is None:
                 return None
-            step = plan.steps[index]
-            compiled = known[request_key(self._request(plan, step))]
+            step = launches.steps[index]
+            compiled = known[request_key(self._request(launches, step.source))]
             return next(k for k in compiled if k.name == step.entry), step.shared_B
 
         varies = self._varies[index]
         return describe_kernel(
             launch_at,
-            self.plan.steps[index].block,
-            precision=self.plan.config.precision,
-            tunables=self.plan.defines,
+            self._here.steps[index].block,
+            precision=self.config.precision,
+            tunables=self._here.defines,
             varies=varies,
         )
 
-    def _plan_at(self, block: Block) -> Plan | None:
-        if block not in self._plans:
+    def _launches_with(self, block: Block) -> _Launches | None:
+        """Return what would be launched with another block; None when the variant refuses it."""
+        if block not in self._launches:
             config = msgspec.structs.replace(self._config, block=block)
             try:
-                self._plans[block] = make_plan(self._workload, config, self._device)
+                found = _Launches(*launch_steps(self._workload, config, self._device))
             except ExplorerError:
-                self._plans[block] = None
-        return self._plans[block]
+                found = None
+            self._launches[block] = found
+        return self._launches[block]
 
-    def _request(self, plan: Plan | None, step: Step) -> CompileRequest:
-        assert plan is not None
-        entries = sorted({s.entry for s in plan.steps if s.source == step.source})
+    def _request(self, launches: _Launches, source: str) -> CompileRequest:
         return CompileRequest(
-            source=step.source,
-            files=plan.files,
+            source=source,
+            files=self._workload.source.files,
             arch=self._device.hardware_id,
-            precision=plan.config.precision,
-            defines=plan.defines,
-            entries=tuple(entries),
+            precision=self.config.precision,
+            defines=launches.defines,
+            entries=tuple(sorted({s.entry for s in launches.steps if s.source == source})),
         )
+
+
+@dataclass(frozen=True)
+class _Launches:
+    """A variant's launches with one block, and the macros they are compiled with."""
+
+    defines: dict[str, int]
+    steps: tuple[Step, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Each source file once."""
+        return tuple(dict.fromkeys(step.source for step in self.steps))
 
 
 def analyze_variant(
@@ -258,6 +275,6 @@ def analyze_variant(
     compiled = Compiler(python).figures(list(needed.values()))
     known = dict(zip(needed, compiled, strict=True))
     return Analysis(
-        subject=f"{workload.name} {variants[0].plan.config.variant}" if variants else workload.name,
+        subject=f"{workload.name} {variants[0].config.variant}" if variants else workload.name,
         kernels=tuple(k for variant in variants for k in variant.describe(known)),
     )

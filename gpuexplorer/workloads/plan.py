@@ -237,20 +237,9 @@ def _launch_plan(
     common: dict[str, object],
 ) -> Plan:
     variant = workload.variant(config.variant)
-    if config.block is None:
-        raise InputError(f"variant '{config.variant}' needs a block", remedy="give --block XxY")
-    defines = tunable_values(workload, config)
-    sliders: Names = {**base, **defines, **block_names(config.block)}
-    for constraint in variant.constraints:
-        if not formulas.number(constraint.rule, sliders):
-            raise InputError(
-                f"variant '{config.variant}' cannot run with block "
-                f"{'x'.join(map(str, config.block))}: {constraint.because}"
-            )
-    steps = tuple(_step(step, workload, config, sliders) for step in variant.launch)
-    for step in steps:
-        check_launch(step, device)
-    seen = {**sliders, **dict(zip(("grid_x", "grid_y", "grid_z"), steps[0].grid, strict=True))}
+    defines, steps = launch_steps(workload, config, device)
+    seen: Names = {**base, **defines, **block_names(config.block or (1, 1, 1))}
+    seen |= dict(zip(("grid_x", "grid_y", "grid_z"), steps[0].grid, strict=True))
 
     def requested(formula: str | int | float | None) -> float | None:
         return None if formula is None else _amount(formula, seen)
@@ -263,6 +252,27 @@ def _launch_plan(
         requested_write_B=requested(variant.requested_write_bytes),
         **common,  # type: ignore[arg-type]
     )
+
+
+def launch_steps(
+    workload: Workload, config: RunConfig, device: DeviceInfo
+) -> tuple[dict[str, int], tuple[Step, ...]]:
+    """Return the macros and launches of a kernel variant; InputError when they cannot be."""
+    variant = workload.variant(config.variant)
+    if config.block is None:
+        raise InputError(f"variant '{config.variant}' needs a block", remedy="give --block XxY")
+    defines = tunable_values(workload, config)
+    sliders = {**base_names(workload, config), **defines, **block_names(config.block)}
+    for constraint in variant.constraints:
+        if not formulas.number(constraint.rule, sliders):
+            raise InputError(
+                f"variant '{config.variant}' cannot run with block "
+                f"{'x'.join(map(str, config.block))}: {constraint.because}"
+            )
+    steps = tuple(_step(step, workload, config, sliders) for step in variant.launch)
+    for step in steps:
+        check_launch(step, device)
+    return defines, steps
 
 
 def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
