@@ -278,7 +278,6 @@ def _warm_up(job: Job, first_s: float) -> float:
 
 def _sample(job: Job, sink: Sink, first_s: float) -> str:
     """Sample in batches until a rule is met or the run is cancelled."""
-    runner = job.runner
     series = Series()
     sink.stage("measure", _launch_deadline_s(first_s))
     launch_s = _warm_up(job, first_s)
