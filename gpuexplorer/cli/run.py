@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.choose import advise
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
-from gpuexplorer.cli.summary import print_summary
+from gpuexplorer.cli.summary import print_advice, print_summary
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.protocol import MAX_NOISE
+from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
@@ -63,10 +67,10 @@ def command(options: argparse.Namespace) -> int:
     with open_session(options) as session:
         config = complete(request_of(options), workload, session.devices())
         seconds, max_noise = limits_of(options)
-        interrupted = False
+        interrupted, advice = False, None
         try:
             with run_progress(config_words(config)) as progress:
-                result = session.measure(
+                record = session.measure_record(
                     config,
                     workload,
                     seconds=seconds,
@@ -80,16 +84,26 @@ def command(options: argparse.Namespace) -> int:
                 say("gpuexplorer: stopped before the first sample")
                 return EXIT_INTERRUPTED
             result, interrupted = partial, True
-    _deliver(result, workload, options)
+        else:
+            result = record.result()
+            advice = advise(situation_of(record, result, workload, session.devices()))
+    _deliver(result, advice, workload, options)
     if interrupted:
         say(f"gpuexplorer: stopped after {result.timing.samples} samples")
         return EXIT_INTERRUPTED
     return 0
 
 
-def _deliver(result: RunResult, workload: Workload, options: argparse.Namespace) -> None:
+def _deliver(
+    result: RunResult,
+    advice: Sequence[Advice] | None,
+    workload: Workload,
+    options: argparse.Namespace,
+) -> None:
     if options.json != "-":
         print_summary(result, workload.manifest.title, output_console())
+        if advice is not None:
+            print_advice(advice, output_console())
     write_document(options.json, run_json(result))
     if options.csv is not None:
         write_csv([result], options.csv)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.choose import NOTHING, nothing_to_improve
+from gpuexplorer.analysis.energy import energy_words
+from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.words import STOPPED, config_parts, error_words, median_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+NAMES = {"dram": "DRAM", "l2": "L2"}
 
 
 def facts(result: RunResult) -> list[tuple[str, str, str]]:
@@ -32,6 +39,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     rows.append(("measured by", "", method))
     ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
     rows.append(("ended", "", f"{ended}; median {noise}"))
+    rows += _energy(result)
     state = _state(result)
     if state:
         rows.append(("device state", "", state))
@@ -64,8 +72,21 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
             continue
         elif compulsory_B:
             words += f" · {total_B / compulsory_B:.3g} × the compulsory bytes"
-        rows.append((f"{entry.kind} traffic", quantity(rate, "B/s"), words))
+        if entry.kind == "dram":
+            ratio = ratio_words(t for t in result.traffic if t is entry or t.kind == "compulsory")
+            words += f" · {ratio}" if ratio else ""
+            words += f" · {METHODS.get(entry.source, entry.source)}"
+        rows.append((f"{NAMES.get(entry.kind, entry.kind)} traffic", quantity(rate, "B/s"), words))
     return rows
+
+
+def _energy(result: RunResult) -> list[tuple[str, str, str]]:
+    """Say the energy of a launch; why there is none only where the device could tell it."""
+    state = result.telemetry
+    if state.energy_per_launch_J is not None:
+        figure = quantity(state.energy_per_launch_J, "J")
+        return [("energy", figure, energy_words(state))]
+    return [("energy", "", energy_words(state))] if state.energy_reason else []
 
 
 def _phases(result: RunResult) -> str:
@@ -92,6 +113,8 @@ def _state(result: RunResult) -> str:
         parts.append(quantity(state.power_W, "W"))
     if state.temperature_C is not None:
         parts.append(f"{state.temperature_C:.0f} °C")
+    if state.occupancy is not None:
+        parts.append(f"achieved occupancy {percent(state.occupancy)}")
     if state.throttle_reasons:
         parts.append(f"throttled: {', '.join(state.throttle_reasons)}")
     return " · ".join(parts)
@@ -130,4 +153,23 @@ def print_summary(result: RunResult, title: str, console: Console) -> None:
     for name, figure, words_ in facts(result):
         bad = figure == "WRONG" or name == "SUSPECT"
         table.add_row(name, Text(figure, style="red" if bad else ""), Text(words_))
+    console.print(table)
+
+
+def print_advice(found: Sequence[Advice], console: Console) -> None:
+    """Print what would make the run faster or is odd about it, or that nothing was found."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print()
+    if nothing_to_improve(found):
+        console.print(Text(NOTHING, style="dim"))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, advice in enumerate(found):
+        change = f" Try {advice.change.options}." if advice.change is not None else ""
+        evidence = f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."
+        words = Text.assemble((f"{advice.title}.", "bold"), f" {evidence}{change}")
+        table.add_row("" if number else "advice", words)
     console.print(table)

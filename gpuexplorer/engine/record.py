@@ -6,6 +6,7 @@ The document is made from what was received, so an engine that dies takes nothin
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from copy import copy
 from datetime import UTC, datetime
 
@@ -63,6 +64,11 @@ class RunRecord:
     def samples(self) -> int:
         """Number of samples kept."""
         return self._samples
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """The readings kept, in order of arrival."""
+        return self._readings
 
     def add(self, batch: SampleBatch) -> None:
         """Take in samples; the oldest go when there are more than ``MAX_SAMPLES``."""

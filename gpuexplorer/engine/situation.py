@@ -13,10 +13,11 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.result import Phases
+from gpuexplorer.core.result import Phases, RunResult, Traffic
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant
 from gpuexplorer.workloads.plan import make_plan
@@ -48,19 +49,20 @@ class Gatherer:
         *,
         phases_s: Phases | None = None,
         readings: Sequence[Reading] = (),
+        traffic: Sequence[Traffic] = (),
         suspect: str | None = None,
         marked_throttled: int = 0,
         ceilings: Ceilings | None = None,
         others: Sequence[Measured] = (),
     ) -> Situation:
-        """Return the situation of the run as it is now."""
+        """Return the situation of the run as it is now; ``traffic`` may hold counted bytes."""
         prepared = self._prepared
         config, device = prepared.config, prepared.device
         variant = self._workload.variant(config.variant)
         recent = readings[-RECENT_READINGS:]
         clocks = [r.sm_clock_Hz for r in recent if r.sm_clock_Hz is not None]
         occupancies = [r.occupancy for r in recent if r.occupancy is not None]
-        measured = [t for t in prepared.traffic if t.kind == "dram"]
+        counted = [t for t in traffic if t.kind == "dram"]
         return Situation(
             config=config,
             device=device,
@@ -78,7 +80,7 @@ class Gatherer:
             throttle_reasons=_reasons(recent),
             clock_Hz=median(clocks) if clocks else None,
             clock_high_Hz=device.nominal_clock_Hz or max(clocks, default=None),
-            dram_B=measured[0].total_B if measured else None,
+            dram_B=counted[0].total_B if counted else None,
             achieved_occupancy=median(occupancies) if occupancies else None,
             ceilings=ceilings,
             siblings=self._siblings,
@@ -87,6 +89,33 @@ class Gatherer:
             largest_size={s: spec.max for s, spec in self._workload.manifest.sizes.items()},
             look=self._look,
         )
+
+
+def situation_of(
+    record: RunRecord, result: RunResult, workload: Workload, devices: DeviceList
+) -> Situation:
+    """Return the situation of a run that is over; ``result`` is the record's own document."""
+    timing = result.timing
+    summary = Summary(
+        samples=timing.samples,
+        median_s=timing.median_s,
+        mean_s=timing.mean_s,
+        min_s=timing.min_s,
+        p05_s=timing.p05_s,
+        p95_s=timing.p95_s,
+        stdev_s=timing.stdev_s,
+        ci95_low_s=timing.ci95_low_s,
+        ci95_high_s=timing.ci95_high_s,
+    )
+    return Gatherer(record.prepared, workload, devices).situation(
+        summary,
+        phases_s=result.phases_s,
+        readings=record.readings,
+        traffic=result.traffic,
+        suspect=timing.suspect,
+        marked_throttled=timing.marked_throttled,
+        ceilings=record.ceilings,
+    )
 
 
 def looker(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuexplorer.analysis.advice.advice import Advice, Rule
@@ -58,7 +59,7 @@ def advise(situation: Situation, most: int = MOST_SHOWN) -> tuple[Advice, ...]:
     return tuple(kept)
 
 
-def nothing_to_improve(said: tuple[Advice, ...]) -> bool:
+def nothing_to_improve(said: Sequence[Advice]) -> bool:
     """Whether what is said holds neither doubt nor a promise."""
     return all(advice.kind == "place" for advice in said)
 

@@ -68,6 +68,7 @@ class Adviser:
             run.summary,
             phases_s=_phases_of(run),
             readings=list(self._live.readings)[-RECENT_READINGS:],
+            traffic=[run.counted] if run.counted is not None else [],
             suspect=run.record.suspect(run.summary) if run.record is not None else None,
             ceilings=run.record.ceilings if run.record is not None else None,
             others=self._others(run),
