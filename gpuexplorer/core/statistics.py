@@ -23,6 +23,13 @@ class Summary:
     stdev_s: float | None
     ci95_low_s: float | None
     ci95_high_s: float | None
+    marked_throttled: int = 0
+    """Samples at a clock that was held down, counted by ``core.series.examine`` alone, as what
+    follows is; they are not among ``samples`` unless they are the majority."""
+    outliers: int = 0
+    outlier_above_s: float | None = None
+    warnings: tuple[str, ...] = ()
+    """What is odd about the series, a sentence each."""
 
     @property
     def relative_error(self) -> float | None:

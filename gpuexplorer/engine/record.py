@@ -169,12 +169,11 @@ class RunRecord:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
         batches = Batches(self._batches, self._readings)
-        examined = examine(
+        summary = examine(
             batches.samples_s,
             resolution_s=prepared.resolution_s,
             throttled=batches.throttled(prepared.device.nominal_clock_Hz),
         )
-        summary = examined.summary
         telemetry, dram = self.state()
         error = summary.relative_error
         return RunResult(
@@ -207,9 +206,9 @@ class RunRecord:
                 stopped_by=self.stopped_by,
                 converged=error is not None and error <= self.max_noise,
                 max_noise=self.max_noise,
-                marked_throttled=examined.marked_throttled,
-                outliers=examined.outliers,
-                warnings=examined.warnings,
+                marked_throttled=summary.marked_throttled,
+                outliers=summary.outliers,
+                warnings=summary.warnings,
                 suspect=self.suspect(summary),
             ),
             samples_s=batches.samples_s.tolist(),

@@ -17,10 +17,11 @@ from PySide6.QtCore import QThread, Signal
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.core.statistics import Summary, summarize
+from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady
-from gpuexplorer.gui.model.trace import SLACK, Floats, Growing
+from gpuexplorer.gui.model.tally import Tally
+from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.workloads.workload import Workload
 
 UPDATES_PER_S = 60
@@ -30,8 +31,6 @@ IDLE_POLL_S = 0.5
 FEWEST_SUMMARY_GAP_S = 0.1
 SUMMARY_SHARE = 0.05
 """Share of this thread's time that live figures may take."""
-SUMMARY_SAMPLES = 1 << 20
-"""Latest samples that live figures rest on."""
 UNANSWERED_GAP_S = 0.25
 """Before a new run's first samples there is little to show, and they should find the way free."""
 
@@ -113,7 +112,7 @@ class EngineWorker(QThread):
         self._offset_ns = 0
         self._generation = 0
         self._ticket = 0
-        self._tally = Growing(2 * SUMMARY_SAMPLES + SLACK)
+        self._tally = Tally()
         self._summary_due = 0.0
         self._summary_stale = False
 
@@ -216,7 +215,7 @@ class EngineWorker(QThread):
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
             self._unanswered = True
-            self._tally = Growing(2 * SUMMARY_SAMPLES + SLACK)
+            self._tally = Tally()
             self._summary_due, self._summary_stale = 0.0, False
         return True
 
@@ -246,7 +245,9 @@ class EngineWorker(QThread):
             )
         elif not isinstance(event, protocol.Welcome):
             if event.generation == self._generation and not isinstance(event, protocol.Stage):
-                if not isinstance(event, protocol.Prepared):
+                if isinstance(event, protocol.Prepared):
+                    self._tally.resolution_s = event.resolution_s
+                else:
                     self._finish_summary()
             ticket = self._ticket if event.generation == self._generation else 0
             if ticket or event.generation == 0:
@@ -265,9 +266,7 @@ class EngineWorker(QThread):
             return
         times = sample_times_s(batch, self._offset_ns)
         first = not len(self._tally)
-        if len(self._tally) > 2 * SUMMARY_SAMPLES:
-            self._tally.cut(len(self._tally) - SUMMARY_SAMPLES)
-        self._tally.extend(durations)
+        self._tally.extend(batch)
         self._summary_stale = True
         with self._lock:
             items = self._pending.items
@@ -292,7 +291,7 @@ class EngineWorker(QThread):
         if not self._summary_stale:
             return
         began = time.monotonic()
-        self._tell(self._ticket, summarize(self._tally.view[-SUMMARY_SAMPLES:]))
+        self._tell(self._ticket, self._tally.summary())
         now = time.monotonic()
         self._summary_due = now + max(FEWEST_SUMMARY_GAP_S, (now - began) / SUMMARY_SHARE)
         self._summary_stale = False

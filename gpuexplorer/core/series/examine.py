@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,26 +22,13 @@ UNCERTAIN = 0.02
 UNCERTAIN_SAMPLES = 30
 
 
-@dataclass(frozen=True)
-class Examined:
-    """A series, examined.
-
-    ``summary`` leaves throttled samples out unless they are the majority; ``outliers`` are in it.
-    """
-
-    summary: Summary
-    marked_throttled: int
-    outliers: int
-    outlier_above_s: float | None
-    warnings: tuple[str, ...]
-
-
 def examine(
     samples_s: Floats, *, resolution_s: float = 0.0, throttled: Mask | None = None
-) -> Examined:
+) -> Summary:
     """Examine a non-empty series of seconds per launch, in the order they were taken.
 
-    ``throttled`` flags samples taken while the clock was held down.
+    ``throttled`` flags samples taken while the clock was held down. The figures leave them out
+    unless they are the majority; outliers are in them.
     """
     marked = 0 if throttled is None else int(throttled.sum())
     warnings = []
@@ -60,9 +47,9 @@ def examine(
                 "are those of a throttled device"
             )
     summary = summarize(used)
-    odd, above_s = oddities(used, summary, resolution_s=resolution_s)
-    return Examined(
-        summary=summary,
+    odd, above_s = _oddities(used, summary, resolution_s)
+    return replace(
+        summary,
         marked_throttled=marked,
         outliers=int((used > above_s).sum()) if above_s is not None else 0,
         outlier_above_s=above_s,
@@ -70,8 +57,8 @@ def examine(
     )
 
 
-def oddities(
-    samples_s: Floats, summary: Summary, *, resolution_s: float = 0.0
+def _oddities(
+    samples_s: Floats, summary: Summary, resolution_s: float
 ) -> tuple[tuple[str, ...], float | None]:
     """Return what is odd about a series, a sentence each, and above what time an outlier lies."""
     said = []

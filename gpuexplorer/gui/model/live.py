@@ -249,6 +249,7 @@ class Live:
         if run is None:
             return
         run.summary = summary
+        run.warnings = summary.warnings
         nan = float("nan")
         low = nan if summary.ci95_low_s is None else summary.ci95_low_s
         high = nan if summary.ci95_high_s is None else summary.ci95_high_s

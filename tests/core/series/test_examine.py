@@ -14,7 +14,7 @@ def test_a_quiet_series_has_nothing_odd() -> None:
     assert found.warnings == ()
     assert found.marked_throttled == 0
     assert found.outliers == 0
-    assert found.summary.samples == 500
+    assert found.samples == 500
 
 
 def test_throttled_samples_are_marked_and_not_in_the_figures() -> None:
@@ -24,8 +24,8 @@ def test_throttled_samples_are_marked_and_not_in_the_figures() -> None:
     series[throttled] *= 2
     found = examine(series, throttled=throttled)
     assert found.marked_throttled == 100
-    assert found.summary.median_s == pytest.approx(1.0, rel=0.01)
-    assert found.summary.p95_s < 1.1
+    assert found.median_s == pytest.approx(1.0, rel=0.01)
+    assert found.p95_s < 1.1
     assert found.warnings == (
         "the clock was held down during 25 % of the launches; they are marked and not in the "
         "figures",
@@ -35,7 +35,7 @@ def test_throttled_samples_are_marked_and_not_in_the_figures() -> None:
 def test_a_throttled_majority_stays_in_the_figures_and_is_said() -> None:
     series = rng(43).normal(1.0, 0.01, 100)
     found = examine(series, throttled=np.arange(100) >= 30)
-    assert found.summary.samples == 100
+    assert found.samples == 100
     assert "70 %" in found.warnings[0]
     assert "throttled device" in found.warnings[0]
 
