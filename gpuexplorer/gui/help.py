@@ -17,6 +17,7 @@ from gpuexplorer.gui import resources
 PAGES = {
     "first-steps": "First steps",
     "reading-the-plots": "Reading the plots",
+    "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",

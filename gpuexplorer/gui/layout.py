@@ -103,6 +103,7 @@ class Panels(QSplitter):
         self.plots.restoreState(settings.bytes_of("plots"))
         self.strip.more.setChecked(settings.device_plots)
         self.restoreState(settings.bytes_of("down"))
+        self.kernel.restore(settings)
 
     def remember(self, settings: Settings) -> None:
         """Keep how the space is shared."""
@@ -110,3 +111,4 @@ class Panels(QSplitter):
         settings.set_bytes("plots", self.plots.saveState())
         settings.device_plots = self.strip.more.isChecked()
         settings.set_bytes("down", self.saveState())
+        self.kernel.remember(settings)

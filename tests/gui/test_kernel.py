@@ -83,6 +83,15 @@ def test_another_gpu_variant_and_block(qtbot: QtBot, window: MainWindow) -> None
     assert find(window, "dynamicOfKernel", Words).text().endswith("096 B a block")
 
 
+def test_the_architecture_is_remembered(qtbot: QtBot, open_window: OpenWindow) -> None:
+    first = open_window()
+    first.panels.kernel.choose_architecture("sm_120")
+    first.close()
+    again = open_window()
+    until(qtbot, lambda: again.session.experiment.devices is not None)
+    assert again.panels.kernel.architecture == "sm_120"
+
+
 def test_a_click_on_a_bar_chooses_its_block(qtbot: QtBot, window: MainWindow) -> None:
     until(qtbot, lambda: window.session.experiment.devices is not None)
     panel = kernel_view(window)

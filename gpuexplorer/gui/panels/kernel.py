@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFormLayout,
@@ -25,6 +25,7 @@ from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 
@@ -218,6 +219,17 @@ class KernelPanel(QWidget):
     def _choose(self) -> None:
         self._chosen = True
         self.refresh()
+
+    def restore(self, settings: Settings) -> None:
+        """Choose the architecture that was chosen last."""
+        name = settings.bytes_of("architecture").data().decode(errors="replace")
+        if name in ARCHITECTURES:
+            self.choose_architecture(name)
+
+    def remember(self, settings: Settings) -> None:
+        """Keep the architecture for the next time, if the user chose one."""
+        if self._chosen:
+            settings.set_bytes("architecture", QByteArray(self.architecture.encode()))
 
     def _devices_changed(self) -> None:
         self._fill_architectures()
