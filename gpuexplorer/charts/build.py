@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpuexplorer.analysis.measured_traffic import METHODS, measured, ratio_words
 from gpuexplorer.charts import words
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
@@ -202,6 +203,13 @@ def traffic_panel(
         values.append(peak)
         meaning += f" Peak: {result.device.peak_source or 'source not known'}."
     notes = [meaning]
+    counted = measured(result.traffic)
+    if counted is not None:
+        ratio = ratio_words(result.traffic)
+        notes.append(
+            f"Measured: {METHODS.get(counted.source, counted.source)}"
+            + (f"; the kernel {ratio}." if ratio else ".")
+        )
     if any(role == "transfer" for rows in rates for _, role, *_ in rows):
         notes.append(
             "Host transfers: bytes over the time of their own phase, "
@@ -351,7 +359,8 @@ def _device_words(result: RunResult) -> str:
 def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     """Return the speed of several configurations beside each other, in the order given.
 
-    What differs from the first is named; suspect figures come last. ValueError when there is nothing to draw.
+    What differs from the first is named; suspect figures come last. ValueError when there is
+    nothing to draw.
     """
     if not results:
         raise ValueError("nothing to draw")

@@ -13,6 +13,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -67,7 +68,8 @@ def _engine(options: argparse.Namespace) -> list[checks.Check]:
     """Start an engine and ask it for its devices."""
     try:
         with open_session(options) as session:
-            return _devices(session.devices())
+            devices = session.devices()
+            return [*_devices(devices), *_telemetry(devices, session.telemetry())]
     except ExplorerError as error:
         return [
             checks.Check(
@@ -107,4 +109,36 @@ def _devices(devices: DeviceList) -> list[checks.Check]:
         )
         for missing in devices.unavailable
     ]
+    return made
+
+
+def _telemetry(
+    devices: DeviceList, found: dict[str, tuple[SourceState, ...]]
+) -> list[checks.Check]:
+    """Show the sources that read each piece of hardware, best first."""
+    made = []
+    for hardware_id, states in found.items():
+        device = next(d for d in devices if d.hardware_id == hardware_id)
+        area = f"telemetry of {device.name}"
+        for state in states:
+            gives = ", ".join(FIELD_TITLES[field] for field in state.gives)
+            lacks = "; ".join(f"{FIELD_TITLES[f]}: {why}" for f, why in state.missing.items())
+            made.append(
+                checks.Check(
+                    area=area,
+                    name=state.title,
+                    status="ok" if gives else "warn",
+                    found=f"{gives or state.reason}" + (f" (not {lacks})" if lacks else ""),
+                    remedy=state.remedy,
+                )
+            )
+        if not states:
+            made.append(
+                checks.Check(
+                    area=area,
+                    name="sources",
+                    status="warn",
+                    found="nothing reads the state of this device",
+                )
+            )
     return made

@@ -101,6 +101,7 @@ class Engine:
         self._starts = 0
         self._failed_starts = 0
         self._wants_devices = self._asked_devices = False
+        self._wants_telemetry = False
         self._generation = 0
         self._run: protocol.Run | None = None
         """The latest run, until its last message."""
@@ -142,9 +143,10 @@ class Engine:
             self._failed_starts = 0
             self._spawn()
 
-    def list_devices(self) -> None:
+    def list_devices(self, *, telemetry: bool = False) -> None:
         """Ask for the devices; a ``protocol.Devices`` event follows."""
         self._wants_devices = True
+        self._wants_telemetry = telemetry
         self._send_waiting()
 
     def run(
@@ -255,7 +257,7 @@ class Engine:
             return
         if self._wants_devices and not self._asked_devices:
             self._asked_devices = True
-            self._process.send(protocol.ListDevices())
+            self._process.send(protocol.ListDevices(telemetry=self._wants_telemetry))
         if self._run is not None and not self._sent and self._workload is not None:
             self._sent = True
             source = None

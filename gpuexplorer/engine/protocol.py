@@ -17,6 +17,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.workloads.workload import WorkloadSource
 
 PROTOCOL = 1
@@ -48,6 +49,9 @@ class Hello(Message, frozen=True, kw_only=True):
 
 class ListDevices(Message, frozen=True, kw_only=True):
     """Ask for every device and every backend that has none; answered by Devices."""
+
+    telemetry: bool = False
+    """Ask also for the sources that can read each, which takes half a second a device."""
 
 
 class Run(Message, frozen=True, kw_only=True):
@@ -98,6 +102,8 @@ class Devices(Message, frozen=True, kw_only=True):
     """Every device found."""
 
     devices: DeviceList
+    telemetry: dict[str, tuple[SourceState, ...]] = {}
+    """If asked for: the state of each source, by hardware."""
 
 
 class Stage(Message, frozen=True, kw_only=True):

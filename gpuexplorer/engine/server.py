@@ -21,6 +21,7 @@ from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
+from gpuexplorer.telemetry.ladder import survey
 from gpuexplorer.telemetry.sampler import Sampler
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
@@ -40,7 +41,7 @@ class Server:
         self._workloads: dict[str, Workload] = {}
         self._changed = threading.Condition()
         self._wanted: protocol.Run | None = None
-        self._list_devices = False
+        self._list_devices: protocol.ListDevices | None = None
         self._shutdown = False
         self._latest = 0
         """The newest generation asked for."""
@@ -103,7 +104,7 @@ class Server:
             elif isinstance(message, protocol.Cancel):
                 self._cancelled = max(self._cancelled, message.generation)
             elif isinstance(message, protocol.ListDevices):
-                self._list_devices = True
+                self._list_devices = message
             elif isinstance(message, protocol.Shutdown):
                 self._shutdown = True
             self._changed.notify()
@@ -117,18 +118,23 @@ class Server:
                     self._changed.wait()
                 if self._shutdown:
                     break
-                list_devices, self._list_devices = self._list_devices, False
+                list_devices, self._list_devices = self._list_devices, None
                 run, self._wanted = self._wanted, None
-            if list_devices:
-                self._answer_devices()
+            if list_devices is not None:
+                self._answer_devices(list_devices.telemetry)
             if run is not None and not self._answer_run(run):
                 return EXIT_DEVICE_LOST
         self._laboratory.close()
         return 0
 
-    def _answer_devices(self) -> None:
+    def _answer_devices(self, telemetry: bool) -> None:
         try:
-            self._outbox.put(protocol.Devices(devices=self._laboratory.devices()))
+            found = self._laboratory.devices()
+            states = {}
+            if telemetry:
+                by_hardware = {device.hardware_id: device for device in reversed(found.devices)}
+                states = {key: tuple(survey(device)) for key, device in by_hardware.items()}
+            self._outbox.put(protocol.Devices(devices=found, telemetry=states))
         except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
             self._outbox.put(_failed(0, error))
 

@@ -19,6 +19,7 @@ from gpuexplorer.core.errors import (
     WrongResult,
 )
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
@@ -68,7 +69,7 @@ class Session:
         """``ceilings`` finds what a device was measured to do at most; runs are held against it."""
         self._ceilings = ceilings
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
-        self._devices: DeviceList | None = None
+        self._devices: protocol.Devices | None = None
         self._record: RunRecord | None = None
         self._max_noise: float | None = None
         self._stage = "start"
@@ -99,13 +100,22 @@ class Session:
 
     def devices(self) -> DeviceList:
         """Return every device and every backend that has none."""
-        if self._devices is None:
-            self._error = None
-            self._engine.list_devices()
-            while self._devices is None:
+        return self._found().devices
+
+    def telemetry(self) -> dict[str, tuple[SourceState, ...]]:
+        """Return the state of every source that is meant for a device, by its hardware."""
+        return self._found(telemetry=True).telemetry
+
+    def _found(self, *, telemetry: bool = False) -> protocol.Devices:
+        """Ask the engine what there is, once."""
+        found = self._devices
+        if found is None or (telemetry and not found.telemetry):
+            self._devices, self._error = None, None
+            self._engine.list_devices(telemetry=telemetry)
+            while (found := self._devices) is None:
                 self._raise_error()
                 self._engine.poll(POLL_S)
-        return self._devices
+        return found
 
     def measure(
         self,
@@ -194,7 +204,7 @@ class Session:
     def _on_event(self, event: Event) -> None:
         match event:
             case protocol.Devices():
-                self._devices = event.devices
+                self._devices = event
             case protocol.Stage():
                 self._stage = event.name
             case protocol.Prepared():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.charts import build, words
 from gpuexplorer.charts.spec import ChartSpec, Series
-from gpuexplorer.core.result import Phases
+from gpuexplorer.core.result import Phases, Traffic
 from tests.support.results import made_config, made_result
 
 
@@ -128,3 +128,19 @@ def test_differences_in_words() -> None:
     assert words.difference_words(made_config(block=None), base) == "no block"
     assert words.difference_words(base, base) == words.config_words(base)
     assert words.block_words((8, 8, 4)) == "8×8×4"
+
+
+def test_the_hardwares_bytes_have_a_role_of_their_own_and_the_ratio_in_words() -> None:
+    result = made_result()
+    least = result.traffic[0].read_B
+    assert least is not None
+    counted = Traffic(kind="dram", read_B=9 * least, write_B=1e6, source="ncu")
+    result = msgspec.structs.replace(result, traffic=[*result.traffic, counted])
+    panel, notes = build.traffic_panel(result)
+    assert panel is not None
+    assert {s.role for s in panel.series} >= {"compulsory", "requested", "hardware"}
+    assert any("counted by Nsight Compute" in n and "reads each byte 9 times" in n for n in notes)
+    both = Traffic(kind="dram", read_B=None, write_B=None, combined_B=5e6, source="gpm")
+    panel, notes = build.traffic_panel(msgspec.structs.replace(result, traffic=[both]))
+    assert panel is not None
+    assert panel.y.categories == ("DRAM, read and write",)

@@ -66,6 +66,18 @@ def test_the_doctor_finds_a_device_that_runs_kernels(tmp_path: Path) -> None:
     assert "Kernels can run here." in shown.stdout
 
 
+def test_the_doctor_shows_every_source_of_telemetry_and_how_to_enable_it(tmp_path: Path) -> None:
+    checks = [
+        c for c in document(tmp_path, "doctor")["checks"] if c["area"].startswith("telemetry of ")
+    ]
+    by_name = {c["name"]: c for c in checks}
+    assert {"RAPL", "system"} <= by_name.keys()
+    assert by_name["system"]["status"] == "ok"
+    assert "load" in by_name["system"]["found"]
+    rapl = by_name["RAPL"]
+    assert rapl["status"] == "ok" or rapl["remedy"] or sys.platform != "linux"
+
+
 def test_the_doctor_says_when_the_engine_cannot_start(tmp_path: Path) -> None:
     done = run_cli("doctor", "--python", "no-such-python", cwd=tmp_path)
     assert done.returncode == 3
