@@ -25,7 +25,7 @@ from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 
-DRIVER_VARIABLES = ("GPUEXPLORER_OPENCL_CPU", "GPUEXPLORER_OPENCL_VENDORS")
+DRIVER_VARIABLES = ("GPUEXPLORER_OPENCL_CPU", "OCL_ICD_VENDORS")
 """Variables that choose a driver: a command that repeats a check has to name them."""
 
 
@@ -82,7 +82,12 @@ class Bench:
         self.shipped = load()
         """The shipped workloads, which the sections on time, memory and faults use."""
         self.workloads = load(options.kernels)
-        self._environment: Environment | None = None
+        self.environment = Environment(
+            gpuexplorer=gpuexplorer.__version__, python=platform.python_version()
+        )
+        """The versions that the runs reported; before any run, those of this process."""
+        self.on_step: Callable[[str], None] = lambda words: None
+        """Called with what a long check is doing."""
         self.session = Session(python=options.python, threads=options.threads, log=log)
         try:
             self.devices: DeviceList = self.session.devices()
@@ -113,13 +118,6 @@ class Bench:
         """Whether the device under test is a GPU."""
         return self.device.kind == "gpu"
 
-    @property
-    def environment(self) -> Environment:
-        """The versions that the runs reported; without any run, those of this process."""
-        return self._environment or Environment(
-            gpuexplorer=gpuexplorer.__version__, python=platform.python_version()
-        )
-
     def check_stop(self, progress: Progress | None = None) -> None:
         """Raise Interrupted when the user wants to stop."""
         if self._stop_asked():
@@ -143,10 +141,11 @@ class Bench:
             seconds=seconds,
             on_progress=self.check_stop,
         )
-        self.note(result)
+        self.note(result.environment)
         return result
 
-    def note(self, result: RunResult) -> None:
-        """Keep what a run says of its versions."""
-        if self._environment is None:
-            self._environment = msgspec.structs.replace(result.environment, source_sha256=None)
+    def note(self, environment: Environment) -> None:
+        """Keep what a run says of its versions; each backend knows its own."""
+        known = {n: v for n, v in msgspec.structs.asdict(environment).items() if v is not None}
+        known.pop("source_sha256", None)
+        self.environment = msgspec.structs.replace(self.environment, **known)

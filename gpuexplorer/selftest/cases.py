@@ -9,7 +9,7 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WrongResult
-from gpuexplorer.core.result import Verification
+from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.workloads.check import CheckCase, Depth, check_plan
 from gpuexplorer.workloads.choose import complete
@@ -26,6 +26,7 @@ class Tried:
     case: CheckCase
     config: RunConfig | None = None
     verification: Verification | None = None
+    environment: Environment | None = None
     error: ExplorerError | None = None
 
 
@@ -89,6 +90,7 @@ def try_case(
             tried.config, group.workload, seconds=SECONDS_EACH, on_progress=on_progress
         )
         tried.config, tried.verification = result.config, result.verification
+        tried.environment = result.environment
     except ExplorerError as error:
         tried.error = error
     return tried

@@ -67,6 +67,7 @@ class _Measured:
         calibration = Calibration(bench.devices, bench.device, quick=True)
         found = []
         while (task := calibration.task) is not None:
+            bench.on_step(task.words)
             try:
                 result = bench.measure(
                     task.candidate.config,
@@ -90,6 +91,7 @@ class _Measured:
                 continue
             small = [c for c in stage.candidates if c.after is None]
             for candidate in small[: QUICK_CANDIDATES.get(stage.kind, 1)]:
+                bench.on_step(f"{stage.title}: {candidate.title}")
                 try:
                     result = bench.measure(
                         candidate.config, seconds=QUICK_S, workload=candidate.workload

@@ -57,7 +57,8 @@ def _try(bench: Bench, group: Group, case: CheckCase) -> Found:
     if tried.error is not None:
         raise tried.error
     check = tried.verification
-    assert check is not None
+    assert check is not None and tried.environment is not None
+    bench.note(tried.environment)
     return Found(
         f"error {check.max_rel_error:.1e}, {percent(check.max_rel_error / check.tolerance)} of "
         "the tolerance",

@@ -97,6 +97,7 @@ class _Batches:
 
     def _batch(self, runs: int) -> None:
         for index in range(runs):
+            self.bench.on_step(f"run {index + 1} of {runs}")
             self.bench.measure(self._configs[index % len(self._configs)], seconds=SECONDS_EACH)
 
     def _device_B(self) -> float | None:

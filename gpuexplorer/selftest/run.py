@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -72,6 +73,7 @@ def run_selftest(
             for section, tasks in plans:
                 for task in tasks:
                     bench.check_stop()
+                    bench.on_step = partial(_step, watcher, section.name, task.name)
                     watcher.running(section.name, task.name)
                     checks.append(_do(section, task))
                     watcher.done(section.name, checks[-1].status)
@@ -95,6 +97,10 @@ def run_selftest(
             ],
             checks=checks,
         )
+
+
+def _step(watcher: Watcher, section: str, name: str, words: str) -> None:
+    watcher.running(section, f"{name}: {words}")
 
 
 def _do(section: Section, task: Task) -> CheckResult:

@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import RunResult
@@ -119,6 +120,7 @@ def _in_turns(bench: Bench, *configs: RunConfig) -> list[list[RunResult]]:
     found: list[list[RunResult]] = [[] for _ in configs]
     for _ in range(ROUNDS):
         for config, results in zip(configs, found, strict=True):
+            bench.on_step(config_words(config))
             results.append(bench.measure(config, seconds=EACH_S))
     return found
 

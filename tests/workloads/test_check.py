@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gpuexplorer.core.device import DeviceList
-from gpuexplorer.workloads.check import MAX_ELEMENTS, MAX_FLOP, CheckCase, check_plan
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.device import DeviceLimits, DeviceList
+from gpuexplorer.workloads.check import (
+    MAX_ELEMENTS,
+    MAX_FLOP,
+    CheckCase,
+    _largest_block,
+    check_plan,
+)
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import make_plan
@@ -73,3 +80,58 @@ def test_a_workload_that_is_never_small_runs_at_its_smallest() -> None:
     )
     found, _ = check_plan(workload, DEVICES, CPU)
     assert {c.request.size["N"] for c in found} == {1000000}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_quick_check_keeps_the_most_telling_cases(name: str) -> None:
+    every, skipped = check_plan(SHIPPED[name], DEVICES, CPU)
+    quick, still_skipped = check_plan(SHIPPED[name], DEVICES, CPU, "quick")
+    assert still_skipped == skipped
+    assert len(quick) < len(every)
+    assert {str(c.request) for c in quick} <= {str(c.request) for c in every}
+    groups = {(c.request.variant, c.request.precision) for c in every}
+    for group in groups:
+        mine = [c for c in quick if (c.request.variant, c.request.precision) == group]
+        sizes = [next(iter(c.request.size.values())) for c in mine]
+        assert 1 in sizes
+        assert any(n > 64 and n % 2 for n in sizes)
+        assert ("large" in {c.request.fill for c in mine}) == (group[1] == "fp16")
+        if not SHIPPED[name].variant(str(group[0])).library:
+            assert sum(c.request.block is not None for c in mine) == 1
+            assert any(c.request.tunables for c in mine) == bool(
+                SHIPPED[name].variant(str(group[0])).tunables
+            )
+
+
+def test_a_quick_check_takes_another_block_each_time() -> None:
+    quick, _ = check_plan(SHIPPED["matmul"], DEVICES, CPU, "quick")
+    blocks = [c.request.block for c in quick if c.request.block is not None]
+    assert len(set(blocks)) >= 0.7 * len(blocks)
+
+
+def test_a_full_check_adds_a_larger_size() -> None:
+    for name, variant in (("matmul", "naive"), ("stream", "triad")):
+        full, _ = check_plan(SHIPPED[name], DEVICES, CPU, "full")
+        mine = [c for c in full if c.request.variant == variant and c.request.precision == "fp32"]
+        larger = [c for c in mine if c.finds == "a larger size"]
+        assert len(larger) == 1
+        assert all(
+            c is larger[0] or max(c.request.size.values()) < max(larger[0].request.size.values())
+            for c in mine
+        )
+
+
+@pytest.mark.parametrize(
+    ("limits", "dimensions", "largest"),
+    [
+        (DeviceLimits(), 1, (1024, 1, 1)),
+        (DeviceLimits(), 2, (32, 32, 1)),
+        (DeviceLimits(), 3, (16, 8, 8)),
+        (DeviceLimits(max_threads_per_block=8192, max_block=(8192, 8192, 8192)), 2, (128, 64, 1)),
+        (DeviceLimits(max_threads_per_block=100), 1, (64, 1, 1)),
+        (DeviceLimits(max_threads_per_block=4096, max_block=(16, 4096, 1)), 2, (16, 256, 1)),
+        (DeviceLimits(), 0, (1, 1, 1)),
+    ],
+)
+def test_the_largest_block(limits: DeviceLimits, dimensions: int, largest: Block) -> None:
+    assert _largest_block(limits, dimensions) == largest

@@ -1,0 +1,190 @@
+"""A self-test goes through its sections, says what came of each check, and can be stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.result import Environment
+from gpuexplorer.selftest import run
+from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.report import SCHEMA, Report, sum_up
+from gpuexplorer.selftest.task import Found, Interrupted, Skipped, Task
+from tests.support.problems import device
+
+
+class MadeBench:
+    """A bench that needs no engine."""
+
+    def __init__(
+        self, options: Options, stop_asked: Callable[[], bool], log: object = None
+    ) -> None:
+        self.options, self.device = options, device()
+        self.environment = Environment(gpuexplorer="1", python="3.11")
+        self._stop_asked = stop_asked
+
+    def __enter__(self) -> MadeBench:
+        return self
+
+    def __exit__(self, *what: object) -> None: ...
+
+    def check_stop(self) -> None:
+        if self._stop_asked():
+            raise Interrupted
+
+
+class Followed:
+    """A watcher that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+
+    def planned(self, checks: int) -> None:
+        self.total = checks
+
+    def running(self, section: str, name: str) -> None:
+        self.begun.append(f"{section}: {name}")
+
+    def done(self, section: str, status: str) -> None:
+        self.ended.append(status)
+
+
+def good() -> Found:
+    return Found("all is well", {"measured_s": 1.5})
+
+
+def bad() -> Found:
+    raise WorkFailed("it is broken", remedy="mend it", detail="line 3")
+
+
+def away() -> Found:
+    raise Skipped("there is none")
+
+
+def buggy() -> Found:
+    raise KeyError("a mistake in the check")
+
+
+def stop() -> Found:
+    raise KeyboardInterrupt
+
+
+Ran = Callable[..., tuple[Report, Followed]]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
+    monkeypatch.setattr(run, "Bench", MadeBench)
+
+    def go(
+        *sections: list[Callable[[], Found]], stop_asked: Callable[[], bool] = lambda: False
+    ) -> tuple[Report, Followed]:
+        def section(index: int, checks: list[Callable[[], Found]]) -> run.Section:
+            def plan(bench: Bench) -> list[Task]:
+                return [Task(do.__name__, do, f"command of {do.__name__}") for do in checks]
+
+            return run.Section(f"part{index}", f"Part {index}", plan)
+
+        made = tuple(section(i, checks) for i, checks in enumerate(sections))
+        monkeypatch.setattr(run, "SECTIONS", made)
+        followed = Followed()
+        return run.run_selftest(Options(device="opencl:0"), followed, stop_asked), followed
+
+    return go
+
+
+def test_what_passes_fails_and_is_skipped_is_told_apart(ran: Ran) -> None:
+    report, followed = ran([good, bad, away], [buggy, good])
+    assert [c.status for c in report.checks] == ["passed", "failed", "skipped", "failed", "passed"]
+    assert not report.ok
+    first, second = report.sections
+    assert (first.planned, first.passed, first.failed, first.skipped) == (3, 1, 1, 1)
+    assert (second.planned, second.passed, second.failed, second.skipped) == (2, 1, 1, 0)
+    assert first.reasons == ("there is none",)
+    broken, mistaken = report.failures
+    assert broken.found == "it is broken; mend it"
+    assert broken.detail == "line 3"
+    assert broken.command == "command of bad"
+    assert "KeyError" in mistaken.found
+    assert "test_run.py" in mistaken.detail
+    assert report.checks[0].figures == {"measured_s": 1.5}
+    assert followed.total == 5
+    assert followed.begun[1] == "part0: bad"
+    assert followed.ended == [c.status for c in report.checks]
+
+
+def test_the_document_can_be_read_back(ran: Ran) -> None:
+    report, _ = ran([good, bad, away])
+    document = msgspec.json.encode(report)
+    assert msgspec.json.decode(document, type=Report) == report
+    plain = msgspec.json.decode(document)
+    assert plain["schema"] == SCHEMA
+    assert plain["device"]["driver"]
+    assert plain["environment"]["gpuexplorer"]
+    assert plain["checks"][1] | {"time_s": 0} == {
+        "section": "part0", "name": "bad", "status": "failed", "time_s": 0,
+        "found": "it is broken; mend it", "figures": {}, "detail": "line 3",
+        "command": "command of bad",
+    }  # fmt: skip
+
+
+def test_nothing_but_skipped_checks_is_no_success(ran: Ran) -> None:
+    report, _ = ran([away], [away])
+    assert not report.ok
+    assert not report.failures
+
+
+def test_ctrl_c_keeps_what_was_done(ran: Ran) -> None:
+    report, _ = ran([good, stop, good], [good])
+    assert report.interrupted
+    assert not report.ok
+    assert [c.status for c in report.checks] == ["passed"]
+    assert [(s.planned, s.tried) for s in report.sections] == [(3, 1), (1, 0)]
+
+
+def test_another_thread_can_stop_it(ran: Ran) -> None:
+    report, followed = ran([good] * 5, stop_asked=lambda: len(followed_so_far) >= 2)
+    assert report.interrupted
+    assert len(report.checks) == 2
+    assert followed.total == 5
+
+
+followed_so_far: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def count_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    followed_so_far.clear()
+    done = Followed.done
+
+    def counting(self: Followed, section: str, status: str) -> None:
+        followed_so_far.append(1)
+        done(self, section, status)
+
+    monkeypatch.setattr(Followed, "done", counting)
+
+
+def test_sections_are_chosen_by_name() -> None:
+    assert [s.name for s in run.chosen_sections(("timing", "kernels"))] == ["kernels", "timing"]
+    assert run.chosen_sections(()) == run.SECTIONS
+    with pytest.raises(InputError, match="no section 'timings'; did you mean 'timing'"):
+        run.chosen_sections(("timings",))
+
+
+def test_a_command_repeats_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options(device="opencl:0", quick=True, threads=2, python="/my python")
+    assert options.command("timing") == (
+        "gpuexplorer selftest --device opencl:0 --quick --section timing --threads 2 "
+        "--python '/my python'"
+    )
+    monkeypatch.setenv("GPUEXPLORER_OPENCL_CPU", "pocl")
+    assert options.command().startswith("GPUEXPLORER_OPENCL_CPU=pocl gpuexplorer selftest ")
+
+
+def test_sums_of_nothing() -> None:
+    assert sum_up("a", "A", 3, []).tried == 0
