@@ -20,6 +20,7 @@ from gpuexplorer.gui.plots.base import (
     title_label,
 )
 from gpuexplorer.gui.plots.distribution import Distribution
+from gpuexplorer.gui.plots.outliers import OutlierMarks
 from gpuexplorer.gui.plots.past import PastRuns
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -123,6 +124,7 @@ class TimingPlot(QWidget):
         self._band = pg.FillBetweenItem(self._band_low, self._band_high)
         self._past = PastRuns(self._live, self.plot)
         self._trace = pg.PlotCurveItem()
+        self.outliers = OutlierMarks(self.plot)
         self._median = pg.PlotCurveItem()
         self._ghosts = [pg.PlotCurveItem() for _ in range(MAX_PINS)]
         self._ghost_lines = [pg.InfiniteLine(angle=0) for _ in range(MAX_PINS)]
@@ -142,6 +144,7 @@ class TimingPlot(QWidget):
         self._trace.setPen(line_pen(main))
         self._median.setPen(line_pen(chart.text, 2))
         self._past.repaint_theme()
+        self.outliers.repaint_theme()
         self.side.repaint_bars()
         fill = QBrush(QColor(blend(main, panel, 0.22)))
         self._band.setBrush(fill)
@@ -239,6 +242,7 @@ class TimingPlot(QWidget):
         run = self._live.current
         if run is None or not len(run.trace):
             self._trace.setData([], [])
+            self.outliers.clear()
             return
         if run.ticket != self._announced:
             self._to_announce = run.ticket
@@ -247,6 +251,7 @@ class TimingPlot(QWidget):
         drawing = run.trace.draw(low, high, max(200, self._trace_width) // 2)
         self._stretch = drawing.stretch
         self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
+        self.outliers.draw(drawing, run.summary.outlier_above_s if run.summary else None)
 
     def _painted(self) -> None:
         if self._to_announce is not None:
@@ -364,6 +369,12 @@ class TimingPlot(QWidget):
         parts = [f"{count(run.trace.total)} launches"]
         if self._stretch > 1:
             parts.append(f"drawn as the shortest and longest of every {count(self._stretch)}")
+        summary = run.summary
+        if summary is not None and summary.outliers and summary.outlier_above_s is not None:
+            parts.append(
+                f"{count(summary.outliers)} outliers, ringed, took above "
+                f"{quantity(summary.outlier_above_s, 's')}"
+            )
         if self._outside:
             longest = float(run.trace.durations_s[-8192:].max())
             parts.append(
