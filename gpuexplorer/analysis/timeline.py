@@ -24,11 +24,17 @@ class Timeline:
     device_s: Floats
 
     @staticmethod
-    def of(starts_ns: Integers, counts: Integers, samples_s: Floats) -> Timeline:
-        """Make one of batches and their samples, in order."""
-        ends = np.cumsum(counts)
+    def of(
+        starts_ns: Integers, samples: Integers, samples_s: Floats, launches: Integers | int = 1
+    ) -> Timeline:
+        """Make one of each batch's start and number of samples, and the samples in order.
+
+        Each sample of a batch is the mean of ``launches`` launches.
+        """
+        ends = np.cumsum(samples)
         totals = np.concatenate([[0.0], np.cumsum(samples_s)])
-        return Timeline(starts_ns, counts, totals[ends] - totals[ends - counts])
+        device_s: Floats = (totals[ends] - totals[ends - samples]) * launches
+        return Timeline(starts_ns, samples * launches, device_s)
 
     @property
     def start_ns(self) -> int:

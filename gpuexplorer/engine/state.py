@@ -71,7 +71,13 @@ def _of_one_launch(
     if not len(starts_ns):
         return Energy(reason="no launches yet"), "no launches yet"
     counts = np.array([c for b in batches for c in b.counts], dtype=np.int64)
-    timeline = Timeline.of(starts_ns, counts, np.concatenate([b.durations_s for b in batches]))
+    launches = [n for b in batches for n in b.launches or (1,) * len(b.counts)]
+    timeline = Timeline.of(
+        starts_ns,
+        counts,
+        np.concatenate([b.durations_s for b in batches]),
+        np.array(launches, dtype=np.int64),
+    )
     ordered = sorted(readings, key=lambda r: r.t_ns)
     dram = dram_of_one_launch(
         ordered,

@@ -288,3 +288,24 @@ def test_a_profilers_bytes_stand_beside_the_counters() -> None:
     long_run(one)
     one.counted = [Traffic(kind="dram", read_B=1e9, write_B=1e9, source="ncu")]
     assert [t.source for t in one.result().traffic] == ["model", "gpm", "ncu"]
+
+
+def test_samples_that_are_means_of_groups_count_as_all_their_launches() -> None:
+    one = RunRecord(prepared())
+    long_run(one)
+    grouped = RunRecord(prepared())
+    for kept in one._batches:
+        half = SampleBatch(
+            seconds=kept.seconds[: len(kept.seconds) // 2],
+            counts=(kept.counts[0] // 2,),
+            starts_ns=kept.starts_ns,
+            launches=(2,),
+        )
+        grouped.add(half)
+    for reading in one._readings:
+        grouped.add_reading(reading)
+    first, second = one.state(), grouped.state()
+    assert first[0].energy_per_launch_J == pytest.approx(second[0].energy_per_launch_J)
+    assert first[1] is not None
+    assert second[1] is not None
+    assert first[1].total_B == pytest.approx(second[1].total_B)
