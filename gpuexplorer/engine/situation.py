@@ -10,7 +10,7 @@ import msgspec
 from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Phases, RunResult, Traffic
@@ -20,7 +20,7 @@ from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.plan import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 RECENT_READINGS = 100
@@ -51,7 +51,6 @@ class Gatherer:
         readings: Sequence[Reading] = (),
         traffic: Sequence[Traffic] = (),
         suspect: str | None = None,
-        marked_throttled: int = 0,
         ceilings: Ceilings | None = None,
         others: Sequence[Measured] = (),
     ) -> Situation:
@@ -75,7 +74,7 @@ class Gatherer:
             neighbours=variant.neighbours,
             resources=prepared.resources,
             suspect=suspect,
-            marked_throttled=marked_throttled,
+            marked_throttled=summary.marked_throttled,
             phases=phases_s or prepared.phases_s,
             throttle_reasons=_reasons(recent),
             clock_Hz=median(clocks) if clocks else None,
@@ -97,7 +96,7 @@ def situation_of(
     """Return the situation of a run that is over; ``result`` is the record's own document."""
     timing = result.timing
     summary = Summary(
-        samples=timing.samples,
+        samples=timing.samples - timing.marked_throttled,
         median_s=timing.median_s,
         mean_s=timing.mean_s,
         min_s=timing.min_s,
@@ -106,6 +105,7 @@ def situation_of(
         stdev_s=timing.stdev_s,
         ci95_low_s=timing.ci95_low_s,
         ci95_high_s=timing.ci95_high_s,
+        marked_throttled=timing.marked_throttled,
     )
     return Gatherer(record.prepared, workload, devices).situation(
         summary,
@@ -113,7 +113,6 @@ def situation_of(
         readings=record.readings,
         traffic=result.traffic,
         suspect=timing.suspect,
-        marked_throttled=timing.marked_throttled,
         ceilings=record.ceilings,
     )
 
@@ -127,6 +126,8 @@ def looker(
 
     def work_out(change: Change) -> Launch | None:
         try:
+            if change == Change(block=change.block) and change.block is not None:
+                return _other_block(config, change.block, workload, devices)
             wanted = complete(changed(config, change, workload), workload, devices)
             device = next(d for d in devices if d.id == wanted.device)
             plan = make_plan(workload, wanted, device)
@@ -150,6 +151,21 @@ def looker(
         return known_launches[key]
 
     return look
+
+
+def _other_block(
+    config: RunConfig, block: Block, workload: Workload, devices: DeviceList
+) -> Launch:
+    """Return the launch with another block; what its threads ask for is not worked out."""
+    device = next(d for d in devices if d.id == config.device)
+    wanted = msgspec.structs.replace(config, block=block, tunables=_own(config, workload))
+    _, steps = launch_steps(workload, wanted, device)
+    return Launch(block, steps[0].grid, max(step.shared_B for step in steps))
+
+
+def _own(config: RunConfig, workload: Workload) -> dict[str, int]:
+    own = free_tunables(workload.variant(config.variant))
+    return {name: value for name, value in config.tunables.items() if name in own}
 
 
 def siblings(

@@ -12,8 +12,9 @@ from gpuexplorer.analysis.advice.rules_measured import faster_before, was_slower
 from gpuexplorer.analysis.advice.rules_occupancy import low_occupancy
 from gpuexplorer.analysis.advice.rules_orientation import orientation
 from gpuexplorer.analysis.advice.rules_place import reuse, roof
+from gpuexplorer.analysis.advice.rules_precision import slow_precision
 from gpuexplorer.analysis.advice.rules_time import short_launch, transfers
-from gpuexplorer.analysis.advice.rules_trust import cached, suspect, throttled
+from gpuexplorer.analysis.advice.rules_trust import cached, no_spare_core, suspect, throttled
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
 
@@ -21,6 +22,8 @@ RULES: tuple[Rule, ...] = (
     suspect,
     throttled,
     cached,
+    no_spare_core,
+    slow_precision,
     short_rows,
     orientation,
     partial_warps,

@@ -11,7 +11,9 @@ from gpuexplorer.core.units import count, percent, quantity
 CHOSEN_REASONS = frozenset({"application clocks", "display clocks", "sync boost"})
 """Clocks that somebody chose: the device is not held down by power or heat."""
 HELD = 0.9
-"""A clock below this share of the highest one seen counts as held down."""
+"""A clock below this share of the highest one counts as held down."""
+NOISY = 0.03
+"""A median known worse than this, with every core in use, is blamed on the lack of a spare one."""
 
 
 def suspect(situation: Situation) -> Advice | None:
@@ -75,4 +77,28 @@ def throttled(situation: Situation) -> Advice | None:
         evidence="; ".join(parts),
         saves=1 - held if held is not None and held < 1 else 0.0,
         section="Held clocks",
+    )
+
+
+def no_spare_core(situation: Situation) -> Advice | None:
+    """Say that a CPU measures with every core, so that whatever else runs is in the times.
+
+    With every core in use a busy window moved medians by up to 2 times, with one left free by 5 %.
+    """
+    cores, threads = situation.device.compute_units, situation.config.threads
+    error = situation.relative_error
+    if situation.is_gpu or situation.library or not threads or threads < cores or cores < 2:
+        return None
+    if error is None or error < NOISY:
+        return None
+    change = Change(threads=cores - 1)
+    return Advice(
+        rule="no-spare-core",
+        kind="trust",
+        title="No core is left for whatever else runs",
+        evidence=f"{threads} CPU threads on {cores} cores, and the median is known to "
+        f"± {percent(error)}",
+        saves=0.0,
+        section="A core to spare",
+        change=change if situation.look(change) is not None else None,
     )

@@ -18,7 +18,8 @@ class Launch:
     """What one configuration launches; None for ``block`` and ``grid`` of a library call.
 
     ``shared_B`` is the dynamic shared memory of a block, ``requested_B`` what all threads ask for;
-    ``flops`` and ``compulsory_B`` are the useful work of one launch.
+    ``flops`` and ``compulsory_B`` are the useful work of one launch. Of a change that only moves
+    the block, which leaves the work as it is, only what is launched is worked out.
     """
 
     block: Block | None

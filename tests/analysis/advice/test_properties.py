@@ -90,7 +90,6 @@ def situations(draw: st.DrawFn, on: DeviceInfo | None = None) -> Situation:
             )
         ),
         "suspect": draw(st.one_of(st.none(), st.just("above the roof"))),
-        "marked_throttled": draw(st.integers(0, 50)),
     }  # fmt: skip
     try:
         made = situation(

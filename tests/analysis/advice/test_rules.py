@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,7 +11,9 @@ import pytest
 
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import RULES, advise, nothing_to_improve
+from gpuexplorer.analysis.advice.rules_trust import no_spare_core
 from gpuexplorer.analysis.advice.situation import Measured
+from gpuexplorer.core.ceilings import Ceiling
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import Phases
@@ -202,6 +205,18 @@ def test_bytes_asked_for_again_and_again_lead_to_the_tiled_variant() -> None:
     assert "reuse" not in small, "caches serve small matrices"
 
 
+def test_slow_double_precision_leads_to_single_where_arithmetic_limits() -> None:
+    slow = Ceiling(kind="fma", precision="fp64", value=5e11)
+    fast = Ceiling(kind="fma", precision="fp32", value=3.2e13)
+    at = {"ceilings": msgspec.structs.replace(made_ceilings(None, None), ceilings=(slow, fast))}
+    run: dict[str, Any] = {"on": H100, "size": {"": 2048}, "block": (32, 8), "gathered": at}
+    advice = said(**run, precision="fp64", median_s=2 * 2048**3 / 4e11)["slow-precision"]
+    assert advice.title == "fp32 arithmetic is 64 times as fast on this device"
+    assert advice.change == Change(precision="fp32")
+    assert "slow-precision" not in said(**run, precision="fp32", median_s=0.01)
+    assert "slow-precision" not in said(**run, precision="fp64", median_s=1.0)
+
+
 # ---- time besides the kernel
 
 
@@ -258,6 +273,16 @@ def test_arrays_that_stay_in_a_cache_are_not_the_memorys_speed() -> None:
     advice = said("vector_add", **fast, gathered=at)["cached"]
     assert advice.change == Change(cache="cold")
     assert "cached" not in said("vector_add", **fast, cache="cold", gathered=at)
+
+
+def test_a_cpu_without_a_spare_core_is_said_to_be_noisy() -> None:
+    busy = msgspec.structs.replace(INTEL, threads=4, compute_units=4)
+    run = situation(on=busy, block=(16, 16))
+    noisy = replace(run, relative_error=0.08)
+    advice = no_spare_core(noisy)
+    assert advice is not None and advice.change == Change(threads=3)
+    assert no_spare_core(replace(run, relative_error=0.01)) is None
+    assert no_spare_core(replace(situation(on=INTEL, block=(16, 16)), relative_error=0.5)) is None
 
 
 # ---- what was measured
