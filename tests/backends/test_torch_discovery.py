@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,7 +17,7 @@ from gpuexplorer.backends.cuda import driver as cuda
 from gpuexplorer.backends.torch import TorchBackend
 from gpuexplorer.backends.torch.runner import MAX_QUEUED, TorchCudaRunner
 from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.core.errors import DeviceLost, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import plan_of
 
@@ -180,6 +181,48 @@ def test_a_long_batch_never_fills_the_queue(runner: TorchCudaRunner, queue: list
     assert len(batch.seconds) == 2 * MAX_QUEUED + 5 == queue.count("call")
     stretches = " ".join(queue).split("wait")
     assert max(part.count("call") for part in stretches) == MAX_QUEUED
+
+
+def test_short_calls_are_timed_in_groups(
+    runner: TorchCudaRunner, queue: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        FakeEvent, "elapsed_time", lambda before, after: (after.at - before.at - 1) * 5e-3
+    )
+    runner.settle(1e-5)
+    queue.clear()
+    batch = runner.launch(81)
+    assert batch.launches == 40
+    assert batch.seconds == pytest.approx([5e-6] * 3)
+    assert queue == ["spin", *["event", *["call"] * 40, "event"] * 3, "event", "wait"]
+    assert "around 40 calls at a time" in runner.method
+    assert runner.resolution_s == pytest.approx(0.5e-6 / 40)
+    runner.settle(1e-3)
+    assert runner.launch(3).launches == 1
+
+
+def test_a_cold_call_follows_a_write_of_twice_the_cache(
+    runner: TorchCudaRunner, queue: list[str]
+) -> None:
+    cold = msgspec.structs.replace(runner.plan.config, cache="cold")
+    runner.plan = msgspec.structs.replace(runner.plan, config=cold)
+    with pytest.raises(CannotRunHere, match="how large its L2 cache is"):
+        runner.launch(1)
+    runner._l2_B = 1000
+    made: list[int] = []
+
+    def empty(nbytes: int, **_: object) -> SimpleNamespace:
+        made.append(nbytes)
+        return SimpleNamespace(zero_=lambda: queue.append("write"))
+
+    runner._torch.empty, runner._torch.uint8 = empty, "uint8"
+    queue.clear()
+    runner.launch(2)
+    assert made == [2000]
+    assert queue == ["spin", *["write", "event", "call", "event"] * 2, "event", "wait"]
+    assert "cold: 2 × the 1.00 kB L2 cache" in runner.method
+    runner.settle(1e-5)
+    assert runner.launch(2).launches == 1
 
 
 @pytest.mark.parametrize(

@@ -47,12 +47,16 @@ check "devices" 60 "$PYTHON" -m gpuexplorer devices --json "$OUT/devices.json"
 check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
 check "tests" 300 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
   -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
+check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.json"
 measure matmul-naive matmul --variant naive --size 4096 --block 16x16 --seconds 1
 measure matmul-naive-32x8 matmul --variant naive --size 4096 --block 32x8 --seconds 1
 measure matmul-tiled matmul --variant tiled --size 4096 --seconds 1
 measure matmul-cublas matmul --variant cublas --size 4096 --seconds 1
 measure matmul-cublas-fp16 matmul --variant cublas --size 4096 --precision fp16 --seconds 1
 measure matmul-small matmul --variant naive --size 64 --block 16x16 --seconds 1
+measure matmul-small-cold matmul --variant naive --size 64 --block 16x16 --cache cold --seconds 1
+measure matmul-zeros matmul --variant cublas --size 8192 --precision fp16 --fill zeros --seconds 1
+measure matmul-normal matmul --variant cublas --size 8192 --precision fp16 --fill normal --seconds 1
 measure copy stream --variant copy --size 268435456 --seconds 1
 measure triad stream --variant triad --size 268435456 --seconds 1
 measure transpose transpose --variant padded --size 16384 --seconds 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.cuda import timing
+from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.timing import Work, time_launches
 from tests.gpu.conftest import MakeRunner
@@ -100,3 +100,66 @@ def test_a_cold_launch_of_a_cached_problem_takes_longer(make_runner: MakeRunner)
     hot_s = float(np.median(hot.launch(101).seconds[1:]))
     cold_s = float(np.median(cold.launch(101).seconds[1:]))
     assert cold_s > hot_s
+
+
+def short_runner(make_runner: MakeRunner, **request: object) -> CudaRunner:
+    """Return a runner of a launch of a few microseconds, settled."""
+    runner = cuda(make_runner("vector_add", "direct", size={"N": 1 << 16}, **request))
+    runner.settle(float(runner.launch(1).seconds[0]))
+    return runner
+
+
+@pytest.fixture
+def no_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without CUPTI, whether it is installed or not."""
+    monkeypatch.setattr(activity, "open_records", lambda: "")
+
+
+@pytest.mark.usefixtures("no_records")
+def test_short_launches_are_the_mean_of_a_group(make_runner: MakeRunner) -> None:
+    runner = short_runner(make_runner)
+    batch = runner.launch(512)
+    assert batch.launches > 1
+    assert 0.5e-6 < float(np.median(batch.seconds)) < timing.SHORT_S
+    assert f"around {batch.launches} launches at a time" in runner.method
+    assert runner.resolution_s < 0.1e-6
+    assert runner.session.gate is not None and not runner.session.gate.took_late
+
+
+@pytest.mark.usefixtures("no_records")
+def test_groups_of_short_launches_scatter_less_than_single_ones(make_runner: MakeRunner) -> None:
+    runner = short_runner(make_runner)
+    work = Work(runner._run_once, None, runner._operations)
+    groups = np.concatenate([runner.launch(512).seconds for _ in range(8)])
+    single = time_launches(runner.session, work, 512, gated=True).seconds
+    assert groups.std() < single.std() + 1e-9
+    assert float(np.median(groups)) <= float(np.median(single)) + timing.RESOLUTION_S
+
+
+def test_the_clock_held_is_one_the_device_can_have(make_runner: MakeRunner) -> None:
+    runner = cuda(make_runner("matmul", "naive", size={"N": 2048}, block=(32, 8)))
+    runner.launch(2)
+    clocks = [runner.launch(10).clock_Hz for _ in range(5)]
+    known = [clock for clock in clocks if clock is not None]
+    highest_Hz = runner.session.facts.clock_Hz
+    assert len(known) >= 3, "the gate's end never ran where the gate ran"
+    assert highest_Hz is not None
+    assert all(0.1 * highest_Hz < clock < 1.05 * highest_Hz for clock in known)
+    assert max(known) < 1.3 * min(known)
+
+
+def test_records_are_used_where_cupti_is_installed(make_runner: MakeRunner) -> None:
+    pytest.importorskip("cupti", reason="CUPTI is part of the cupti extra")
+    for request in ({}, {"cache": "cold"}):
+        runner = short_runner(make_runner, **request)
+        assert timing.RECORDED in runner.method, runner.method
+        batch = runner.launch(100)
+        assert (len(batch.seconds), batch.launches) == (100, 1)
+        assert 0.5e-6 < float(np.median(batch.seconds)) < timing.SHORT_S
+
+
+@pytest.mark.usefixtures("no_records")
+def test_a_cold_launch_says_what_was_emptied(make_runner: MakeRunner) -> None:
+    runner = short_runner(make_runner, cache="cold")
+    assert "cold: 2 × the" in runner.method and "L2 cache written" in runner.method
+    assert runner.launch(10).launches == 1

@@ -23,10 +23,6 @@ from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import Plan
 
 _log = logging.getLogger(__name__)
-PROBES = 16
-"""Launches that tell whether a launch is short."""
-UNLIKELY_SHORT_S = 100e-6
-"""A first launch that took this long, its waiting for the host included, is not short."""
 LEAST_SHARE = 0.1
 """Kernels alone that take less of a launch than this are not believed."""
 
@@ -173,10 +169,10 @@ class CudaRunner(Runner):
         stands in the way. Then each launch is timed alone, and its time knows the events' step.
         """
         self._group, self._records, self._no_records = 1, None, ""
-        if first_s >= UNLIKELY_SHORT_S or not self._is_gated:
+        if first_s >= timing.UNLIKELY_SHORT_S or not self._is_gated:
             return
         with self.session.explained(f"running {self._what}"):
-            launch_s = float(np.median(self._timed(PROBES, gated=True).seconds))
+            launch_s = float(np.median(self._timed(timing.PROBES, gated=True).seconds))
             if launch_s >= timing.SHORT_S or not self._is_gated:
                 return
             self._records = self._trusted_records(launch_s)
@@ -202,7 +198,7 @@ class CudaRunner(Runner):
             return None
         self._records = records
         try:
-            recorded_s = float(np.median(self._timed(PROBES, gated=True).seconds))
+            recorded_s = float(np.median(self._timed(timing.PROBES, gated=True).seconds))
         except WorkFailed as error:
             self._no_records = error.what
             return None

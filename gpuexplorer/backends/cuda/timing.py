@@ -28,6 +28,10 @@ RESOLUTION_S = 0.5e-6
 """CUDA's events tell times apart by half a microsecond."""
 SHORT_S = 20e-6
 """A shorter launch is not timed by two events of its own."""
+UNLIKELY_SHORT_S = 100e-6
+"""A first launch that took this long, its waiting for the host included, is not short."""
+PROBES = 16
+"""Launches that tell whether a launch is short."""
 GROUP_S = 200e-6
 """A group of launches lasts about this long, so that the events' step is 0.25 % of it."""
 ATTEMPTS = 2

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
+from gpuexplorer.backends.cuda.timing import GROUP_S, PROBES, SHORT_S, UNLIKELY_SHORT_S
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.core.device import DeviceInfo
@@ -23,6 +24,7 @@ from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 MAX_SPIN_S = 0.030
 """Longest time a GPU spins so that calls queue up behind it."""
+GROUPED = "CUDA events around {} calls at a time queued behind a spinning kernel, their mean"
 MAX_QUEUED = 128
 """Calls queued at once: below the thousand or so operations at which the host has to wait."""
 
@@ -128,6 +130,8 @@ class TorchCudaRunner(TorchRunner):
     """What queueing one call takes the host, as last seen."""
     _spin_Hz: float = 1e9
     _l2_B: int = 0
+    _group: int = 1
+    """Calls between two events; a sample is their mean."""
 
     def _start(self) -> None:
         with self._explained("choosing the device"):
@@ -162,21 +166,45 @@ class TorchCudaRunner(TorchRunner):
         if hasattr(self, "_torch"):
             self._torch.cuda.empty_cache()
 
+    @property
+    def method(self) -> str:
+        """How launches are timed and what the caches hold, as it stands beside the number."""
+        words = GROUPED.format(self._group) if self._group > 1 else self.timed_by
+        return f"{words}; {self.cache_words}"
+
+    @property
+    def resolution_s(self) -> float:
+        """The finest difference between two samples that can be told."""
+        return self.clock_step_s / self._group
+
+    def settle(self, first_s: float) -> None:
+        """Time short calls in groups, unless something has to be done between them."""
+        self._group = 1
+        if self.cold or self.plan.reset or first_s >= UNLIKELY_SHORT_S:
+            return
+        call_s = float(np.median(self.launch(PROBES).seconds))
+        if call_s < SHORT_S:
+            self._group = min(math.ceil(GROUP_S / max(call_s, 1e-7)), MAX_QUEUED)
+
     def launch(self, count: int) -> Batch:
-        """Queue ``count`` calls in stretches and return the device's time for each."""
+        """Queue ``count`` calls in stretches and return the device's time for each.
+
+        ``count`` is rounded up to whole groups.
+        """
         start_ns = self.now_ns()
+        samples, together = -(-count // self._group), MAX_QUEUED // self._group
         with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
             parts = [
-                self._stretch(min(MAX_QUEUED, count - done)) for done in range(0, count, MAX_QUEUED)
+                self._stretch(min(together, samples - done)) for done in range(0, samples, together)
             ]
-        return Batch(start_ns=start_ns, seconds=np.concatenate(parts))
+        return Batch(start_ns=start_ns, seconds=np.concatenate(parts), launches=self._group)
 
-    def _stretch(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _stretch(self, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Time calls that are all queued before the first runs, as far as the spin lasts."""
         cuda = self._torch.cuda
-        call = self._bound()
+        call, count = self._bound(), samples * self._group
         events = [
-            (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(count)
+            (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(samples)
         ]
         last = cuda.Event(blocking=True)
         spin_s = min(MAX_SPIN_S, 1.5 * self._queue_s * count)
@@ -185,12 +213,14 @@ class TorchCudaRunner(TorchRunner):
         for before, after in events:
             self._prepare()
             before.record()
-            call()
+            for _ in range(self._group):
+                call()
             after.record()
         self._queue_s = (perf_counter() - started) / count
         last.record()
         last.synchronize()
-        return np.array([before.elapsed_time(after) * 1e-3 for before, after in events])
+        whole_ms = np.array([before.elapsed_time(after) for before, after in events])
+        return whole_ms * (1e-3 / self._group)
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
