@@ -134,6 +134,7 @@ class Laboratory:
             cancelled=cancelled,
             allow_s=allow_s,
             warm_up_s=LIVE_WARM_UP_S if seconds is None else min(WARM_UP_S, seconds),
+            wait_when_throttled=seconds is not None,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             previous=self._reusable(problem),

@@ -22,6 +22,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure.cooling import Cooling, pause
 from gpuexplorer.measure.problems import Problem
 from gpuexplorer.measure.series import Series
 from gpuexplorer.measure.stop import StopRule
@@ -83,6 +84,8 @@ class Job:
     allow_s: float
     """Longest predicted launch that may run."""
     warm_up_s: float = WARM_UP_S
+    wait_when_throttled: bool = False
+    """Whether to let the device rest when its clock is held down; a live run shows it instead."""
     include_transfers: bool = False
     known_prediction_s: float | None = None
     previous: Runner | None = None
@@ -283,6 +286,7 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
     launch_s = _warm_up(job, first_s)
     announced_s = 0.0
     batch_s = FIRST_BATCH_S
+    cooling = Cooling()
     started = time.perf_counter()
     while not job.cancelled():
         count = batch_size(max(launch_s, job.whole_s), batch_s)
@@ -306,6 +310,8 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
             if rule.met(series.view(), elapsed):
                 return rule.reason
         launch_s = series.recent_median_s()
+        if job.wait_when_throttled and (pause_s := cooling.pause_s(batch.clock_Hz)):
+            pause(pause_s, job.cancelled)
     if not len(series.view()):
         raise Stopped
     return "user"

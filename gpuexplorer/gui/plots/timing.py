@@ -372,7 +372,8 @@ class TimingPlot(QWidget):
         summary = run.summary
         if summary is not None and summary.outliers and summary.outlier_above_s is not None:
             parts.append(
-                f"{count(summary.outliers)} outliers, ringed, took above "
+                f"{count(summary.outliers)} {'outlier' if summary.outliers == 1 else 'outliers'}, "
+                f"ringed, took above "
                 f"{quantity(summary.outlier_above_s, 's')}"
             )
         if self._outside:

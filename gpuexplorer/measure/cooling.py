@@ -1,0 +1,45 @@
+"""Waiting for a device whose clock is held down, as NVBench does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from gpuexplorer.core.series.throttle import HELD_BELOW
+
+FIRST_PAUSE_S = 0.050
+GROWTH = 1.5
+MOST_AT_ONCE_S = 1.0
+MOST_S = 5.0
+"""A clock that is still low after so much waiting is low for good, and the run goes on with it."""
+STEP_S = 0.010
+"""How long a cancel may have to wait for a pause."""
+
+
+class Cooling:
+    """Tells after each batch how long to pause: not at all, unless its clock was held down."""
+
+    def __init__(self) -> None:
+        self._highest_Hz = 0.0
+        self._pause_s = FIRST_PAUSE_S
+        self.waited_s = 0.0
+
+    def pause_s(self, clock_Hz: float | None) -> float:
+        """Return the pause after a batch at ``clock_Hz``, None for a clock that is not known."""
+        if clock_Hz is None:
+            return 0.0
+        self._highest_Hz = max(self._highest_Hz, clock_Hz)
+        if clock_Hz >= HELD_BELOW * self._highest_Hz:
+            self._pause_s = FIRST_PAUSE_S
+            return 0.0
+        pause_s = min(self._pause_s, MOST_S - self.waited_s)
+        self._pause_s = min(self._pause_s * GROWTH, MOST_AT_ONCE_S)
+        self.waited_s += pause_s
+        return pause_s
+
+
+def pause(seconds: float, cancelled: Callable[[], bool]) -> None:
+    """Let the device rest for ``seconds``, or until the run is cancelled."""
+    until = time.perf_counter() + seconds
+    while not cancelled() and (left_s := until - time.perf_counter()) > 0:
+        time.sleep(min(STEP_S, left_s))
