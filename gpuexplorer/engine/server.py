@@ -13,6 +13,8 @@ from typing import BinaryIO
 import msgspec
 
 import gpuexplorer
+from gpuexplorer.analysis.energy import LEAST_IDLE_S
+from gpuexplorer.analysis.energy import LEAST_S as LEAST_ENERGY_S
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.sample import Reading, SampleBatch
@@ -27,6 +29,12 @@ from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 EXIT_DEVICE_LOST = 70
 """The exit status after an error that poisons the device's context; the client starts afresh."""
+
+REST_S = LEAST_IDLE_S + 0.4
+"""How long the device rests before a run that is long enough to tell a launch's energy."""
+FIRST_READING_S = 0.4
+"""After this long a device's first reading is there."""
+REST_STEP_S = 0.05
 
 
 class Server:
@@ -191,6 +199,21 @@ class Server:
     def _send_reading(self, device_id: str, reading: Reading) -> None:
         self._outbox.put(protocol.Telemetry(device=device_id, reading=reading))
 
+    def rest(self, generation: int) -> None:
+        """Let the device rest, so that its power at rest is known; not where nothing counts energy.
+
+        Ends early when the run is cancelled or replaced.
+        """
+        began = time.monotonic()
+        while (passed_s := time.monotonic() - began) < REST_S:
+            latest = self._sampler.latest
+            if passed_s > FIRST_READING_S and (latest is None or latest.energy_J is None):
+                return
+            with self._changed:
+                if self._shutdown or self._latest > generation or self._cancelled >= generation:
+                    return
+                self._changed.wait(REST_STEP_S)
+
     # ---- what a run reports
 
     def watch(self, device: DeviceInfo) -> None:
@@ -213,6 +236,9 @@ class _RunSink:
 
     def __init__(self, run: protocol.Run, workload: Workload, server: Server) -> None:
         self._generation = run.generation
+        self._tells_energy = (
+            run.seconds is not None and run.seconds > LEAST_ENERGY_S and run.max_noise is None
+        )
         self._workload = workload
         self._server = server
 
@@ -242,6 +268,10 @@ class _RunSink:
                 resolution_s=1e-7 if transfers else ready.runner.resolution_s,
             )
         )
+
+        if self._tells_energy and not transfers:
+            self.stage("rest", None)
+            self._server.rest(self._generation)
 
     def samples(self, batch: SampleBatch) -> None:
         self._server.outbox.put_samples(self._generation, batch)

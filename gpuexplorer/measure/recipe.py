@@ -61,7 +61,7 @@ class TooLong(Exception):
 
 
 class Sink(Protocol):
-    """Where a run reports to; no call may block."""
+    """Where a run reports to; no call may block, but ``prepared`` may let the device rest."""
 
     def stage(self, name: str, deadline_s: float | None) -> None:
         """Say what comes next, and how long it may take before it counts as hung."""

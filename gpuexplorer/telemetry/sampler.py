@@ -37,6 +37,8 @@ class Sampler:
         self._changed = threading.Condition()
         self._wanted: DeviceInfo | None = None
         self._stopping = False
+        self.latest: Reading | None = None
+        """The watched device's latest reading."""
         self._thread: threading.Thread | None = None
 
     def watch(self, device: DeviceInfo | None) -> None:
@@ -44,6 +46,8 @@ class Sampler:
         with self._changed:
             if self._stopping or device == self._wanted:
                 return
+            if not _same_hardware(device, self._wanted):
+                self.latest = None
             self._wanted = device
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
@@ -94,7 +98,8 @@ class Sampler:
     def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
         """Read once and hand it on; return the source, or None when it failed and was closed."""
         try:
-            self._on_reading(device.id, source.read())
+            self.latest = reading = source.read()
+            self._on_reading(device.id, reading)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("telemetry of %s ended", device.id)
             _close(source)
