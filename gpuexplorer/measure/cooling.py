@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 
-from gpuexplorer.core.series.throttle import HELD_BELOW
+import numpy as np
+
+from gpuexplorer.core.series.throttle import HELD_BELOW, usual_clock_Hz
 
 FIRST_PAUSE_S = 0.050
 GROWTH = 1.5
 MOST_AT_ONCE_S = 1.0
 MOST_S = 5.0
 """A clock that is still low after so much waiting is low for good, and the run goes on with it."""
+LATEST = 256
+"""Batches whose clocks tell the usual one."""
 STEP_S = 0.010
 """How long a cancel may have to wait for a pause."""
 
@@ -20,7 +25,7 @@ class Cooling:
     """Tells after each batch how long to pause: not at all, unless its clock was held down."""
 
     def __init__(self) -> None:
-        self._highest_Hz = 0.0
+        self._clocks_Hz: deque[float] = deque(maxlen=LATEST)
         self._pause_s = FIRST_PAUSE_S
         self.waited_s = 0.0
 
@@ -28,8 +33,9 @@ class Cooling:
         """Return the pause after a batch at ``clock_Hz``, None for a clock that is not known."""
         if clock_Hz is None:
             return 0.0
-        self._highest_Hz = max(self._highest_Hz, clock_Hz)
-        if clock_Hz >= HELD_BELOW * self._highest_Hz:
+        self._clocks_Hz.append(clock_Hz)
+        usual_Hz = usual_clock_Hz(np.array(self._clocks_Hz))
+        if usual_Hz is None or clock_Hz >= HELD_BELOW * usual_Hz:
             self._pause_s = FIRST_PAUSE_S
             return 0.0
         pause_s = min(self._pause_s, MOST_S - self.waited_s)
