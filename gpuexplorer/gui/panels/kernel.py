@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QFontDatabase, QShowEvent
 from PySide6.QtWidgets import (
     QFormLayout,
     QHBoxLayout,
@@ -31,6 +31,8 @@ from gpuexplorer.gui.widgets.words import Words
 
 DEFAULT = "sm_90"
 """Chosen until the user chooses, where no NVIDIA GPU is at hand."""
+DETAIL_LINES = 12
+"""Of a compiler's messages: the first ones tell, and more would push the source away."""
 FIGURES: tuple[tuple[str, str, str], ...] = (
     ("occupancy", "Occupancy", "Resident warps over the most a multiprocessor can hold, in theory"),
     ("limiter", "Limited by", "What has no room for one more block on a multiprocessor"),
@@ -43,7 +45,7 @@ FIGURES: tuple[tuple[str, str, str], ...] = (
         "Stack",
         "Local memory of one thread: arrays, and registers that were spilled, bytes",
     ),
-    ("spills", "Spilled", "Instructions' bytes that move registers to local memory and back"),
+    ("spills", "Spilled", "Registers moved to local memory + and back, bytes of one thread"),
     ("bounds", "Launch bounds", "Threads of the largest block that __launch_bounds__ allows"),
 )
 
@@ -51,7 +53,8 @@ FIGURES: tuple[tuple[str, str, str], ...] = (
 class KernelPanel(QWidget):
     """Figures, occupancy by block size and source of the present variant.
 
-    Nothing is compiled while the view is hidden, and never in this process.
+    Nothing is compiled while the view is hidden, and never in this process. Its parts are made
+    when it is first shown, so that the window opens no later for it.
     """
 
     def __init__(self, session: Session) -> None:
@@ -62,13 +65,13 @@ class KernelPanel(QWidget):
         self._session = session
         self._ticket = 0
         self._asked: object = None
-        self._chosen = False
+        self._built = False
+        self._chosen: str | None = None
         self.kernels: list[KernelAnalysis] = []
         """Every launch of the variant, once it was analysed."""
         self.worker = KernelWorker()
         self.worker.compiling.connect(self._say_compiling)
         self.worker.answered.connect(self._take)
-        self._build()
         session.knobs_changed.connect(self.refresh)
         session.devices_changed.connect(self._devices_changed)
         session.state_changed.connect(self.refresh)
@@ -76,6 +79,7 @@ class KernelPanel(QWidget):
     # ---- construction
 
     def _build(self) -> None:
+        self._built = True
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.setHandleWidth(1)
@@ -96,7 +100,9 @@ class KernelPanel(QWidget):
         )
         self.architecture_box.setAccessibleName("Architecture")
         self._fill_architectures()
-        self.architecture_box.activated.connect(self._choose)
+        self.architecture_box.activated.connect(
+            lambda _: self.choose_architecture(str(self.architecture_box.currentData()))
+        )
         self.entry_box = ListBox("entryBox", "Which launch of the variant")
         self.entry_box.setAccessibleName("Kernel")
         self.entry_box.currentIndexChanged.connect(lambda _: self._show_kernel())
@@ -130,7 +136,7 @@ class KernelPanel(QWidget):
             self.figures[name] = figure
         side = QWidget()
         side.setLayout(form)
-        side.setFixedWidth(250)
+        side.setFixedWidth(272)
         self.plot = OccupancyPlot()
         self.plot.block_chosen.connect(self._session.experiment.set_block)
         self.legend = LimiterLegend()
@@ -158,6 +164,7 @@ class KernelPanel(QWidget):
         self.detail = QLabel()
         self.detail.setObjectName("kernelMessageDetail")
         self.detail.setProperty("role", "muted")
+        self.detail.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.detail.setWordWrap(True)
         self.detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.retry_button = QPushButton("Try again")
@@ -189,15 +196,14 @@ class KernelPanel(QWidget):
     def _fill_architectures(self) -> None:
         """List every architecture, the present device's marked and, if it is new, added."""
         own = self._own_architecture()
-        names = [*ARCHITECTURES, *([own] if own and own not in ARCHITECTURES else [])]
-        chosen = self.architecture if self._chosen else own or DEFAULT
+        names = list(dict.fromkeys([*ARCHITECTURES, *([own] if own else []), self.architecture]))
         with QSignalBlocker(self.architecture_box):
             self.architecture_box.clear()
             for name in names:
                 title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
                 here = " · this GPU" if name == own else ""
                 self.architecture_box.addItem(f"{title}{here}", name)
-            self.architecture_box.setCurrentIndex(max(0, self.architecture_box.findData(chosen)))
+            self.architecture_box.setCurrentIndex(names.index(self.architecture))
 
     def _own_architecture(self) -> str | None:
         device = self._session.experiment.device
@@ -208,31 +214,30 @@ class KernelPanel(QWidget):
 
     @property
     def architecture(self) -> str:
-        """The chosen one, such as ``sm_90``."""
-        return str(self.architecture_box.currentData())
+        """The chosen one, such as ``sm_90``; before anything is chosen the present GPU's."""
+        return self._chosen or self._own_architecture() or DEFAULT
 
     def choose_architecture(self, name: str) -> None:
-        """Choose an architecture of the list."""
-        self.architecture_box.setCurrentIndex(self.architecture_box.findData(name))
-        self._choose()
-
-    def _choose(self) -> None:
-        self._chosen = True
+        """Choose an architecture by name."""
+        self._chosen = name
+        if self._built:
+            self._fill_architectures()
         self.refresh()
 
     def restore(self, settings: Settings) -> None:
         """Choose the architecture that was chosen last."""
-        name = settings.bytes_of("architecture").data().decode(errors="replace")
+        name = bytes(settings.bytes_of("architecture").data()).decode(errors="replace")
         if name in ARCHITECTURES:
             self.choose_architecture(name)
 
     def remember(self, settings: Settings) -> None:
         """Keep the architecture for the next time, if the user chose one."""
-        if self._chosen:
+        if self._chosen is not None:
             settings.set_bytes("architecture", QByteArray(self.architecture.encode()))
 
     def _devices_changed(self) -> None:
-        self._fill_architectures()
+        if self._built:
+            self._fill_architectures()
         self.refresh()
 
     # ---- asking
@@ -240,11 +245,13 @@ class KernelPanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Analyse what is chosen, now that somebody looks."""
         super().showEvent(event)
+        if not self._built:
+            self._build()
         self.refresh()
 
     def refresh(self) -> None:
         """Ask for the present variant's figures, if it is another question than before."""
-        if not self.isVisible():
+        if not (self._built and self.isVisible()):
             return
         experiment = self._session.experiment
         knobs, workload = experiment.knobs, experiment.workload
@@ -331,7 +338,9 @@ class KernelPanel(QWidget):
         """Show why there are no figures, in their place."""
         words = str(error)
         self.message.setText(f"{words[:1].upper()}{words[1:]}.")
-        self.detail.setText(error.detail if detail is None else detail)
+        lines = (error.detail if detail is None else detail).splitlines()
+        more = [f"… {len(lines) - DETAIL_LINES} more lines"] if len(lines) > DETAIL_LINES else []
+        self.detail.setText("\n".join([*lines[:DETAIL_LINES], *more]))
         self.retry_button.setVisible(not isinstance(error, InputError))
         self._pages.setCurrentIndex(1)
         self.status.setText("")
@@ -362,7 +371,7 @@ def figure_words(kernel: KernelAnalysis) -> dict[str, str]:
     store, load = kernel.spill_store_B, kernel.spill_load_B
     spills = "–"
     if store is not None and load is not None:
-        spills = f"{count(store)} B out, {count(load)} B in" if store or load else "none"
+        spills = f"{count(store)} + {count(load)} B" if store or load else "none"
     bounds = kernel.max_threads_per_block
     return {
         "occupancy": f"{percent(kernel.occupancy)} at {block_words(kernel.block)}",
