@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
-from PySide6.QtGui import QFontDatabase, QShowEvent
-from PySide6.QtWidgets import (
-    QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.architectures import ARCHITECTURES, gpu_words
 from gpuexplorer.analysis.static import KernelAnalysis
-from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.units import count, percent
+from gpuexplorer.gui.panels.kernel_figures import FigureList
+from gpuexplorer.gui.panels.kernel_message import MessagePage
 from gpuexplorer.gui.panels.kernel_source import SourceView
 from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
 from gpuexplorer.gui.plots.base import muted_label, title_label
@@ -27,27 +18,9 @@ from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.gui.widgets.words import Words
 
 DEFAULT = "sm_90"
 """Chosen until the user chooses, where no NVIDIA GPU is at hand."""
-DETAIL_LINES = 12
-"""Of a compiler's messages: the first ones tell, and more would push the source away."""
-FIGURES: tuple[tuple[str, str, str], ...] = (
-    ("occupancy", "Occupancy", "Resident warps over the most a multiprocessor can hold, in theory"),
-    ("limiter", "Limited by", "What has no room for one more block on a multiprocessor"),
-    ("blocks", "Blocks", "Blocks, and their warps, that one multiprocessor holds at once"),
-    ("registers", "Registers", "32-bit registers of one thread"),
-    ("static", "Static shared", "Shared memory declared in the kernel, bytes a block"),
-    ("dynamic", "Dynamic shared", "Shared memory asked for at the launch, bytes a block"),
-    (
-        "stack",
-        "Stack",
-        "Local memory of one thread: arrays, and registers that were spilled, bytes",
-    ),
-    ("spills", "Spilled", "Registers moved to local memory + and back, bytes of one thread"),
-    ("bounds", "Launch bounds", "Threads of the largest block that __launch_bounds__ allows"),
-)
 
 
 class KernelPanel(QWidget):
@@ -120,23 +93,7 @@ class KernelPanel(QWidget):
 
     def _result(self) -> QWidget:
         """Return the figures beside the curve, or a message in their place."""
-        form = QFormLayout()
-        form.setContentsMargins(12, 6, 6, 6)
-        form.setVerticalSpacing(4)
-        self.figures: dict[str, Words] = {}
-        for name, title, tip in FIGURES:
-            head, figure = QLabel(title), Words("–")
-            head.setProperty("role", "muted")
-            figure.setProperty("role", "figure")
-            figure.setObjectName(f"{name}OfKernel")
-            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
-            for widget in (head, figure):
-                widget.setToolTip(tip)
-            form.addRow(head, figure)
-            self.figures[name] = figure
-        side = QWidget()
-        side.setLayout(form)
-        side.setFixedWidth(272)
+        self.figures = FigureList()
         self.plot = OccupancyPlot()
         self.plot.block_chosen.connect(self._session.experiment.set_block)
         self.legend = LimiterLegend()
@@ -149,35 +106,14 @@ class KernelPanel(QWidget):
         known = QWidget()
         row = QHBoxLayout(known)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(side)
+        row.addWidget(self.figures)
         row.addLayout(curve, 1)
         self._pages = QStackedWidget()
         self._pages.addWidget(known)
-        self._pages.addWidget(self._message_page())
+        self.message = MessagePage()
+        self.message.retry.connect(self._retry)
+        self._pages.addWidget(self.message)
         return self._pages
-
-    def _message_page(self) -> QWidget:
-        self.message = QLabel()
-        self.message.setObjectName("kernelMessage")
-        self.message.setWordWrap(True)
-        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.detail = QLabel()
-        self.detail.setObjectName("kernelMessageDetail")
-        self.detail.setProperty("role", "muted")
-        self.detail.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.detail.setWordWrap(True)
-        self.detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.retry_button = QPushButton("Try again")
-        self.retry_button.setObjectName("kernelRetryButton")
-        self.retry_button.clicked.connect(self._retry)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.addWidget(self.message)
-        column.addWidget(self.detail)
-        column.addWidget(self.retry_button, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addStretch(1)
-        return page
 
     def _source_part(self) -> QWidget:
         self.source_title = muted_label()
@@ -266,9 +202,12 @@ class KernelPanel(QWidget):
         self._fill_entries()
         if experiment.variant.library is not None:
             self.kernels = []
+            library = experiment.variant.library
             self._show_message(
-                InputError(f"the library call {experiment.variant.library} has its own kernels"),
-                "Choose a variant with a kernel to see its source and what it takes.",
+                InputError(
+                    f"the library call {library} has its own kernels",
+                    remedy="choose a variant with a kernel to see its source and what it takes",
+                )
             )
             return
         self.worker.ask(
@@ -334,14 +273,9 @@ class KernelPanel(QWidget):
         else:
             self._show_kernel()
 
-    def _show_message(self, error: ExplorerError, detail: str | None = None) -> None:
+    def _show_message(self, error: ExplorerError) -> None:
         """Show why there are no figures, in their place."""
-        words = str(error)
-        self.message.setText(f"{words[:1].upper()}{words[1:]}.")
-        lines = (error.detail if detail is None else detail).splitlines()
-        more = [f"… {len(lines) - DETAIL_LINES} more lines"] if len(lines) > DETAIL_LINES else []
-        self.detail.setText("\n".join([*lines[:DETAIL_LINES], *more]))
-        self.retry_button.setVisible(not isinstance(error, InputError))
+        self.message.say(error)
         self._pages.setCurrentIndex(1)
         self.status.setText("")
 
@@ -352,35 +286,10 @@ class KernelPanel(QWidget):
         if not 0 <= at < len(self.kernels):
             return
         kernel = self.kernels[at]
-        for name, words in figure_words(kernel).items():
-            self.figures[name].setText(words)
+        self.figures.show_kernel(kernel)
         self.legend.show_limiters(list(dict.fromkeys(p.limiter for p in kernel.curve)))
         self.plot.show_kernel(kernel)
         self._pages.setCurrentIndex(0)
         gpus = gpu_words(kernel.arch)
         on = f"{kernel.arch} ({gpus})" if gpus else kernel.arch
         self.status.setText(f"Compiled for {on}, {kernel.precision}; nothing was run.")
-
-
-def figure_words(kernel: KernelAnalysis) -> dict[str, str]:
-    """Return a kernel's figures in words, by the names in ``FIGURES``."""
-    blocks, warps = kernel.blocks_per_multiprocessor, kernel.warps_per_multiprocessor
-    held = "–"
-    if blocks is not None and warps is not None:
-        held = f"{blocks} · {blocks * -(-kernel.threads_per_block // 32)} of {warps} warps"
-    store, load = kernel.spill_store_B, kernel.spill_load_B
-    spills = "–"
-    if store is not None and load is not None:
-        spills = f"{count(store)} + {count(load)} B" if store or load else "none"
-    bounds = kernel.max_threads_per_block
-    return {
-        "occupancy": f"{percent(kernel.occupancy)} at {block_words(kernel.block)}",
-        "limiter": kernel.occupancy_limiter or "not known",
-        "blocks": held,
-        "registers": f"{kernel.registers_per_thread} a thread",
-        "static": f"{count(kernel.static_shared_B)} B a block",
-        "dynamic": f"{count(kernel.dynamic_shared_B)} B a block",
-        "stack": f"{count(kernel.local_B)} B a thread",
-        "spills": spills,
-        "bounds": "none" if bounds is None else f"{count(bounds)} threads",
-    }
