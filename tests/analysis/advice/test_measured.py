@@ -1,0 +1,93 @@
+"""Advice against the hardware: on the CPU device, what is suggested is really faster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.situation import situation_of
+from gpuexplorer.workloads.change import changed
+from gpuexplorer.workloads.choose import complete
+from tests.support.situations import shipped
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    """Return an engine on which kernels run through Intel's runtime."""
+    with Session() as opened:
+        devices = [d for d in opened.devices() if d.id == "opencl:0"]
+        if not devices or "Intel" not in devices[0].driver:
+            pytest.skip("the CPU device here is not Intel's runtime")
+        yield opened
+
+
+def advised(
+    session: Session, request: RunRequest, seconds: float = 0.3
+) -> tuple[float, tuple[Advice, ...], RunRequest | None]:
+    """Measure a request; return its median, what is said, and the request of the best advice."""
+    workload = shipped()[request.workload]
+    devices = session.devices()
+    config = complete(request, workload, devices)
+    record = session.measure_record(config, workload, seconds=seconds, allow_long=True)
+    result = record.result()
+    said = advise(situation_of(record, result, workload, devices))
+    change = said[0].change if said else None
+    better = changed(result.config, change, workload) if change is not None else None
+    return result.timing.median_s, said, better
+
+
+def gain(session: Session, rule: str, **request: Any) -> float:
+    """Return by what factor following the first advice, which is ``rule``'s, made a run faster."""
+    before_s, said, better = advised(session, RunRequest(device="opencl:0", **request))
+    assert [a.rule for a in said][:1] == [rule], said
+    assert better is not None
+    after_s, _, _ = advised(session, better)
+    return before_s / after_s
+
+
+@pytest.mark.parametrize("block", [(1, 256), (8, 8)])
+def test_rows_that_fill_vectors_make_the_textbook_product_at_least_3_times_as_fast(
+    session: Session, block: tuple[int, int]
+) -> None:
+    found = gain(
+        session, "short-rows", workload="matmul", variant="naive", size={"N": 256}, block=block
+    )
+    assert found >= 3
+
+
+def test_the_variant_with_row_and_column_the_right_way_round_is_faster(session: Session) -> None:
+    found = gain(
+        session,
+        "orientation",
+        workload="matmul",
+        variant="uncoalesced",
+        size={"N": 512},
+        block=(16, 16),
+    )
+    assert found >= 1.4
+
+
+def test_larger_blocks_save_the_time_of_starting_them(session: Session) -> None:
+    found = gain(session, "tiny-blocks", workload="vector_add", variant="direct", block=(16,))
+    assert found >= 1.2
+
+
+def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(session: Session) -> None:
+    found = gain(
+        session, "reuse", workload="matmul", variant="naive", size={"N": 1024}, block=(16, 16)
+    )
+    assert found >= 1.4
+
+
+def test_a_good_configuration_is_left_alone(session: Session) -> None:
+    request = RunRequest(
+        workload="matmul", variant="naive", size={"N": 512}, block=(16, 16), device="opencl:0"
+    )
+    _, said, _ = advised(session, request)
+    assert nothing_to_improve(said)
