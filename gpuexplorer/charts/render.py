@@ -217,7 +217,11 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
         target.set_major_locator(LogLocator(subs=steps, numticks=12))
         target.set_minor_formatter(NullFormatter())
         target.set_major_formatter(
-            FuncFormatter(lambda value, _: quantity(float(f"{value:.3g}"), axis.unit, 1))
+            FuncFormatter(
+                lambda value, _: (
+                    quantity(float(f"{value:.3g}"), axis.unit, 1) if axis.unit else f"{value:g}"
+                )
+            )
         )
     else:
         ticks = 7 if which == "x" else 6
@@ -246,7 +250,8 @@ def _series(axes: Axes, one: Series, theme: Theme) -> None:
     elif one.kind == "step":
         axes.step(x, y, where="post", label=label, **line)
     elif one.kind == "points":
-        axes.plot(x, y, marker=stroke.marker, markersize=3.5, linestyle="none", color=colour,
+        size = 3.5 if len(x) > 1 else 7.0  # a point by itself is a run
+        axes.plot(x, y, marker=stroke.marker, markersize=size, linestyle="none", color=colour,
                   alpha=stroke.opacity, label=label)  # fmt: skip
     elif one.kind == "hline":
         named = {**line, "linestyle": line["linestyle"] if one.name else (0, (3, 2))}

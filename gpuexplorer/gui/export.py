@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
-from gpuexplorer.charts.spec import encode
+from gpuexplorer.charts.spec import ChartSpec, encode
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.process import engine_environment
@@ -46,14 +46,26 @@ def default_name(config: RunConfig, suffix: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts)) + f".{suffix}"
 
 
-def write(path: Path, record: RunRecord, pinned: Sequence[RunRecord], scheme: str) -> None:
-    """Write one file by its suffix; raises ExplorerError in one sentence."""
+def write(
+    path: Path,
+    record: RunRecord,
+    pinned: Sequence[RunRecord],
+    scheme: str,
+    chart: ChartSpec | None = None,
+) -> None:
+    """Write one file by its suffix: the runs, or ``chart`` where the suffix is a drawing's.
+
+    Raises ExplorerError in one sentence.
+    """
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in FORMATS:
         raise InputError(
             f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
         )
     exchange.check_target(path)
+    if chart is not None and suffix in CHARTS:
+        render(encode(chart), path, scheme)
+        return
     result = record.result()
     if suffix == "json":
         exchange.write_json(result, path)
@@ -95,19 +107,24 @@ class ExportJob(QThread):
     done = Signal(object)
 
     def __init__(
-        self, path: Path, record: RunRecord, pinned: Sequence[RunRecord], scheme: str
+        self,
+        path: Path,
+        record: RunRecord,
+        pinned: Sequence[RunRecord],
+        scheme: str,
+        chart: ChartSpec | None = None,
     ) -> None:
         super().__init__()
         self.setObjectName("export")
         self.path = path
         self._record = record.snapshot()
         self._pinned = [p.snapshot() for p in pinned]
-        self._scheme = scheme
+        self._scheme, self._chart = scheme, chart
 
     def run(self) -> None:
         """Write the file."""
         try:
-            write(self.path, self._record, self._pinned, self._scheme)
+            write(self.path, self._record, self._pinned, self._scheme, self._chart)
         except ExplorerError as error:
             self.done.emit(error)
         except Exception as error:  # noqa: BLE001 - a bug must not end in silence
@@ -136,8 +153,14 @@ class Exporter(QObject):
         """Whether a file is being written."""
         return self._job is not None
 
-    def ask(self, suffix: str, record: RunRecord | None, pinned: Sequence[RunRecord] = ()) -> None:
-        """Ask for a file name and write a run, with ghosts beside it."""
+    def ask(
+        self,
+        suffix: str,
+        record: RunRecord | None,
+        pinned: Sequence[RunRecord] = (),
+        chart: ChartSpec | None = None,
+    ) -> None:
+        """Ask for a file name and write a run, with ghosts beside it, or a chart of its own."""
         if record is None or not record.samples:
             self.notice.emit(Notice("warning", "There are no samples to export yet."))
             return
@@ -151,14 +174,20 @@ class Exporter(QObject):
             path = Path(name)
             if not path.suffix:
                 path = path.with_suffix(f".{filters.get(used, suffix)}")
-            self.write(path, record, pinned)
+            self.write(path, record, pinned, chart)
 
-    def write(self, path: Path, record: RunRecord, pinned: Sequence[RunRecord] = ()) -> None:
+    def write(
+        self,
+        path: Path,
+        record: RunRecord,
+        pinned: Sequence[RunRecord] = (),
+        chart: ChartSpec | None = None,
+    ) -> None:
         """Write a file in the background, then say where it is."""
         if self._job is not None:
             self.notice.emit(Notice("warning", "Another export is still being written."))
             return
-        self._job = ExportJob(path, record, pinned, theme().scheme)
+        self._job = ExportJob(path, record, pinned, theme().scheme, chart)
         self._job.done.connect(self._written)
         self.busy_with.emit(f"Writing {path}…")
         self._job.start()

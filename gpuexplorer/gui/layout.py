@@ -12,6 +12,7 @@ from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.plots.device import DevicePlots
+from gpuexplorer.gui.plots.roofline import RooflineView
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot
@@ -37,6 +38,7 @@ class Panels(QSplitter):
         self.pins = PinRow(self.timing.pin_colour)
         self.banner = Banner()
         self.kernel = KernelPanel(session)
+        self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
         self.history = HistoryTable(session.history, session.history_model)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
@@ -60,6 +62,7 @@ class Panels(QSplitter):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self._live_view(), "Live")
+        self.tabs.addTab(self.roofline, "Roofline")
         self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()
         stack = QVBoxLayout(centre)

@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 
 import gpuexplorer
 from gpuexplorer import reproduce
+from gpuexplorer.charts.roofline import roofline_chart
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.launcher import default_threads
@@ -103,6 +105,10 @@ class MainWindow(QMainWindow):
         self.timing.span_changed.connect(self._follow)
         self.pins.removed.connect(self._unpin)
         self.insight.copied.connect(self.status.say)
+        roofline = self.panels.roofline
+        roofline.calibrate_asked.connect(lambda: session.calibrate())
+        roofline.cancel_asked.connect(session.cancel_calibration)
+        session.calibration_stepped.connect(roofline.show_progress)
         self.insight.advice.applied.connect(self._apply)
         self.insight.advice.why.connect(partial(self.show_help, "advice"))
         self.history_table.restore_asked.connect(self._restore_run)
@@ -177,6 +183,7 @@ class MainWindow(QMainWindow):
             self.insight.show_run(session.live_model.current)
         elif turn == 3:
             self.insight.advice.refresh()
+            self.panels.roofline.refresh()
         else:
             device = session.device
             if device is not None:
@@ -269,6 +276,7 @@ class MainWindow(QMainWindow):
     def _pins_changed(self) -> None:
         self.timing.show_pins()
         self.pins.show_pins(self.session.live_model.pins)
+        self.panels.roofline.refresh()
 
     def _restore_run(self, entry: Entry) -> None:
         config = entry.config
@@ -288,7 +296,14 @@ class MainWindow(QMainWindow):
         run = self.session.live_model.current
         record: RunRecord | None = run.record if run is not None else None
         ghosts = [p for p in self.session.live_model.pins if run and p.ticket != run.ticket]
-        self.exporter.ask(suffix, record, [p.record for p in ghosts])
+        chart = None
+        if self.panels.tabs.currentWidget() is self.panels.roofline and record is not None:
+            chart = roofline_chart(
+                self.session.roofline_picture(),
+                title=f"{self.session.experiment.workload.manifest.title}: roofline",
+                subtitle=f"{config_words(record.prepared.config)}\n{record.prepared.device.name}",
+            )
+        self.exporter.ask(suffix, record, [p.record for p in ghosts], chart)
 
     # ---- choices, help
 

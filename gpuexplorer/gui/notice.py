@@ -46,6 +46,11 @@ def long_launch(predicted_s: float, run_anyway: Action) -> Notice:
     )
 
 
+def not_calibrated(error: ExplorerError) -> Notice:
+    """Say why there are no new ceilings."""
+    return Notice("bad", f"{capital(str(error))}.", detail=error.detail)
+
+
 def no_device(devices: DeviceList) -> Notice:
     """Say that nothing here runs work, and what each backend lacks."""
     reasons = "\n".join(f"{u.backend}: {u.reason}. {u.remedy}" for u in devices.unavailable)

@@ -8,7 +8,10 @@ from collections import deque
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.charts.roofline import Picture
 from gpuexplorer.charts.words import config_words
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
@@ -17,11 +20,13 @@ from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
 from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.calibration import CalibrationJob
 from gpuexplorer.gui.model.advice import Adviser, Shown
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.rate import Rate
+from gpuexplorer.gui.model.roofline import RooflineModel
 from gpuexplorer.gui.panels.history import HistoryModel
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
 
@@ -60,6 +65,8 @@ class Session(QObject):
     devices_changed = Signal()
     notice = Signal(object)
     started_by_itself = Signal()
+    calibration_stepped = Signal(object)
+    """How far the calibration is: done, of how many, what; None when it is over."""
 
     def __init__(self, experiment: Experiment, options: EngineOptions) -> None:
         super().__init__()
@@ -67,6 +74,7 @@ class Session(QObject):
         self.live_model = Live()
         self.history = History()
         self.history_model = HistoryModel(self.history)
+        self.roofline = RooflineModel(self.live_model, self.history)
         self.adviser = Adviser(self.live_model, self.history)
         self.options = options
         self.live = False
@@ -84,6 +92,10 @@ class Session(QObject):
         self._rate = Rate()
         self._resumed: RunConfig | None = None
         self._resume = False
+        self.store = CeilingStore()
+        self.calibration: CalibrationJob | None = None
+        """The calibration that is going on."""
+        self._live_before = False
         experiment.on_change = self._knobs_moved
         self._move_waits = False
         self.worker = EngineWorker(options)
@@ -101,6 +113,9 @@ class Session(QObject):
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""
         self.live = False
+        if self.calibration is not None:
+            self.calibration.cancel()
+            self.calibration.wait()
         return self.worker.close()
 
     def set_live(self, on: bool) -> None:
@@ -109,7 +124,10 @@ class Session(QObject):
             return
         self.live = on
         self._resumed = None
-        if on:
+        if self.calibration is not None:
+            self._live_before = on
+            self.calibration.cancel()
+        elif on:
             self._wanted = None
             self._ask_for_run()
         else:
@@ -126,6 +144,8 @@ class Session(QObject):
 
     def restart(self, options: EngineOptions) -> None:
         """End the engine and start one with other options."""
+        if self.calibration is not None:
+            self.calibration.cancel()
         self.options = options
         self._set_state("starting")
         self._end_current("user")
@@ -178,6 +198,64 @@ class Session(QObject):
         """Whether another look for advice would return the same."""
         return self.adviser.settled
 
+    # ---- calibrating
+
+    def calibrate(self, *, quick: bool = False) -> None:
+        """Measure what the chosen device can do at most; live measuring pauses meanwhile."""
+        devices, device = self.experiment.devices, self.experiment.device
+        if self.calibration is not None or devices is None or device is None:
+            return
+        self._live_before, self.live = self.live, False
+        self._end_current("user")
+        self._wanted = None
+        self.moved_at = None
+        job = CalibrationJob(self.worker, devices, device, self.store, quick=quick)
+        self.calibration = job
+        job.stepped.connect(self._calibration_stepped)
+        job.ended.connect(self._calibrated)
+        self._set_activity("calibrating")
+        self.state_changed.emit()
+        job.start()
+
+    def cancel_calibration(self) -> None:
+        """Stop calibrating, and measure on if that was so before."""
+        if self.calibration is not None:
+            self.calibration.cancel()
+
+    @property
+    def ceilings(self) -> Ceilings | None:
+        """What the device of the current run, or else the chosen one, can do at most."""
+        device = self.device
+        return self.store.find(device) if device is not None else None
+
+    def roofline_picture(self) -> Picture:
+        """Return the roofs and runs to be drawn now."""
+        return self.roofline.picture(self.device, self.ceilings, self.experiment.knobs.precision)
+
+    def _calibration_stepped(self, step: tuple[int, int, str]) -> None:
+        if self.calibration is not None:
+            self.calibration_stepped.emit(step)
+
+    def _calibrated(self, outcome: object) -> None:
+        job, self.calibration = self.calibration, None
+        if job is None:
+            return
+        job.wait()
+        self.worker.ask_cancel()
+        self.calibration_stepped.emit(None)
+        if isinstance(outcome, ExplorerError):
+            self.notice.emit(notices.not_calibrated(outcome))
+        words = "calibrated" if isinstance(outcome, Ceilings) else "not calibrated"
+        run = self.live_model.current
+        if run is not None and run.record is not None:
+            run.record.ceilings = self.store.find(run.record.prepared.device)
+        self.live = self._live_before
+        self._set_activity(words)
+        if self.live:
+            self._ask_for_run(keep_notice=True)
+        self.state_changed.emit()
+        self.frame.emit(False)
+
     # ---- knobs to runs
 
     def _knobs_moved(self) -> None:
@@ -200,7 +278,7 @@ class Session(QObject):
         return super().event(event)
 
     def _ask_for_run(self, *, allow_long: bool = False, keep_notice: bool = False) -> None:
-        if not self.live or self.experiment.devices is None:
+        if not self.live or self.experiment.devices is None or self.calibration is not None:
             return
         try:
             config = self.experiment.config()
@@ -231,6 +309,8 @@ class Session(QObject):
     def _take(self, update: Update) -> None:
         answer = False
         for ticket, item in update.items:
+            if self.calibration is not None and ticket < 0:
+                self.calibration.put(ticket, item)
             self._begin_if_new(ticket)
             if isinstance(item, Chunk):
                 answer = answer or (self.moved_at is not None and ticket == self._ticket)
@@ -241,7 +321,9 @@ class Session(QObject):
                 self._take_event(ticket, item)
         device = self.device
         for device_id, time_s, reading in update.readings:
-            if device is None or device_id == device.id:
+            if self.calibration is not None:
+                self.calibration.read(reading)
+            elif device is None or device_id == device.id:
                 self.live_model.read(reading, time_s)
         waiting = self.moved_at is not None and time.perf_counter() < self.moved_at + PATIENCE_S
         if answer or not waiting:
@@ -315,7 +397,7 @@ class Session(QObject):
         if isinstance(event, protocol.Stage):
             self.activity = STAGES.get(event.name, event.name)  # shown if it lasts
         elif isinstance(event, protocol.Prepared):
-            self.live_model.prepare(event)
+            self.live_model.prepare(event, self.store.find(event.device))
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
             self.activity = words if predicted is not None and predicted > 1.0 else "measuring"

@@ -69,6 +69,7 @@ class _Ask:
     config: RunConfig
     workload: Workload
     allow_long: bool
+    seconds: float | None
 
 
 def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
@@ -76,9 +77,10 @@ def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
 
     A batch's start is measured; inside a batch the launches are taken to follow each other.
     """
-    durations = batch.durations_s
-    before = np.cumsum(durations) - durations
     counts = np.asarray(batch.counts, dtype=np.int64)
+    launches = np.asarray(batch.launches or (1,) * len(counts), dtype=np.float64)
+    spans = batch.durations_s * np.repeat(launches, counts)
+    before = np.cumsum(spans) - spans
     held = counts > 0
     counts = counts[held]
     starts = (np.asarray(batch.starts_ns, dtype=np.int64)[held] + offset_ns) * 1e-9
@@ -119,11 +121,17 @@ class EngineWorker(QThread):
     # ---- asked from the main thread
 
     def ask_run(
-        self, ticket: int, config: RunConfig, workload: Workload, *, allow_long: bool = False
+        self,
+        ticket: int,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        allow_long: bool = False,
+        seconds: float | None = None,
     ) -> None:
-        """Measure a configuration live, instead of whatever runs or waits."""
+        """Measure a configuration instead of whatever runs or waits: live, or for ``seconds``."""
         with self._lock:
-            self._ask = _Ask(ticket, config, workload, allow_long)
+            self._ask = _Ask(ticket, config, workload, allow_long, seconds)
             self._cancel = False
         self._wake()
 
@@ -210,7 +218,7 @@ class EngineWorker(QThread):
             engine.cancel()
         if ask is not None:
             generation = engine.run(
-                ask.config, ask.workload, seconds=None, allow_long=ask.allow_long
+                ask.config, ask.workload, seconds=ask.seconds, allow_long=ask.allow_long
             )
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket

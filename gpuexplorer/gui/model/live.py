@@ -14,6 +14,7 @@ import numpy as np
 from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
@@ -56,16 +57,21 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
             parts.append(config.device)
         if config.threads != other.threads and config.threads is not None:
             parts.append(f"{config.threads} thread{'s' if config.threads > 1 else ''}")
+        if config.cache != other.cache:
+            parts.append(f"{config.cache} caches")
+        if config.fill != other.fill:
+            parts.append(f"{config.fill} inputs")
         if config.include_transfers != other.include_transfers:
             parts.append("with transfers" if config.include_transfers else "kernel only")
     return " · ".join(parts)
 
 
 def ghost_label(config: RunConfig) -> str:
-    """Return what tells a ghost from others: variant, sizes, block, precision."""
+    """Return what tells a ghost from others: variant, sizes, block, precision, cold caches."""
     sizes = ", ".join(f"{k} = {v}" for k, v in config.size.items())
     block = block_words(config.block) if config.block else "library"
-    return f"{config.variant} · {sizes} · {block} · {config.precision}"
+    cold = " · cold caches" if config.cache == "cold" else ""
+    return f"{config.variant} · {sizes} · {block} · {config.precision}{cold}"
 
 
 @dataclass
@@ -190,12 +196,13 @@ class Live:
             )
         )
 
-    def prepare(self, prepared: Prepared) -> None:
-        """Note that the current configuration is built and verified."""
+    def prepare(self, prepared: Prepared, ceilings: Ceilings | None = None) -> None:
+        """Note that the current configuration is built and verified, and what its device can do."""
         if self.current is not None:
             self.current.prepared = prepared
             self.current.config = prepared.config
             self.current.record = RunRecord(prepared)
+            self.current.record.ceilings = ceilings
             self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
             self.current.record.idle_power_W = self._idle_power_W
         self._resting.clear()

@@ -54,6 +54,8 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
         if self.logMode:
+            if not self._unit:
+                return [f"{10.0**v:g}" for v in values]
             return [quantity(10.0**v, self._unit) for v in values]
         if not values:
             return []

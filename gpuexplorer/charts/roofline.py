@@ -1,0 +1,336 @@
+"""The roofline (Williams, Waterman & Patterson 2009): runs under what their device can do at most.
+
+A ``Picture`` is what there is to see, in FLOP/B and FLOP/s; the window draws it live and
+``roofline_chart`` makes the chart for a file of it, so that both show the same. Intensity counts
+compulsory bytes, so a run's x says what the algorithm could do, whatever its kernel makes of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Role, series
+from gpuexplorer.core.ceilings import COMPUTE_KINDS, Ceilings
+from gpuexplorer.core.units import quantity, ratio
+
+SAME_CLOCK = 0.02
+"""Clocks nearer than this fraction are drawn as one."""
+APART = 1.25
+"""Roofs nearer than this factor share their words."""
+EMPTY_X = (0.01, 1000.0)
+EMPTY_Y = (1e8, 1e13)
+MEMORY_COLOURS = (2, 5)
+"""Slots in the palette of main memory and of the caches, ..."""
+COMPUTE_COLOURS = {"fma": 3, "gemm": 4}
+"""... and of arithmetic."""
+KINDS = {"fma": "multiply-add", "gemm": "matrix product"}
+
+SpotKind = Literal["current", "past", "pinned"]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One run: operations for each compulsory byte, and operations a second."""
+
+    name: str
+    intensity: float
+    flop_per_s: float
+    kind: SpotKind
+    colour: int = 0
+    """Slot in the palette."""
+    suspect: str | None = None
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One straight roof on log axes, from its left to its right end."""
+
+    name: str
+    """In words with its figure; empty where another roof's words stand for it."""
+    kind: Literal["memory", "compute"]
+    level: float
+    """B/s of memory, FLOP/s of arithmetic."""
+    stated: bool
+    """Stated or computed for another clock, rather than measured as it stands."""
+    colour: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One ceiling to be drawn."""
+
+    words: str
+    value: float
+    colour: int = 0
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Where a memory roof meets the highest arithmetic one."""
+
+    intensity: float
+    flop_per_s: float
+
+    @property
+    def words(self) -> str:
+        """The ridge's intensity in words."""
+        return f"ridge {ratio(self.intensity, 'FLOP/B', 2)}"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Roofs, ridges and runs, with the ranges that hold them all."""
+
+    precision: str
+    device: str
+    roofs: tuple[Roof, ...]
+    ridges: tuple[Ridge, ...]
+    spots: tuple[Spot, ...]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether any roof was measured."""
+        return any(not roof.stated for roof in self.roofs)
+
+    def bound(self, spot: Spot) -> float | None:
+        """Return what the measured roofs allow at a run's intensity, in FLOP/s."""
+        measured = [r for r in self.roofs if not r.stated]
+        memory = max((r.level for r in measured if r.kind == "memory"), default=None)
+        compute = max((r.level for r in measured if r.kind == "compute"), default=None)
+        known = [compute, memory * spot.intensity if memory is not None else None]
+        return min((v for v in known if v is not None), default=None)
+
+
+def picture(
+    ceilings: Ceilings | None,
+    precision: str,
+    spots: Sequence[Spot],
+    *,
+    device: str,
+    peak_B_per_s: float | None = None,
+    peak_source: str | None = None,
+    clock_held_Hz: float | None = None,
+) -> Picture:
+    """Return what there is to see of some runs in one precision on one device.
+
+    ``clock_held_Hz`` is the clock of the latest run: where it is not the calibration's, arithmetic
+    roofs are drawn for it too, in proportion, and for the clock that the device states.
+    """
+    memory = _memory_levels(ceilings)
+    compute = _compute_levels(ceilings, precision)
+    stated: list[_Level] = []
+    if peak_B_per_s:
+        source = f" ({peak_source})" if peak_source else ""
+        stated.append(_Level(f"peak {quantity(peak_B_per_s, 'B/s')}{source}", peak_B_per_s))
+    other = _other_clocks(ceilings, compute, clock_held_Hz)
+    x, y = _ranges([*memory, *stated], [*compute, *other], spots)
+    highest = max((level.value for level in compute), default=None)
+    widest = max((level.value for level in memory or stated), default=None)
+    roofs = [
+        *(_memory_roof(level, highest, x, y, stated=False) for level in memory),
+        *(_memory_roof(level, highest, x, y, stated=True) for level in stated),
+        *(_compute_roof(level, widest, x, stated=False) for level in compute),
+        *(_compute_roof(level, widest, x, stated=True) for level in other),
+    ]
+    tops = [top for top in compute if top.words][:1]
+    ridges = [
+        Ridge(top.value / level.value, top.value)
+        for top in tops
+        for level in reversed(memory)
+        if x[0] < top.value / level.value < x[1]
+    ]
+    return Picture(
+        precision=precision,
+        device=device,
+        roofs=tuple(roofs),
+        ridges=tuple(ridges),
+        spots=tuple(spots),
+        x=x,
+        y=y,
+        notes=_notes(ceilings, precision),
+    )
+
+
+# ---- levels
+
+
+def _memory_levels(ceilings: Ceilings | None) -> list[_Level]:
+    """Return the main memory's best and the caches', as far as they stand apart."""
+    if ceilings is None:
+        return []
+    found: list[_Level] = []
+    main = ceilings.memory()
+    if main is not None:
+        kind = "read-only" if main.kind == "read" else main.kind
+        words = f"main memory {quantity(main.value, 'B/s')} ({kind})"
+        found.append(_Level(words, main.value, MEMORY_COLOURS[0]))
+    caches = sorted((c for c in ceilings.ceilings if c.kind == "cache"), key=lambda c: c.value)
+    for cache in caches:
+        if not found or cache.value > APART * found[-1].value:
+            size = f" ({quantity(cache.footprint_B, 'B', 2)})" if cache.footprint_B else ""
+            words = f"cache {quantity(cache.value, 'B/s')}{size}"
+            found.append(_Level(words, cache.value, MEMORY_COLOURS[1]))
+    return found
+
+
+def _compute_levels(ceilings: Ceilings | None, precision: str) -> list[_Level]:
+    """Return the arithmetic roofs of a precision; those close together share the words."""
+    if ceilings is None:
+        return []
+    own = [c for c in ceilings.ceilings if c.kind in COMPUTE_KINDS and c.precision == precision]
+    best = ceilings.compute(precision)
+    if best is not None and best not in own:
+        own.append(best)  # what halves are added up in
+    own.sort(key=lambda c: -c.value)
+    found: list[_Level] = []
+    for ceiling in own:
+        words = f"{ceiling.precision} {KINDS[ceiling.kind]} {quantity(ceiling.value, 'FLOP/s')}"
+        if found and found[-1].value < APART * ceiling.value:
+            at = max(i for i, level in enumerate(found) if level.words)
+            found[at] = replace(found[at], words=f"{found[at].words} · {words}")
+            words = ""
+        found.append(_Level(words, ceiling.value, COMPUTE_COLOURS[ceiling.kind]))
+    return found
+
+
+def _other_clocks(
+    ceilings: Ceilings | None, compute: Sequence[_Level], clock_held_Hz: float | None
+) -> list[_Level]:
+    """Return the highest arithmetic roof at the stated clock and at the latest run's."""
+    if ceilings is None or not compute:
+        return []
+    highest = max(level.value for level in compute)
+    measured_Hz = next(
+        (c.clock_held_Hz for c in ceilings.ceilings if c.value == highest and c.clock_held_Hz), None
+    )
+    if measured_Hz is None:
+        return []
+    found: list[_Level] = []
+    for words, clock_Hz in (
+        ("at the nominal clock", ceilings.nominal_clock_Hz),
+        ("at the clock held", clock_held_Hz),
+    ):
+        if clock_Hz and abs(clock_Hz / measured_Hz - 1) > SAME_CLOCK:
+            level = highest * clock_Hz / measured_Hz
+            found.append(_Level(f"{words}, {quantity(clock_Hz, 'Hz')}", level))
+    return found
+
+
+# ---- geometry
+
+
+def _memory_roof(
+    level: _Level,
+    highest: float | None,
+    x: tuple[float, float],
+    y: tuple[float, float],
+    *,
+    stated: bool,
+) -> Roof:
+    left = max(x[0], y[0] / level.value)
+    right = x[1] if highest is None else min(x[1], highest / level.value)
+    ends = (left * level.value, right * level.value)
+    return Roof(level.words, "memory", level.value, stated, level.colour, (left, right), ends)
+
+
+def _compute_roof(
+    level: _Level, widest: float | None, x: tuple[float, float], *, stated: bool
+) -> Roof:
+    left = x[0] if widest is None else max(x[0], level.value / widest)
+    ends = (level.value, level.value)
+    return Roof(level.words, "compute", level.value, stated, level.colour, (left, x[1]), ends)
+
+
+def _ranges(
+    memory: Sequence[_Level], compute: Sequence[_Level], spots: Sequence[Spot]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return ranges of whole decades that hold every ridge and run, so that they rarely move."""
+    xs = [s.intensity for s in spots]
+    ys = [s.flop_per_s for s in spots]
+    tops, rates = [level.value for level in compute], [level.value for level in memory]
+    if tops and rates:
+        xs += [max(tops) / min(rates) * 8, max(tops) / max(rates) / 30]
+    if tops:
+        ys += [max(tops) * 2, min(tops) / 30]
+    if not xs or not ys:
+        return EMPTY_X, EMPTY_Y
+    return _decades(xs), _decades(ys)
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    low = math.floor(math.log10(min(values)) - 0.1)
+    high = math.ceil(math.log10(max(values)) + 0.1)
+    return 10.0**low, 10.0 ** max(high, low + 2)
+
+
+def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
+    if ceilings is None:
+        return ("This device has not been calibrated: its roofs are not known.",)
+    threads = ceilings.threads
+    words = f" with {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
+    held = next((c.clock_held_Hz for c in ceilings.ceilings if c.clock_held_Hz), None)
+    clock = f", at {quantity(held, 'Hz')}" if held else ""
+    quick = ", quickly" if ceilings.quick else ""
+    made = [
+        f"Roofs measured on this device{words}{clock}{quick}, on {ceilings.time_utc[:10]}; "
+        f"arithmetic in {precision}. Intensity counts compulsory bytes."
+    ]
+    return tuple(made)
+
+
+# ---- a file
+
+
+def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSpec:
+    """Return the chart of a picture."""
+    drawn = []
+    for roof in shown.roofs:
+        role: Role = "ceiling" if roof.stated else "model"
+        drawn.append(series(roof.name, "line", role, x=roof.x, y=roof.y, colour=roof.colour))
+    trail = [s for s in shown.spots if s.kind == "past"]
+    if trail:
+        drawn.append(
+            series(
+                "before", "points", "pinned",
+                x=[s.intensity for s in trail], y=[s.flop_per_s for s in trail],
+            )
+        )  # fmt: skip
+    for kind, spot_role in (("pinned", "pinned"), ("current", "measured")):
+        for spot in (s for s in shown.spots if s.kind == kind):
+            name = f"{'pinned: ' if kind == 'pinned' else ''}{spot.name}"
+            drawn.append(
+                series(
+                    f"{name}, SUSPECT" if spot.suspect else name, "points", spot_role,  # type: ignore[arg-type]
+                    x=[spot.intensity], y=[spot.flop_per_s], colour=spot.colour,
+                )
+            )  # fmt: skip
+    suspects = [f"SUSPECT: {s.suspect}." for s in shown.spots if s.suspect and s.kind == "current"]
+    panel = Panel(
+        x=Axis(
+            label="arithmetic intensity, operations for each compulsory byte (FLOP/B)",
+            unit="", scale="log", low=shown.x[0], high=shown.x[1],
+        ),
+        y=Axis(
+            label="useful operations over time", unit="FLOP/s", scale="log",
+            low=shown.y[0], high=shown.y[1],
+        ),
+        series=tuple(drawn),
+        annotations=tuple(
+            Annotation(
+                text=f" {ridge.words}", x=ridge.intensity, y=ridge.flop_per_s / (1.28 * 1.22**row)
+            )
+            for row, ridge in enumerate(reversed(shown.ridges))
+        ),
+        height=1.6,
+    )  # fmt: skip
+    return ChartSpec(
+        title=title, subtitle=subtitle, rows=((panel,),), notes=(*shown.notes, *suspects)
+    )
