@@ -46,7 +46,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     resources = _resources(result)
     if resources:
         rows.append(("kernel", "", resources))
-    if timing.outliers:
+    if timing.outliers and not any("outliers" in said for said in timing.warnings):
         share = f"{count(timing.outliers)} of {count(timing.samples)} launches"
         rows.append(("outliers", "", f"{share} took far longer than the rest; they are counted in"))
     rows += [("note", "", said) for said in timing.warnings]

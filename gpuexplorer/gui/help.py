@@ -19,6 +19,7 @@ PAGES = {
     "reading-the-plots": "Reading the plots",
     "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
+    "how-well-it-is-known": "How well a time is known",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",
     "manifest": "The manifest, key by key",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.cli import main, parser
+from gpuexplorer.cli.run import limits_of
 from gpuexplorer.core.errors import InputError
 
 
@@ -47,6 +48,30 @@ def test_sizes_that_are_none(text: str) -> None:
 def test_seconds_that_are_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="seconds"):
         parser.seconds(text)
+
+
+@pytest.mark.parametrize(("text", "share"), [("0.5%", 0.005), ("0.02", 0.02), (" 3 % ", 0.03)])
+def test_noise(text: str, share: float) -> None:
+    assert parser.noise(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["0", "-1%", "nan", "100%", "5", "x", "", "%"])
+def test_noise_that_is_none(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"such as 0\.5%"):
+        parser.noise(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limits"),
+    [
+        ([], (5.0, 0.005)),
+        (["--seconds", "2"], (2.0, None)),
+        (["--noise", "1%"], (60.0, 0.01)),
+        (["--noise", "1%", "--seconds", "3"], (3.0, 0.01)),
+    ],
+)
+def test_what_ends_a_run(arguments: list[str], limits: tuple[float, float | None]) -> None:
+    assert limits_of(parser.parse(["run", "matmul", *arguments])) == limits
 
 
 def test_json_defaults_to_standard_output() -> None:

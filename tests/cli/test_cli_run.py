@@ -99,6 +99,19 @@ def test_json_on_standard_output_is_alone_there(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_run_ends_when_the_median_is_known_as_well_as_asked(tmp_path: Path) -> None:
+    done = run_cli(
+        "run", "matmul", "--size", "64", "--noise", "40%", "--seconds", "30", "--json", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    timing = msgspec.json.decode(done.stdout.encode(), type=RunResult).timing
+    assert timing.stopped_by in ("noise", "stable")
+    assert timing.max_noise == 0.4
+    assert timing.converged
+    assert timing.ci95_low_s is not None and timing.ci95_high_s is not None
+    assert timing.ci95_high_s - timing.ci95_low_s <= 0.8 * timing.median_s
+
+
 def test_wide_blocks_beat_tall_ones_on_intels_runtime(tmp_path: Path) -> None:
     medians = {}
     for block in ("256x1", "1x256"):

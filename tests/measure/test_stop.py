@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from gpuexplorer.core.intervals import median_interval
+from gpuexplorer.core.statistics import summarize
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.stop import NoiseReached, NoiseStable, StopRule, TimeUp
 from tests.support.synthetic import autoregression, drifting, rng
@@ -73,6 +74,14 @@ def test_a_steady_series_ends_by_its_noise_and_its_interval_still_holds() -> Non
         held += interval[0] <= truth <= interval[1]
     assert ended.count("noise") > 290
     assert 0.93 <= held / 300 <= 0.985
+
+
+def test_what_ended_by_its_noise_is_known_as_well_as_was_asked() -> None:
+    series, _ = autoregression(rng(12), 200, 4000, 0.6, "normal")
+    for one in series:
+        reason, samples = run(one, rules(), per_batch=8)
+        error = summarize(one[:samples]).relative_error
+        assert reason != "noise" or (error is not None and error <= 0.005)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
