@@ -48,6 +48,7 @@ check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
 check "tests" 300 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
   -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
 check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.json"
+check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024
 measure matmul-naive matmul --variant naive --size 4096 --block 16x16 --seconds 1
 measure matmul-naive-32x8 matmul --variant naive --size 4096 --block 32x8 --seconds 1
 measure matmul-tiled matmul --variant tiled --size 4096 --seconds 1

@@ -1,0 +1,66 @@
+"""On a real GPU: equal configurations are equal, a run ends by its noise, clocks are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.engine.interleave import Contender, compare_in_turns
+from gpuexplorer.engine.session import Session
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.workload import Workload
+
+COMPARISONS = 20
+FEWEST = 16
+"""An interval of 95 % holds less often than this in 0.3 % of the cases."""
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session() as made:
+        yield made
+
+
+def contender(
+    session: Session, gpu: DeviceInfo, workload: Workload, variant: str, n: int
+) -> Contender:
+    request = RunRequest(workload=workload.name, variant=variant, size={"N": n}, device=gpu.id)
+    return Contender(complete(request, workload, session.devices()), workload)
+
+
+@pytest.mark.parametrize("size", [64, 1024])
+def test_a_configuration_is_as_fast_as_itself(
+    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload], size: int
+) -> None:
+    same = contender(session, gpu, workloads["matmul"], "naive", size)
+    held = 0
+    for _ in range(COMPARISONS):
+        comparison, _, _ = compare_in_turns(session, same, same, rounds=8, turn_s=0.02)
+        assert comparison is not None
+        held += comparison.ci95_low <= 1 <= comparison.ci95_high
+    assert held >= FEWEST
+
+
+def test_the_tiled_kernel_is_told_from_the_naive_one(
+    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
+) -> None:
+    naive, tiled = (
+        contender(session, gpu, workloads["matmul"], variant, 2048)
+        for variant in ("uncoalesced", "tiled")
+    )
+    comparison, _, _ = compare_in_turns(session, naive, tiled, rounds=8, turn_s=0.02)
+    assert comparison is not None
+    assert comparison.verdict == "faster"
+
+
+def test_a_run_ends_by_its_noise_and_few_of_its_batches_are_throttled(
+    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
+) -> None:
+    one = contender(session, gpu, workloads["matmul"], "naive", 1024)
+    result = session.measure(one.config, one.workload, seconds=10.0, max_noise=0.01)
+    assert result.timing.stopped_by == "noise"
+    assert result.timing.converged
+    assert result.timing.marked_throttled < 0.5 * result.timing.samples
