@@ -44,14 +44,14 @@ def test_a_configuration_is_as_fast_as_itself(
     assert held >= FEWEST
 
 
-def test_the_tiled_kernel_is_told_from_the_naive_one(
+def test_the_tiled_kernel_is_told_from_the_uncoalesced_one(
     session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
-    naive, tiled = (
+    uncoalesced, tiled = (
         contender(session, gpu, workloads["matmul"], variant, 2048)
         for variant in ("uncoalesced", "tiled")
     )
-    comparison, _, _ = compare_in_turns(session, naive, tiled, rounds=8, turn_s=0.02)
+    comparison, _, _ = compare_in_turns(session, uncoalesced, tiled, rounds=8, turn_s=0.02)
     assert comparison is not None
     assert comparison.verdict == "faster"
 
