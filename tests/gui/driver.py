@@ -27,12 +27,8 @@ def measured(window: MainWindow, samples: int = 10) -> Run | None:
         return None
     if run.summary.samples < samples or run.config.block != wanted.block:
         return None
-    same = (run.config.variant, run.config.size, run.config.precision, run.config.workload) == (
-        wanted.variant,
-        wanted.size,
-        wanted.precision,
-        wanted.workload,
-    )
+    told = ("variant", "size", "precision", "workload", "cache", "fill", "include_transfers")
+    same = all(getattr(run.config, name) == getattr(wanted, name) for name in told)
     return run if same and not run.over else None
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.gui.model.live import MAX_PAST, PAUSE_S, Live
+from gpuexplorer.gui.model.live import MAX_PAST, PAUSE_S, Live, ghost_label, short_label
 from gpuexplorer.gui.worker import sample_times_s
 
 
@@ -67,3 +68,20 @@ def test_launches_of_a_batch_follow_each_other_from_its_measured_start() -> None
         starts_ns=(1_000_000_000, 5_000_000_000),
     )  # fmt: skip
     np.testing.assert_allclose(sample_times_s(batch, 0), [1.0, 1.1, 5.0, 5.3])
+
+
+def test_a_sample_that_is_a_mean_lasts_as_long_as_all_of_its_launches() -> None:
+    batch = SampleBatch(
+        seconds=np.array([0.1, 0.2, 0.3, 0.4]).astype("<f8").tobytes(), counts=(2, 2),
+        starts_ns=(1_000_000_000, 5_000_000_000), launches=(10, 1),
+    )  # fmt: skip
+    np.testing.assert_allclose(sample_times_s(batch, 0), [1.0, 2.0, 5.0, 5.3])
+
+
+def test_what_differs_is_named_where_a_configuration_begins() -> None:
+    hot = config()
+    cold = msgspec.structs.replace(hot, cache="cold", fill="zeros")
+    assert short_label(cold, hot) == "16×16 · cold caches · zeros inputs"
+    assert short_label(hot, cold) == "16×16 · hot caches · manifest inputs"
+    assert ghost_label(cold).endswith("fp32 · cold caches")
+    assert "caches" not in ghost_label(hot)

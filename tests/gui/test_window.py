@@ -157,6 +157,27 @@ def test_another_variant_and_another_workload(qtbot: QtBot, window: MainWindow) 
     assert not find(window, "blockYSlider", SnapSlider).isVisible()
 
 
+def test_cold_caches_and_other_inputs_are_measured_and_told(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window, 1)
+    caches, inputs = find(window, "cacheBox", QComboBox), find(window, "fillBox", QComboBox)
+    caches.setCurrentIndex(caches.findData("cold"))
+    inputs.setCurrentIndex(inputs.findData("zeros"))
+    until(qtbot, lambda: (run := window.session.config) is not None and run.fill == "zeros")
+    run = wait_measured(qtbot, window, 3)
+    assert (run.config.cache, run.config.fill) == ("cold", "zeros")
+    assert run.prepared is not None
+    assert "cold: " in run.prepared.method and "read before each launch" in run.prepared.method
+    window.experiment_panel.transfers.click()
+    until(qtbot, lambda: (run := window.session.config) is not None and run.include_transfers)
+    run = wait_measured(qtbot, window, 1)
+    assert (run.config.cache, run.config.include_transfers) == ("hot", True)
+    item = caches.model().index(caches.findData("cold"), 0)
+    assert not item.flags() & Qt.ItemFlag.ItemIsEnabled
+
+
 def test_the_history_sorts_and_restores_a_run(qtbot: QtBot, window: MainWindow) -> None:
     find(window, "sizeSlider", SnapSlider).setValue(64)
     for x in (16, 8, 32):

@@ -192,12 +192,8 @@ class Experiment:
         """Return hot and cold caches, and why cold ones cannot be chosen."""
         reason = "included transfers copy the arrays before each launch"
         return [
-            Offer("hot", "Hot: the same arrays again"),
-            Offer(
-                "cold",
-                "Cold: emptied before each launch",
-                reason if self.knobs.include_transfers else None,
-            ),
+            Offer("hot", "Hot: as left behind"),
+            Offer("cold", "Cold: emptied first", reason if self.knobs.include_transfers else None),
         ]
 
     def fill_offers(self) -> list[Offer]:

@@ -61,6 +61,10 @@ def _precision(entry: Entry) -> str:
     return entry.config.precision
 
 
+def _caches(entry: Entry) -> str:
+    return entry.config.cache
+
+
 def _device(entry: Entry) -> str:
     return entry.config.device
 
@@ -87,6 +91,7 @@ COLUMNS = (
     Column("size", _size, _first_size, "Problem size", 90, False),
     Column("block", _block, _block_shape, "Threads per block, x × y", 72, False),
     Column("precision", _precision, _precision, "Number format", 78, False),
+    Column("caches", _caches, _caches, "Hot, or emptied before each launch", 60, False),
     Column("device", _device, _device, "Device the run used", 80, False),
     Column(
         "median",
