@@ -54,6 +54,12 @@ OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "cupy-cuda13x, or cupy-cuda12x for a driver of CUDA 12, where there is an NVIDIA GPU",
     ),
     (
+        "NVRTC",
+        ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
+        "kernels compiled for any NVIDIA GPU: analyze and the Kernel tab",
+        "'gpuexplorer[nvrtc]'",
+    ),
+    (
         "NVML",
         ("nvidia-ml-py",),
         "clock, power and temperature of NVIDIA GPUs",

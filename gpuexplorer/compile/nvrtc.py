@@ -18,7 +18,7 @@ from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature,
 from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 
-_REMEDY = "install the CUDA extra with pip install 'gpuexplorer[cuda13]' (or cuda12)"
+_REMEDY = "pip install 'gpuexplorer[nvrtc]', or [cuda13] or [cuda12] for an NVIDIA GPU here"
 _FORMAT = "nvrtc-2"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _RUNTIME_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12")

@@ -114,4 +114,4 @@ def test_without_nvrtc_nothing_here_can_do_it(article: Path, tmp_path: Path) -> 
             "PYTHONPATH": str(hidden.parent), "GPUEXPLORER_CACHE_DIR": str(tmp_path / "cache"),
         },
     )  # fmt: skip
-    assert "pip install 'gpuexplorer[cuda13]'" in assert_one_sentence(done, 3)
+    assert "pip install 'gpuexplorer[nvrtc]'" in assert_one_sentence(done, 3)

@@ -17,8 +17,9 @@ from gpuexplorer.analysis.static import CompileRequest, curve_blocks, shape_like
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
-from gpuexplorer.engine.analyze import VariantOn, analyze_file, analyze_variant, read_kernel_file
+from gpuexplorer.engine.analyze import analyze_file, analyze_variant, read_kernel_file
 from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.engine.variant_on import VariantOn
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.kernels import MATMUL_MANIFEST

@@ -10,7 +10,7 @@ from gpuexplorer.backends.cuda.kernels import KernelRunner
 from gpuexplorer.compile.service import answer
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.engine.analyze import VariantOn, request_key
+from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.workload import Workload
 from tests.gpu.conftest import MakeRunner

@@ -141,7 +141,7 @@ def test_without_nvrtc_it_says_how_to_get_it_and_tries_again(
         patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "cache"))
         panel = kernel_view(window)
         message = find(window, "kernelMessage", QLabel)
-        until(qtbot, lambda: "pip install 'gpuexplorer[cuda13]'" in message.text())
+        until(qtbot, lambda: "pip install 'gpuexplorer[nvrtc]'" in message.text())
         compiled: list[int] = []
         panel.worker.compiling.connect(compiled.append)
         window.session.experiment.set_variant("tiled")

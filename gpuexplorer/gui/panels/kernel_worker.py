@@ -12,8 +12,8 @@ from PySide6.QtCore import QThread, Signal
 from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
-from gpuexplorer.engine.analyze import VariantOn, request_key
 from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.workloads.workload import Workload
 
 SETTLE_S = 0.15
