@@ -78,10 +78,10 @@ class NoiseStable:
     """Ends when more samples do not help, because the noise no longer falls as the run goes on.
 
     NVBench's idea is to stop once the noise itself has become stable. The standard error of a
-    steady series' median falls as one over the square root of the time: in logarithms, by half of
-    what the time grows. Where it falls by less than ``slope`` of that over the latest 7/8 of the
-    run, at ``LOOKS`` looks in a row, what disturbs the run lasts as long as the run itself (a
-    drift, a slow change between two states, 1/f noise), and going on would not tell more.
+    steady series' median falls as one over the square root of the time: on logarithmic axes with
+    a slope of 1/2. Where it falls with less than ``slope`` over the latest 7/8 of the run, at
+    ``LOOKS`` looks in a row, what disturbs the run lasts as long as the run itself (a drift, a
+    slow change between two states, 1/f noise), and going on would not tell more.
     """
 
     reason = "stable"
