@@ -12,7 +12,6 @@ from gpuexplorer.analysis.advice.choose import MOST_SHOWN, NOTHING
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.model.advice import Shown
 from gpuexplorer.gui.widgets.advice_card import AdviceCard
-from gpuexplorer.gui.widgets.words import Words
 
 AGAIN_MS = 300
 """While advice is on its way in or out and nothing new arrives, it is looked at so often."""
@@ -40,7 +39,8 @@ class AdviceSection(QWidget):
         self._present: RunConfig | None = None
         title = QLabel("Advice")
         title.setProperty("role", "section")
-        self.quiet = Words()
+        self.quiet = QLabel(NOTHING)
+        self.quiet.setWordWrap(True)
         self.quiet.setObjectName("adviceQuiet")
         self.quiet.setProperty("role", "muted")
         layout = QVBoxLayout(self)
@@ -84,7 +84,13 @@ class AdviceSection(QWidget):
                 card.show_advice(shown.advice[index], fresh=fresh)
             if card.isHidden() == (index < len(shown.advice)):
                 card.setVisible(index < len(shown.advice))
-        self.quiet.setText(NOTHING if shown.nothing and fresh else "")
-        quiet = shown.nothing or not shown.advice
-        if self.quiet.isHidden() == quiet:
-            self.quiet.setVisible(quiet)
+        self._show_quiet(said=shown.nothing and fresh, room=not shown.advice)
+
+    def _show_quiet(self, *, said: bool, room: bool) -> None:
+        """Say that there is nothing, and keep the words' room where no card stands instead."""
+        policy = self.quiet.sizePolicy()
+        if policy.retainSizeWhenHidden() != room:
+            policy.setRetainSizeWhenHidden(room)
+            self.quiet.setSizePolicy(policy)
+        if self.quiet.isHidden() == said:
+            self.quiet.setVisible(said)

@@ -38,8 +38,7 @@ _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 class InsightPanel(QScrollArea):
     """Says in words what the plots show.
 
-    What changes from run to run in height stands below what does not, so that nothing read often
-    moves.
+    What comes and goes stands below what is always there, so that nothing read often moves.
     """
 
     copied = Signal(str)
@@ -49,6 +48,11 @@ class InsightPanel(QScrollArea):
         self.setObjectName("insightPanel")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Its room is always there, so that no line breaks anew when the panel grows; a bar without
+        # anything to scroll is not seen.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))
         self.advice = advice
         self.kernel_folders: Sequence[Path] = ()
         self._config: RunConfig | None = None
@@ -104,8 +108,7 @@ class InsightPanel(QScrollArea):
         self.suspect = NoteBox(
             "suspectNote", "The figure beats what this device was measured to do: it is not ranked"
         )
-        self.notes = NoteBox("seriesNotes", "What is odd about the launches timed so far")
-        for widget in (self.headline, self.precision, self.suspect, self.notes):
+        for widget in (self.headline, self.precision, self.suspect):
             self._layout.addWidget(widget)
         self._layout.addSpacing(5)
 
@@ -119,7 +122,8 @@ class InsightPanel(QScrollArea):
         self.method = self._quiet(
             "methodLabel", "How one launch is timed, and the finest step of that clock"
         )
-        for widget in (self.verified, self.check, self.method):
+        self.notes = NoteBox("seriesNotes", "What is odd about the launches timed so far")
+        for widget in (self.verified, self.check, self.method, self.notes):
             self._layout.addWidget(widget)
 
     def _build_buttons(self) -> None:
