@@ -35,7 +35,8 @@ def command(options: argparse.Namespace) -> int:
 
         check_chart_target(options.plot)
     architectures = chosen_architectures(options.arch)
-    is_file = Path(options.subject).suffix in SOURCE_SUFFIXES or "/" in options.subject
+    subject = Path(options.subject)
+    is_file = subject.suffix in SOURCE_SUFFIXES or subject.name != options.subject
     analysis = (_file if is_file else _workload)(options, architectures)
     if options.json != "-":
         _print(analysis, output_console())

@@ -169,11 +169,11 @@ def _describe(code: bytes, arch: str, log: str, symbols: Mapping[str, Any]) -> C
     return Cubin(code=code, arch=arch, kernels=kernels, log=log)
 
 
-def _barriers(log: str, start: int) -> int:
+def _barriers(log: str, start: int) -> int | None:
     """Return the barriers in the line on usage that follows a function's properties."""
     line = re.compile(r"^ptxas.*: Used .*$", re.MULTILINE).search(log, start)
     found = _BARRIERS.search(line[0]) if line else None
-    return int(found[1]) if found else 0
+    return int(found[1]) if found else None
 
 
 def _header_folders() -> list[str]:

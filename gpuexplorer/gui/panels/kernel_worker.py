@@ -59,6 +59,8 @@ class KernelWorker(QThread):
     def ask(self, question: Question) -> None:
         """Answer this question instead of any before; starts the thread at the first one."""
         with self._changed:
+            if self._closing:
+                return
             self._question = question
             self._give_up()
         if not self.isRunning():
