@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from gpuexplorer.core.series.examine import examine
-from tests.support.synthetic import autoregression, drifting, rng, two_modes
+from tests.support.synthetic import Floats, autoregression, drifting, rng, two_modes
 
 
 def test_a_quiet_series_has_nothing_odd() -> None:
@@ -72,3 +75,18 @@ def test_clean_series_seldom_get_a_warning() -> None:
     for correlation in (0.0, 0.6):
         series, _ = autoregression(rng(48), 300, 1000, correlation, "normal")
         assert np.mean([bool(examine(one).warnings) for one in series]) < 0.05
+
+
+@settings(deadline=None)
+@given(
+    arrays.arrays(np.float64, st.integers(1, 150), elements=st.floats(0, 1e3)),
+    st.floats(0, 1e-3),
+    st.integers(0, 2),
+)
+def test_any_series_can_be_examined(series: Floats, resolution_s: float, every: int) -> None:
+    throttled = np.arange(len(series)) % 3 < every
+    found = examine(series, resolution_s=resolution_s, throttled=throttled)
+    assert found.marked_throttled == throttled.sum()
+    assert 0 <= found.outliers <= found.samples <= len(series)
+    assert found.min_s <= found.median_s
+    assert all("nan" not in said for said in found.warnings)
