@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -66,14 +67,15 @@ class _Progress:
     def __exit__(self, *what: object) -> None:
         self._stack.close()
 
-    def planned(self, checks: int) -> None:
+    def planned(self, sections: Sequence[SectionResult]) -> None:
+        checks = sum(s.planned for s in sections)
         self._steps = self._stack.enter_context(steps_progress(checks, "made", "checks"))
 
     def running(self, section: str, name: str) -> None:
         if self._steps is not None:
             self._steps.running(f"{section}: {name}")
 
-    def done(self, section: str, status: str) -> None:
+    def done(self, result: CheckResult) -> None:
         if self._steps is not None:
             self._steps.done(1)
 
@@ -102,7 +104,7 @@ def _print(report: Report, console: Console, verbose: bool) -> None:
         _print_skipped(section, console)
     for check in report.failures:
         _print_failure(check, console, verbose)
-    console.print(Text(f"\n{_verdict(report)}", style=_style(report)))
+    console.print(Text(f"\n{report.verdict}", style=_style(report)))
 
 
 def _of(section: SectionResult) -> str:
@@ -113,18 +115,6 @@ def _of(section: SectionResult) -> str:
 
 def _style(report: Report) -> str:
     return "red" if report.failures else "green" if report.ok else "yellow"
-
-
-def _verdict(report: Report) -> str:
-    seconds = f"{report.time_s:.0f} s"
-    number = len(report.failures)
-    if number:
-        return f"{number} {'check' if number == 1 else 'checks'} failed, after {seconds}."
-    if report.interrupted:
-        return f"Nothing failed until it was stopped, after {seconds}."
-    if not report.ok:
-        return f"Nothing could be checked on this device, after {seconds}."
-    return f"Everything that could be checked passed, in {seconds}."
 
 
 def _print_skipped(section: SectionResult, console: Console) -> None:

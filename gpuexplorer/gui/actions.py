@@ -96,6 +96,9 @@ class Commands:
         self.help = make(
             "How to read this window", "What each plot shows and what numbers promise", "F1"
         )
+        self.self_test = make(
+            "Self-test…", "Kernels, memory, timing, telemetry and faults of this device, tested"
+        )
         self.about = make("About GPU Explorer", "Version")
 
     def panel(self, words: str, widget: QWidget) -> QAction:

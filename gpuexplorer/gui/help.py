@@ -23,6 +23,7 @@ PAGES = {
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",
     "manifest": "The manifest, key by key",
+    "self-test": "Self-test",
     "keys": "Keys and mouse",
 }
 

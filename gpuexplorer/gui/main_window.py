@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
@@ -34,6 +35,9 @@ from gpuexplorer.gui.status import StatusLine
 from gpuexplorer.gui.theme import Choice, theme
 from gpuexplorer.workloads.choose import find_device
 
+if TYPE_CHECKING:
+    from gpuexplorer.gui.selftest import SelfTestDialog
+
 
 class MainWindow(QMainWindow):
     """Pick, run, watch, move a knob, export.
@@ -52,6 +56,7 @@ class MainWindow(QMainWindow):
         self.session, self.settings = session, settings
         self._painted = False
         self._closed = False
+        self._self_test: SelfTestDialog | None = None
         self._turn = 0
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
@@ -142,6 +147,7 @@ class MainWindow(QMainWindow):
             (commands.restart_engine, self.engine.restart),
             (commands.follow, self._follow),
             (commands.help, self.show_help),
+            (commands.self_test, self.show_self_test),
             (commands.about, self._about),
         ):
             when(action, run)
@@ -329,6 +335,28 @@ class MainWindow(QMainWindow):
             self._help = HelpWindow(self)
         self._help.open_page(page, section)
 
+    def show_self_test(self) -> None:
+        """Open the self-test for the chosen device; a run ends only when it starts."""
+        from gpuexplorer.gui.selftest import SelfTestDialog
+        from gpuexplorer.selftest.bench import Options
+
+        device = self.session.experiment.device
+        if device is None:
+            self.status.say("There is no device yet.")
+            return
+        if self.session.calibration is not None:
+            self.status.say("A calibration is going on; wait for it, or cancel it.")
+            return
+        if self._self_test is None:
+            self._self_test = SelfTestDialog(self, partial(self.session.set_live, False))
+        options = Options(
+            device=device.id,
+            kernels=tuple(self.kernels.folders),
+            python=self.session.options.python,
+            threads=self.session.options.threads,
+        )
+        self._self_test.offer(options, f"{device.name} ({device.id})")
+
     def _about(self) -> None:
         self._show_notice(
             Notice(
@@ -358,6 +386,8 @@ class MainWindow(QMainWindow):
             self.status.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
+            if self._self_test is not None:
+                self._self_test.close_down()
             self.session.close()
             self.exporter.wait()
         super().closeEvent(event)

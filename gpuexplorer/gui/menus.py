@@ -49,7 +49,7 @@ class Menus:
         view.addActions(list(panels))
         view.addSeparator()
         view.addAction(commands.follow)
-        bar.addMenu("&Help").addActions([commands.help, commands.about])
+        bar.addMenu("&Help").addActions([commands.help, commands.self_test, commands.about])
 
 
 def export_menu(parent: QWidget, commands: Commands) -> QMenu:

@@ -72,6 +72,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """The checks that failed, in order."""
         return [c for c in self.checks if c.status == "failed"]
 
+    @property
+    def verdict(self) -> str:
+        """What came of it, in one sentence."""
+        seconds = f"{self.time_s:.0f} s"
+        number = len(self.failures)
+        if number:
+            return f"{number} {'check' if number == 1 else 'checks'} failed, after {seconds}."
+        if self.interrupted:
+            return f"Nothing failed until it was stopped, after {seconds}."
+        if not self.ok:
+            return f"Nothing could be checked on this device, after {seconds}."
+        return f"Everything that could be checked passed, in {seconds}."
+
 
 def sum_up(name: str, title: str, planned: int, checks: list[CheckResult]) -> SectionResult:
     """Return a section's sums over its checks."""

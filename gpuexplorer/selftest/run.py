@@ -68,7 +68,7 @@ def run_selftest(
     interrupted = False
     with Bench(options, stop_asked, log) as bench:
         plans = [(section, section.plan(bench)) for section in sections]
-        watcher.planned(sum(len(tasks) for _, tasks in plans))
+        watcher.planned([sum_up(s.name, s.title, len(tasks), []) for s, tasks in plans])
         try:
             for section, tasks in plans:
                 for task in tasks:
@@ -76,7 +76,7 @@ def run_selftest(
                     bench.on_step = partial(_step, watcher, section.name, task.name)
                     watcher.running(section.name, task.name)
                     checks.append(_do(section, task))
-                    watcher.done(section.name, checks[-1].status)
+                    watcher.done(checks[-1])
         except (KeyboardInterrupt, Interrupted):
             interrupted = True
         failed = any(c.status == "failed" for c in checks)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from gpuexplorer.selftest.report import CheckResult, SectionResult
 
 
 class Skipped(Exception):
@@ -35,11 +37,11 @@ class Task:
 class Watcher(Protocol):
     """Follows a self-test; every call comes from the thread that runs it."""
 
-    def planned(self, checks: int) -> None:
-        """Say how many checks there will be."""
+    def planned(self, sections: Sequence[SectionResult]) -> None:
+        """Say which sections there will be, with nothing but their numbers of checks."""
 
     def running(self, section: str, name: str) -> None:
-        """Say which check begins."""
+        """Say which check begins, or what a long one is doing."""
 
-    def done(self, section: str, status: str) -> None:
-        """Say that a check has ended."""
+    def done(self, result: CheckResult) -> None:
+        """Say what came of a check."""

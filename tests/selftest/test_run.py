@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -11,7 +11,7 @@ from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Environment
 from gpuexplorer.selftest import run
 from gpuexplorer.selftest.bench import Bench, Options
-from gpuexplorer.selftest.report import SCHEMA, Report, sum_up
+from gpuexplorer.selftest.report import SCHEMA, CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.task import Found, Interrupted, Skipped, Task
 from tests.support.problems import device
 
@@ -44,14 +44,15 @@ class Followed:
         self.begun: list[str] = []
         self.ended: list[str] = []
 
-    def planned(self, checks: int) -> None:
-        self.total = checks
+    def planned(self, sections: Sequence[SectionResult]) -> None:
+        self.total = sum(s.planned for s in sections)
+        assert not any(s.tried for s in sections)
 
     def running(self, section: str, name: str) -> None:
         self.begun.append(f"{section}: {name}")
 
-    def done(self, section: str, status: str) -> None:
-        self.ended.append(status)
+    def done(self, result: CheckResult) -> None:
+        self.ended.append(result.status)
 
 
 def good() -> Found:
@@ -162,9 +163,9 @@ def count_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     followed_so_far.clear()
     done = Followed.done
 
-    def counting(self: Followed, section: str, status: str) -> None:
+    def counting(self: Followed, result: CheckResult) -> None:
         followed_so_far.append(1)
-        done(self, section, status)
+        done(self, result)
 
     monkeypatch.setattr(Followed, "done", counting)
 

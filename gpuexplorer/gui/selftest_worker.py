@@ -1,0 +1,89 @@
+"""The self-test in a thread of its own, through an engine of its own; the dialog looks at it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QThread
+
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
+from gpuexplorer.selftest.run import run_selftest
+
+
+@dataclass
+class State:
+    """How far a self-test is."""
+
+    sections: list[SectionResult] = field(default_factory=list)
+    words: str = "starting an engine"
+    failures: list[CheckResult] = field(default_factory=list)
+
+    @property
+    def planned(self) -> int:
+        """How many checks there are, 0 as long as nobody knows."""
+        return sum(s.planned for s in self.sections)
+
+    @property
+    def tried(self) -> int:
+        """How many checks have come to an end."""
+        return sum(s.tried for s in self.sections)
+
+
+class SelfTestWorker(QThread):
+    """Runs one self-test. ``state`` may be read at any time; after the end ``outcome`` is there."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self.setObjectName("selftest")
+        self.options = options
+        self.outcome: Report | ExplorerError | None = None
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._planned: list[SectionResult] = []
+        self._done: dict[str, list[CheckResult]] = {}
+        self._words = State().words
+
+    @property
+    def state(self) -> State:
+        """How far it is by now."""
+        with self._lock:
+            sections = [
+                sum_up(s.name, s.title, s.planned, self._done[s.name]) for s in self._planned
+            ]
+            failures = [c for done in self._done.values() for c in done if c.status == "failed"]
+            return State(sections, self._words, failures)
+
+    def stop(self) -> None:
+        """Have it stop within a moment; what was done so far is reported."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Run the self-test; in the thread."""
+        try:
+            self.outcome = run_selftest(self.options, self, self._stop.is_set)
+        except ExplorerError as error:
+            self.outcome = error
+        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+            self.outcome = WorkFailed(f"the self-test broke: {type(error).__name__}: {error}")
+
+    # ---- told by the self-test, in the thread
+
+    def planned(self, sections: Sequence[SectionResult]) -> None:
+        """Take in the sections there will be."""
+        with self._lock:
+            self._planned = list(sections)
+            self._done = {s.name: [] for s in sections}
+
+    def running(self, section: str, name: str) -> None:
+        """Take in what is being done."""
+        with self._lock:
+            self._words = f"{section}: {name}"
+
+    def done(self, result: CheckResult) -> None:
+        """Take in what came of a check."""
+        with self._lock:
+            self._done[result.section].append(result)
