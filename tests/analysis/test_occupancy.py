@@ -85,6 +85,7 @@ def test_more_registers_or_shared_memory_never_fit_more_blocks(
         ((8, 0), 1024, 255, 0, 0, "registers"),
         ((12, 0), 64, 32, 99 * 1024, 1, "shared memory"),
         ((12, 0), 64, 32, 100 * 1024, 0, "shared memory"),
+        ((9, 0), 1025, 16, 0, 0, "threads"),
     ],
 )
 def test_known_cases(
@@ -92,6 +93,12 @@ def test_known_cases(
 ) -> None:
     found = occupancy(LIMITS[capability], size, regs, shared_B)
     assert (found.blocks_per_multiprocessor, found.limiter) == (blocks, limiter)
+
+
+def test_barriers_limit_from_hopper_on() -> None:
+    found = occupancy(LIMITS[9, 0], 64, 16, 0, barriers=16)
+    assert (found.blocks_per_multiprocessor, found.limiter) == (4, "barriers")
+    assert occupancy(LIMITS[8, 0], 64, 16, 0, barriers=16).blocks_per_multiprocessor == 32
 
 
 def test_an_unknown_register_count_does_not_limit() -> None:
