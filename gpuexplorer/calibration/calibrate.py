@@ -101,7 +101,7 @@ class Calibration:
     @property
     def total(self) -> int:
         """How many runs there are, as far as known now."""
-        later = self.rounds - 1 - self._round
+        later = max(0, self.rounds - 1 - self._round)
         leaders = sum(min(LEADERS, len(tried)) for tried in self._tried)
         return self.done + len(self._queue) + (self.task is not None) + later * leaders
 

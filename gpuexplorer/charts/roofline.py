@@ -75,6 +75,8 @@ class Ridge:
 
     intensity: float
     flop_per_s: float
+    of_cache: bool = False
+    """Of the caches' roof, rather than main memory's."""
 
     @property
     def words(self) -> str:
@@ -140,13 +142,10 @@ def picture(
         *(_compute_roof(level, widest, x, stated=False) for level in compute),
         *(_compute_roof(level, widest, x, stated=True) for level in other),
     ]
-    tops = [top for top in compute if top.words][:1]
-    ridges = [
-        Ridge(top.value / level.value, top.value)
-        for top in tops
-        for level in reversed(memory)
-        if x[0] < top.value / level.value < x[1]
-    ]
+    ridges = []
+    if highest is not None and memory:
+        ends = {memory[0].value: False, memory[-1].value: len(memory) > 1}
+        ridges = [Ridge(highest / level, highest, cached) for level, cached in ends.items()]
     return Picture(
         precision=precision,
         device=device,
@@ -303,6 +302,13 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
                 x=[s.intensity for s in trail], y=[s.flop_per_s for s in trail],
             )
         )  # fmt: skip
+    if shown.ridges:
+        drawn.append(
+            series(
+                "", "points", "pinned",
+                x=[r.intensity for r in shown.ridges], y=[r.flop_per_s for r in shown.ridges],
+            )
+        )  # fmt: skip
     for kind, spot_role in (("pinned", "pinned"), ("current", "measured")):
         for spot in (s for s in shown.spots if s.kind == kind):
             name = f"{'pinned: ' if kind == 'pinned' else ''}{spot.name}"
@@ -325,9 +331,11 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
         series=tuple(drawn),
         annotations=tuple(
             Annotation(
-                text=f" {ridge.words}", x=ridge.intensity, y=ridge.flop_per_s / (1.28 * 1.22**row)
+                text=ridge.words,
+                x=ridge.intensity / 4.5 if ridge.of_cache else ridge.intensity * 1.05,
+                y=ridge.flop_per_s * 1.08 if ridge.of_cache else ridge.flop_per_s / 1.3,
             )
-            for row, ridge in enumerate(reversed(shown.ridges))
+            for ridge in shown.ridges
         ),
         height=1.6,
     )  # fmt: skip

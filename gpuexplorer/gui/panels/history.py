@@ -77,6 +77,17 @@ def _block(entry: Entry) -> str:
     return block_words(entry.config.block) if entry.config.block else "library"
 
 
+def _outcome(entry: Entry) -> str:
+    if not entry.verified:
+        return "✗ wrong"
+    return "✓ verified" if entry.suspect is None else "⚠ suspect"
+
+
+def _ranked(entry: Entry, rate: float | None) -> float:
+    """Return what a rate sorts by: below every other where it cannot be true."""
+    return (rate or 0.0) if entry.suspect is None else -1.0
+
+
 COLUMNS = (
     Column(
         "time",
@@ -96,7 +107,7 @@ COLUMNS = (
     Column(
         "median",
         lambda e: quantity(e.summary.median_s, "s"),
-        lambda e: e.summary.median_s,
+        lambda e: e.summary.median_s if e.suspect is None else float("inf"),
         "Median time of one launch, in seconds",
         84,
     ),
@@ -110,23 +121,23 @@ COLUMNS = (
     Column(
         "throughput",
         lambda e: quantity(e.flop_per_s, "FLOP/s"),
-        lambda e: e.flop_per_s or 0.0,
+        lambda e: _ranked(e, e.flop_per_s),
         "Useful operations over the median, FLOP/s",
         104,
     ),
     Column(
         "bandwidth",
         lambda e: quantity(e.bandwidth_B_per_s, "B/s"),
-        lambda e: e.bandwidth_B_per_s or 0.0,
+        lambda e: _ranked(e, e.bandwidth_B_per_s),
         "Compulsory bytes over the median, B/s",
         90,
     ),
     Column("launches", lambda e: count(e.samples), lambda e: e.samples, "Launches timed", 76),
     Column(
         "result",
-        lambda e: "✓ verified" if e.verified else "✗ wrong",
-        lambda e: e.verified,
-        "Whether the result agreed with float64",
+        _outcome,
+        lambda e: (e.verified, e.suspect is None),
+        "Whether the result agreed with float64, and whether the figure can be true",
         80,
         False,
     ),
@@ -162,7 +173,8 @@ class HistoryModel(QAbstractTableModel):
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.ToolTipRole:
             kept = "" if entry.record is not None else "\nIts samples were let go to save memory."
-            return f"{entry.device}\nDouble click sets the knobs to this run.{kept}"
+            suspect = f"\nSuspect: {entry.suspect}." if entry.suspect is not None else ""
+            return f"{entry.device}{suspect}\nDouble click sets the knobs to this run.{kept}"
         return None
 
     def headerData(

@@ -46,10 +46,12 @@ class RooflinePlot(Plot):
         self.box.setMouseEnabled(x=False, y=False)
         self._roofs: list[pg.PlotCurveItem] = []
         self._words: list[pg.TextItem] = []
+        self._ridges = pg.ScatterPlotItem(size=7)
         self._trail = pg.PlotCurveItem()
         self._past = pg.ScatterPlotItem(size=6)
         self._spots = pg.ScatterPlotItem(size=11)
-        for z, item in ((1, self._trail), (2, self._past), (5, self._spots)):
+        layers = ((1, self._ridges), (2, self._trail), (3, self._past), (5, self._spots))
+        for z, item in layers:
             item.setZValue(z)
             self.addItem(item, ignoreBounds=True)
         self.scene().sigMouseMoved.connect(self._moved)
@@ -93,9 +95,15 @@ class RooflinePlot(Plot):
             self._roofs.append(curve)
             if roof.name:
                 self._name(roof, colour)
-        for row, ridge in enumerate(shown.ridges):  # below the roofs, whose words stand above
-            below = (0.0, -0.2 - 1.0 * (len(shown.ridges) - 1 - row))
-            self._write(ridge.words, ridge.intensity, ridge.flop_per_s, below, "muted")
+        for ridge in shown.ridges:  # the words of the roofs stand above the right one's
+            beside = (1.05, 1.0) if ridge.of_cache else (-0.05, -0.15)
+            self._write(ridge.words, ridge.intensity, ridge.flop_per_s, beside, "muted")
+        self._ridges.setData(
+            [math.log10(r.intensity) for r in shown.ridges],
+            [math.log10(r.flop_per_s) for r in shown.ridges],
+            brush=theme().chart.panel,
+            pen=line_pen(theme().chart.muted, 2),
+        )
         if not shown.calibrated:
             middle = (10 ** ((low + high) / 2), 10 ** ((bottom + top) / 2))
             self._write(INVITATION, *middle, (0.5, 2.0), "text")

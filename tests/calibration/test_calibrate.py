@@ -1,0 +1,188 @@
+"""Calibration asks for runs in turn, keeps the fastest of them, and goes on past failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pytest
+
+from gpuexplorer.calibration.calibrate import Calibration, fastest_stretch, rate_of
+from gpuexplorer.calibration.plan import ceiling_workloads, stages
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.result import RunResult, Throughput
+from gpuexplorer.workloads.library import calls_of
+from gpuexplorer.workloads.loader import load
+from tests.support.results import made_result
+
+GIB = 1 << 30
+KERNELS = DeviceInfo(
+    id="opencl:0", hardware_id="cpu:Example", name="Example CPU", backend="opencl", kind="cpu",
+    driver="OpenCL 3", compute_units=8, threads=7, runs_kernels=True,
+    precisions=("fp64", "fp32", "fp16"), features=("opencl",), last_level_cache_B=32 << 20,
+    limits=DeviceLimits(memory_B=64 * GIB, max_allocation_B=16 * GIB), nominal_clock_Hz=3e9,
+)  # fmt: skip
+TORCH = msgspec.structs.replace(
+    KERNELS, id="torch:cpu", backend="torch", runs_kernels=False, libraries=calls_of("torch")
+)
+GPU = msgspec.structs.replace(
+    KERNELS, id="cuda:0", hardware_id="GPU-1", backend="cuda", kind="gpu", threads=None,
+    features=("cuda", "shuffle"), libraries=calls_of("cuda"), last_level_cache_B=50 << 20,
+)  # fmt: skip
+BOTH = DeviceList(devices=(KERNELS, TORCH, GPU))
+
+
+def result_of(calibration: Calibration, median_s: float) -> RunResult:
+    """Return a document of the present task whose launches take ``median_s``."""
+    assert calibration.task is not None
+    config = calibration.task.candidate.config
+    made = made_result(60, median_s)
+    rate = 1e6 / made.timing.median_s
+    return msgspec.structs.replace(
+        made, config=config, throughput=Throughput(flop_per_s=rate, bandwidth_B_per_s=rate)
+    )
+
+
+def go_through(
+    calibration: Calibration, median_s: Callable[[int], float] = lambda i: 1e-3
+) -> list[str]:
+    """Answer every task; return what was asked for, in order."""
+    asked = []
+    while calibration.task is not None:
+        asked.append(calibration.task.words)
+        calibration.took(result_of(calibration, median_s(len(asked))))
+    return asked
+
+
+def test_ceiling_workloads_are_in_no_list() -> None:
+    names = set(ceiling_workloads())
+    assert names == {"ceiling-memory", "ceiling-read", "ceiling-fma", "ceiling-gemm"}
+    assert not names & set(load())
+
+
+def test_every_ceiling_of_a_cpu_has_candidates() -> None:
+    made = {(s.kind, s.precision) for s in stages(BOTH, KERNELS)}
+    arithmetic = {(k, p) for k in ("fma", "gemm") for p in ("fp64", "fp32", "fp16")}
+    assert made == {("copy", None), ("triad", None), ("read", None), ("cache", None)} | arithmetic
+
+
+def test_a_gpus_ceilings_are_measured_on_it_alone() -> None:
+    made = stages(BOTH, GPU)
+    configs = [c.config for s in made for c in s.candidates]
+    assert {c.device for c in configs} == {"cuda:0"}
+    assert {"cublas", "pairs", "copy_cupy"} <= {c.variant for c in configs}
+    assert all(c.threads is None for c in configs)
+
+
+def test_a_library_alone_still_has_memory_and_matrices() -> None:
+    made = {s.kind for s in stages(DeviceList(devices=(TORCH,)), TORCH)}
+    assert {"copy", "triad", "read", "gemm"} <= made
+    assert "fma" not in made
+
+
+def test_arrays_are_four_times_the_cache_unless_memory_is_short() -> None:
+    copy = stages(BOTH, KERNELS)[0]
+    assert copy.candidates[0].config.size["N"] * 8 == 4 * (32 << 20)
+    assert "4 × the last-level cache of 32 MiB" in copy.size and "fit" not in copy.size
+    tight = msgspec.structs.replace(KERNELS, limits=DeviceLimits(memory_B=GIB))
+    short = stages(DeviceList(devices=(tight,)), tight)[0]
+    assert short.candidates[0].config.size["N"] * 8 == 64 << 20
+    assert "the largest that fit" in short.size
+
+
+def test_a_cache_that_nobody_knows_is_said_to_be_assumed() -> None:
+    unknown = msgspec.structs.replace(KERNELS, last_level_cache_B=None)
+    assert "an assumed cache" in stages(DeviceList(devices=(unknown,)), unknown)[0].size
+
+
+def test_everything_runs_once_and_the_leaders_again() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+    asked = go_through(calibration)
+    assert calibration.done == len(asked)
+    for stage in calibration.stages:
+        first = [w for w in asked if w.startswith(stage.title)]
+        assert len(first) >= len({c.config.key for c in stage.candidates if c.after is None})
+    assert asked[-1] != asked[0]
+
+
+def test_progress_counts_up_to_its_total() -> None:
+    calibration = Calibration(BOTH, KERNELS, quick=True)
+    while calibration.task is not None:
+        assert 0 <= calibration.done < calibration.total
+        calibration.took(result_of(calibration, 1e-3))
+    assert calibration.done == calibration.total
+
+
+def test_the_fastest_of_all_rounds_is_the_ceiling() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+    slow = {"n": 0}
+
+    def noisy(index: int) -> float:
+        slow["n"] += 1
+        return 1e-3 if index % 3 == 0 else 5e-3  # a neighbour slows two runs of three
+
+    go_through(calibration, noisy)
+    ceilings = calibration.ceilings()
+    best = 1e6 / made_result(60, 1e-3).timing.median_s
+    for ceiling in ceilings.ceilings:
+        assert ceiling.value >= 0.99 * best
+        assert ceiling.ci95_low is not None and ceiling.ci95_high is not None
+        assert ceiling.ci95_low <= ceiling.value <= ceiling.ci95_high
+        assert ceiling.clock_held_Hz == 2.8e9
+    assert ceilings.hardware_id == "cpu:Example" and ceilings.threads == 7
+
+
+def test_a_larger_matrix_is_tried_only_while_launches_stay_short() -> None:
+    def sizes(median_s: float) -> set[int]:
+        calibration = Calibration(BOTH, KERNELS)
+        found = set()
+        while (task := calibration.task) is not None:
+            if task.stage.kind == "gemm":
+                found.add(task.candidate.config.size["N"])
+            calibration.took(result_of(calibration, median_s))
+        return found
+
+    assert sizes(1e-3) == {1024, 2048, 4096, 8192}
+    assert sizes(0.1) == {1024}
+
+
+def test_failures_are_noted_and_the_rest_goes_on() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+    while (task := calibration.task) is not None:
+        if task.candidate.config.variant == "copy":
+            calibration.failed(WorkFailed("the kernel broke"))
+        else:
+            calibration.took(result_of(calibration, 1e-3))
+    assert calibration.failures and all("the kernel broke" in f for f in calibration.failures)
+    assert {c.kind for c in calibration.ceilings().ceilings} >= {"copy", "fma"}
+
+
+def test_nothing_measured_is_an_error_that_says_why() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+    while calibration.task is not None:
+        calibration.failed(WorkFailed("no memory"))
+    with pytest.raises(WorkFailed, match="no memory"):
+        calibration.ceilings()
+
+
+def test_a_device_that_can_run_nothing_is_refused() -> None:
+    nothing = msgspec.structs.replace(TORCH, id="numpy:cpu", hardware_id="other", libraries=())
+    with pytest.raises(CannotRunHere, match="calibrate"):
+        Calibration(DeviceList(devices=(nothing,)), nothing)
+
+
+def test_the_fastest_stretch_forgets_a_busy_minute() -> None:
+    samples = np.concatenate([np.full(50, 3e-3), np.full(20, 1e-3), np.full(50, 2e-3)])
+    assert fastest_stretch(samples).median_s == 1e-3
+    few = np.array([2e-3, 1e-3, 4e-3])
+    assert fastest_stretch(few).median_s == 2e-3
+
+
+def test_a_rate_without_a_time_is_none_at_all() -> None:
+    result = made_result(40, 1e-3)
+    nothing = msgspec.structs.replace(
+        result, throughput=Throughput(flop_per_s=None, bandwidth_B_per_s=None)
+    )
+    assert rate_of(nothing).value == 0.0
