@@ -59,6 +59,21 @@ def test_long_launches_stand_between_events_of_their_own() -> None:
     assert fake.ran.count("axpy") == 4
 
 
+def test_a_first_launch_that_waited_for_its_code_is_tried_again() -> None:
+    fake, session = open_fake()
+    fake.seconds = lambda call: LAUNCH_S
+    runner = ready(session, make_plan())
+    runner.launch(1)
+    runner.settle(0.1)
+    assert runner.launch(1).launches > 1
+    fake.ran.clear()
+    runner.settle(0.5)
+    assert not fake.ran
+    fake.seconds = lambda call: 0.1
+    runner.settle(0.1)
+    assert fake.ran.count("axpy") == 1
+
+
 def test_a_short_launch_is_the_mean_of_a_group_and_a_group_is_one_sample() -> None:
     fake, session, runner = settled()
     size = runner.launch(1).launches
@@ -106,6 +121,17 @@ def test_a_group_with_something_between_its_launches_is_refused() -> None:
     work = Work(lambda: None, lambda: None, 2)
     with pytest.raises(ValueError, match="something between"):
         time_launches(session, work, 4, gated=True, group=2)
+
+
+def test_a_gate_that_opens_by_itself_ends_the_search_for_a_group() -> None:
+    fake, session = open_fake()
+    fake.seconds = lambda call: LAUNCH_S
+    runner = ready(session, make_plan())
+    first_s = float(runner.launch(1).seconds[0])
+    fake.gate_opens_late = True
+    runner.settle(first_s)
+    assert timing.PLAIN in runner.method
+    assert runner.launch(3).launches == 1
 
 
 def test_without_a_gate_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,11 +169,11 @@ class CudaRunner(Runner):
         stands in the way. Then each launch is timed alone, and its time knows the events' step.
         """
         self._group, self._records, self._no_records = 1, None, ""
-        if first_s >= timing.UNLIKELY_SHORT_S or not self._is_gated:
+        if not self._is_gated:
             return
         with self.session.explained(f"running {self._what}"):
-            launch_s = float(np.median(self._timed(timing.PROBES, gated=True).seconds))
-            if launch_s >= timing.SHORT_S or not self._is_gated:
+            launch_s = timing.short_launch_s(first_s, self._held_back)
+            if launch_s is None or not self._is_gated:
                 return
             self._records = self._trusted_records(launch_s)
         if self._records is None and self._between is None:
@@ -198,7 +198,7 @@ class CudaRunner(Runner):
             return None
         self._records = records
         try:
-            recorded_s = float(np.median(self._timed(timing.PROBES, gated=True).seconds))
+            recorded_s = float(np.median(self._held_back(timing.PROBES).seconds))
         except WorkFailed as error:
             self._no_records = error.what
             return None

@@ -28,10 +28,10 @@ RESOLUTION_S = 0.5e-6
 """CUDA's events tell times apart by half a microsecond."""
 SHORT_S = 20e-6
 """A shorter launch is not timed by two events of its own."""
-UNLIKELY_SHORT_S = 100e-6
-"""A first launch that took this long, its waiting for the host included, is not short."""
+UNLIKELY_SHORT_S = 0.2
+"""A first launch that took this long, loading its code included, is not tried again."""
 PROBES = 16
-"""Launches that tell whether a launch is short."""
+"""Launches that tell how short a short launch is."""
 GROUP_S = 200e-6
 """A group of launches lasts about this long, so that the events' step is 0.25 % of it."""
 ATTEMPTS = 2
@@ -45,6 +45,18 @@ class Work:
     prepare: Callable[[], None] | None
     operations: int
     """Stream operations of one launch and its preparation."""
+
+
+def short_launch_s(first_s: float, timed: Callable[[int], Batch]) -> float | None:
+    """Return the median of a few launches when they are shorter than ``SHORT_S``, else None.
+
+    ``first_s`` is what the first launch took, which may have waited for its code to be loaded;
+    ``timed`` runs so many launches.
+    """
+    if first_s >= UNLIKELY_SHORT_S or float(timed(1).seconds[0]) >= 5 * SHORT_S:
+        return None
+    launch_s = float(np.median(timed(PROBES).seconds))
+    return launch_s if launch_s < SHORT_S else None
 
 
 def group_size(launch_s: float, operations: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
-from gpuexplorer.backends.cuda.timing import GROUP_S, PROBES, SHORT_S, UNLIKELY_SHORT_S
+from gpuexplorer.backends.cuda.timing import GROUP_S, short_launch_s
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.core.device import DeviceInfo
@@ -180,10 +180,10 @@ class TorchCudaRunner(TorchRunner):
     def settle(self, first_s: float) -> None:
         """Time short calls in groups, unless something has to be done between them."""
         self._group = 1
-        if self.cold or self.plan.reset or first_s >= UNLIKELY_SHORT_S:
+        if self.cold or self.plan.reset:
             return
-        call_s = float(np.median(self.launch(PROBES).seconds))
-        if call_s < SHORT_S:
+        call_s = short_launch_s(first_s, self.launch)
+        if call_s is not None:
             self._group = min(math.ceil(GROUP_S / max(call_s, 1e-7)), MAX_QUEUED)
 
     def launch(self, count: int) -> Batch:
