@@ -156,6 +156,10 @@ class Runner(ABC):
         """
         return None
 
+    def launch_alone(self) -> None:
+        """Run one launch and wait, with nothing beside it on the device: a profiler looks."""
+        self.launch(1)
+
     @abstractmethod
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays back to the host and wait; shapes and dtypes are the plan's."""

@@ -234,6 +234,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
         "emptied before each launch",
     )  # fmt: skip
+    how.add_argument(
+        "--ncu", action="store_true",
+        help="also run one launch under Nsight Compute and say exactly how many bytes it moves "
+        "(NVIDIA GPUs; needs ncu and the right to use the GPU's counters)",
+    )  # fmt: skip
     _threads(how)
     how.add_argument(
         "--yes", action="store_true", help="agree to launches that take longer than 2 s"

@@ -22,6 +22,8 @@ STAGES = {
     "upload": "copying to the device",
     "predict": "predicting a launch's time",
     "verify": "running once",
+    "rest": "letting the device rest",
+    "profile": "running once under Nsight Compute",
     "compare": "verifying against float64",
     "measure": "measuring",
     "finish": "finishing",

@@ -68,8 +68,11 @@ def command(options: argparse.Namespace) -> int:
         config = complete(request_of(options), workload, session.devices())
         seconds, max_noise = limits_of(options)
         interrupted, advice = False, None
+        counters = None
         try:
             with run_progress(config_words(config)) as progress:
+                if options.ncu:  # first: where it cannot be had, nothing is measured in vain
+                    counters = session.count(config, workload, on_progress=progress)
                 record = session.measure_record(
                     config,
                     workload,
@@ -85,6 +88,7 @@ def command(options: argparse.Namespace) -> int:
                 return EXIT_INTERRUPTED
             result, interrupted = partial, True
         else:
+            record.count(counters)
             result = record.result()
             advice = advise(situation_of(record, result, workload, session.devices()))
     _deliver(result, advice, workload, options)

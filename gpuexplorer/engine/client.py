@@ -38,6 +38,7 @@ MAX_FAILED_STARTS = 3
 LossKind = Literal["crash", "hang", "cancelled", "start"]
 _LAST_MESSAGES = (
     protocol.Finished,
+    protocol.Counted,
     protocol.Cancelled,
     protocol.Failed,
     protocol.NeedsConfirmation,
@@ -157,8 +158,12 @@ class Engine:
         seconds: float | None,
         max_noise: float | None = None,
         allow_long: bool = False,
+        counters: bool = False,
     ) -> int:
         """Measure a configuration instead of whatever runs; return the run's generation.
+
+        With ``counters`` one launch runs under Nsight Compute instead; a ``protocol.Counted``
+        event follows.
 
         ``seconds`` is how long to sample, None for as long as nobody cancels. With ``max_noise`` it
         is at most so long: the run ends when the median is known to that fraction, or when more
@@ -175,6 +180,7 @@ class Engine:
             seconds=seconds,
             max_noise=max_noise,
             allow_long=allow_long,
+            counters=counters,
         )
         self._sent = self._began = self._cancelled = False
         self._resent = 0
@@ -308,6 +314,7 @@ class Engine:
         | protocol.Samples
         | protocol.NeedsConfirmation
         | protocol.Finished
+        | protocol.Counted
         | protocol.Cancelled
         | protocol.Failed,
     ) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 _THREAD_VARIABLES = (
@@ -50,14 +51,23 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the engine until its input ends, or answer one compile request with ``--compile``."""
+    """Run the engine until its input ends.
+
+    With ``--compile`` answer one compile request instead, with ``--profile FILE`` run the launch
+    that a file asks for, for a profiler.
+    """
     parser = argparse.ArgumentParser(prog="gpuexplorer engine")
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--profile", type=Path)
     options = parser.parse_args(argv)
     threads = max(1, options.threads)
     for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
         os.environ[name] = str(threads)
+    if options.profile is not None:
+        from gpuexplorer.engine.profile import run_file
+
+        return run_file(options.profile, threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     incoming, outgoing = take_streams()
     if options.compile:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
 from gpuexplorer.core.sample import Reading, SampleBatch
@@ -71,6 +72,8 @@ class Run(Message, frozen=True, kw_only=True):
     """End before ``seconds`` as soon as half the median's 95 % interval is this fraction of it, or
     when more samples would not tell more."""
     allow_long: bool = False
+    counters: bool = False
+    """Do not sample but run one launch under Nsight Compute; answered by Counted."""
 
 
 class Cancel(Message, frozen=True, kw_only=True):
@@ -166,6 +169,13 @@ class Finished(Message, frozen=True, kw_only=True):
     phases_s: Phases
 
 
+class Counted(Message, frozen=True, kw_only=True):
+    """What Nsight Compute counted in one launch; the run's last message."""
+
+    generation: int
+    counters: Counters
+
+
 class Cancelled(Message, frozen=True, kw_only=True):
     """The run ended before it had a sample."""
 
@@ -187,7 +197,7 @@ class Failed(Message, frozen=True, kw_only=True):
 ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
 EngineMessage = (
     Welcome | Devices | Stage | Prepared | Samples | Telemetry | NeedsConfirmation | Finished
-    | Cancelled | Failed
+    | Counted | Cancelled | Failed
 )  # fmt: skip
 
 CONFIRM_ABOVE_S = 2.0

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gpuexplorer.analysis.plausible import Work, suspicion
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import (
     DeviceSummary,
     Phases,
@@ -57,8 +58,8 @@ class RunRecord:
         """What the device was measured to do at most, where it was calibrated."""
         self.idle_power_W: float | None = None
         """The device's power at rest, where it was read before this run."""
-        self.counted: list[Traffic] = []
-        """Bytes of one launch that a profiler counted apart from this run."""
+        self.counters: Counters | None = None
+        """What a profiler counted in one launch, apart from this run."""
 
     @property
     def samples(self) -> int:
@@ -104,7 +105,6 @@ class RunRecord:
         made = copy(self)
         made._batches = list(self._batches)
         made._readings = list(self._readings)
-        made.counted = list(self.counted)
         return made
 
     def samples_s(self) -> npt.NDArray[np.float64]:
@@ -121,7 +121,17 @@ class RunRecord:
         batches, readings = self._batches, self._readings
         if latest_s is not None:
             batches, readings = latest(batches, readings, latest_s)
-        return device_state(self.prepared, batches, readings, self.idle_power_W)
+        state, dram = device_state(self.prepared, batches, readings, self.idle_power_W)
+        if self.counters is not None and state.occupancy is None:
+            sources = ", ".join(name for name in (state.source, "ncu") if name)
+            state = msgspec.structs.replace(
+                state, occupancy=self.counters.occupancy, source=sources
+            )
+        return state, dram
+
+    def count(self, counters: Counters | None) -> None:
+        """Take in what a profiler counted in one launch of this configuration."""
+        self.counters = counters
 
     def _phases(self, median_s: float) -> Phases:
         """Return the phases; with transfers included, the medians over the samples."""
@@ -175,6 +185,7 @@ class RunRecord:
             throttled=batches.throttled(prepared.device.nominal_clock_Hz),
         )
         telemetry, dram = self.state()
+        counted = self.counters.traffic() if self.counters is not None else []
         error = summary.relative_error
         return RunResult(
             id=self.id,
@@ -215,7 +226,7 @@ class RunRecord:
             batches=batches.summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),
-            traffic=[*prepared.traffic, *([dram] if dram else []), *self.counted],
+            traffic=[*prepared.traffic, *([dram] if dram else []), *counted],
             verification=prepared.verification,
             resources=prepared.resources,
             telemetry=telemetry,

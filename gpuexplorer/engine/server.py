@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -20,9 +23,11 @@ from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, In
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.outbox import Outbox
+from gpuexplorer.engine.profile import profile_command, profile_environment
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
+from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey
 from gpuexplorer.telemetry.sampler import Sampler
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
@@ -35,6 +40,8 @@ REST_S = LEAST_IDLE_S + 0.4
 FIRST_READING_S = 0.4
 """After this long a device's first reading is there."""
 REST_STEP_S = 0.05
+PROFILE_SLACK_S = 30.0
+"""A profiler that does not end in time is ended; this much later the engine counts as hung."""
 
 
 class Server:
@@ -157,6 +164,9 @@ class Server:
             if cancelled():
                 raise Stopped
             workload = self._workload(run)
+            if run.counters:
+                self._answer_counters(run, cancelled)
+                return True
             sink = _RunSink(run, workload, self)
             stopped_by, phases = self._laboratory.run(
                 workload,
@@ -187,6 +197,38 @@ class Server:
         except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
             self._outbox.put(_failed(generation, error))
         return True
+
+    def _answer_counters(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
+        """Run one launch under Nsight Compute, in a process of its own."""
+        device = self._laboratory.device(run.config.device)
+        if device.kind != "gpu" or not device.hardware_id.startswith(("GPU-", "MIG-")):
+            raise CannotRunHere(
+                f"Nsight Compute looks into NVIDIA GPUs alone, and {device.name} is none",
+                remedy="choose another device",
+            )
+        ncu.find()
+        self._laboratory.release()
+        self._sampler.watch(None)  # a profiler wants the counters for itself
+        self._outbox.put(
+            protocol.Stage(
+                generation=run.generation, name="profile", deadline_s=ncu.LIMIT_S + PROFILE_SLACK_S
+            )
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            request = Path(folder) / "request"
+            source = self._sources[run.workload_sha256]
+            request.write_bytes(
+                msgspec.msgpack.encode(msgspec.structs.replace(run, workload=source))
+            )
+            counters = ncu.count(
+                profile_command(request, self._threads),
+                cancelled,
+                cold=run.config.cache == "cold",
+                environment=profile_environment(),
+            )
+        if counters is None:
+            raise Stopped
+        self._outbox.put(protocol.Counted(generation=run.generation, counters=counters))
 
     def _workload(self, run: protocol.Run) -> Workload:
         sha256 = run.workload_sha256

@@ -10,6 +10,7 @@ from typing import Self
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import (
     CannotRunHere,
@@ -72,6 +73,7 @@ class Session:
         self._devices: protocol.Devices | None = None
         self._record: RunRecord | None = None
         self._max_noise: float | None = None
+        self._counters: Counters | None = None
         self._stage = "start"
         self._error: Exception | None = None
         self._cannot_start: Exception | None = None
@@ -155,12 +157,42 @@ class Session:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RunRecord:
         """Measure as ``measure`` does and return the record, from which the document is made."""
-        self._record, self._error, self._ended, self._stage = None, None, False, "start"
+        self._begin()
         self._max_noise = max_noise
-        started = time.monotonic()
         self._engine.run(
             config, workload, seconds=seconds, max_noise=max_noise, allow_long=allow_long
         )
+        self._wait(seconds, on_progress)
+        record = self._sampled()
+        if record is None:
+            raise WorkFailed("the run was cancelled before it had a sample")
+        return record
+
+    def count(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Counters:
+        """Run one launch under Nsight Compute and return what the hardware counted.
+
+        Raises CannotRunHere without an NVIDIA GPU, without ``ncu`` or without the permission.
+        """
+        self._begin()
+        self._engine.run(config, workload, seconds=None, counters=True)
+        self._wait(None, on_progress)
+        if self._counters is None:
+            raise WorkFailed("the launch was cancelled before it was counted")
+        return self._counters
+
+    def _begin(self) -> None:
+        self._record, self._error, self._ended, self._stage = None, None, False, "start"
+        self._counters = None
+
+    def _wait(self, seconds: float | None, on_progress: Callable[[Progress], None] | None) -> None:
+        """Wait for the engine's last message of the run; raise what went wrong."""
+        started = time.monotonic()
         try:
             while not self._ended:
                 self._raise_error()
@@ -173,10 +205,6 @@ class Session:
                 self._engine.poll(POLL_S)
             raise
         self._raise_error()
-        record = self._sampled()
-        if record is None:
-            raise WorkFailed("the run was cancelled before it had a sample")
-        return record
 
     def partial(self) -> RunResult | None:
         """Return the document of what the latest run has sampled so far, None for nothing."""
@@ -218,6 +246,9 @@ class Session:
             case protocol.Finished():
                 if self._record is not None:
                     self._record.end(event.stopped_by, event.phases_s)
+                self._ended = True
+            case protocol.Counted():
+                self._counters = event.counters
                 self._ended = True
             case protocol.Cancelled():
                 self._ended = True

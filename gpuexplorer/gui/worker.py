@@ -36,7 +36,8 @@ UNANSWERED_GAP_S = 0.25
 
 Told = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
-    | protocol.Finished | protocol.Cancelled | protocol.Failed | protocol.NeedsConfirmation
+    | protocol.Finished | protocol.Counted | protocol.Cancelled | protocol.Failed
+    | protocol.NeedsConfirmation
 )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -156,6 +157,20 @@ class Laboratory:
         if len(self._predictions) < MAX_PREDICTIONS and job.predicted_s is not None:
             self._predictions[key] = job.predicted_s
         return stopped_by, job.phases_s
+
+    @contextmanager
+    def held(self, workload: Workload, config: RunConfig) -> Iterator[Runner]:
+        """Have a runner of one configuration, built and with its inputs, apart from any run."""
+        device = self.device(config.device)
+        plan = make_plan(workload, config, device)
+        runner = self._backend(device.backend).runner(plan, device)
+        runner.build()
+        try:
+            runner.allocate()
+            runner.upload(self._problems.get(workload, plan).inputs)
+            yield runner
+        finally:
+            runner.free()
 
     def _reusable(self, problem: Problem) -> Runner | None:
         """Return the last runner when its arrays hold the same problem; free it otherwise."""

@@ -37,6 +37,7 @@ def refuse(cwd: Path, exit_code: int, *arguments: str | Path) -> str:
         (["matmul", "--variant", "naiv"], 2, "no variant 'naiv'; did you mean 'naive'?"),
         (["matmul", "--precision", "fp33"], 2, "no precision 'fp33'; did you mean"),
         (["matmul", "--device", "gpu:9"], 2, "no device 'gpu:9'"),
+        (["matmul", "--device", "cpu", "--ncu"], 3, "Nsight Compute looks into NVIDIA GPUs alone"),
         (["matmul", "--device", "opencl:99"], 2, "no device 'opencl:99'"),
         (["matmul", "--block", "0x5"], 2, "block 0x5 has a dimension below 1"),
         (["matmul", "--block", "axb"], 2, "'axb' is not one to three whole numbers"),

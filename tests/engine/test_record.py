@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.core.result import RUN_SCHEMA, Phases, RunResult, Traffic
+from gpuexplorer.core.counters import Counters
+from gpuexplorer.core.result import RUN_SCHEMA, Phases, RunResult
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import record
 from gpuexplorer.engine.record import RunRecord
@@ -286,8 +287,17 @@ def test_while_a_run_goes_on_only_its_latest_time_is_looked_at() -> None:
 def test_a_profilers_bytes_stand_beside_the_counters() -> None:
     one = RunRecord(prepared())
     long_run(one)
-    one.counted = [Traffic(kind="dram", read_B=1e9, write_B=1e9, source="ncu")]
-    assert [t.source for t in one.result().traffic] == ["model", "gpm", "ncu"]
+    one.count(Counters(kernels=("k",), dram_read_B=1e9, dram_write_B=1e9, l2_B=3e9, occupancy=0.9))
+    result = one.result()
+    assert [(t.kind, t.source) for t in result.traffic] == [
+        ("compulsory", "model"), ("dram", "gpm"), ("dram", "ncu"), ("l2", "ncu"),
+    ]  # fmt: skip
+    assert result.telemetry.occupancy == 0.5  # read over the run
+    bare = RunRecord(prepared())
+    bare.add(batch([1e-3]))
+    bare.count(one.counters)
+    assert bare.result().telemetry.occupancy == 0.9
+    assert bare.result().telemetry.source == "ncu"
 
 
 def test_samples_that_are_means_of_groups_count_as_all_their_launches() -> None:

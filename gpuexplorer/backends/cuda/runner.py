@@ -179,6 +179,15 @@ class CudaRunner(Runner):
         if self._records is None and self._between is None:
             self._group = timing.group_size(launch_s, self._operations)
 
+    def launch_alone(self) -> None:
+        """Run one launch and wait, without events or the gate."""
+        with self.session.explained(f"running {self._what}"):
+            if self._between is not None:
+                self._between()
+            self.session.wait()
+            self._run_once()
+            self.session.wait()
+
     # ---- for subclasses
 
     @property

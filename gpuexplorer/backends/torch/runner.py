@@ -199,6 +199,13 @@ class TorchCudaRunner(TorchRunner):
             ]
         return Batch(start_ns=start_ns, seconds=np.concatenate(parts), launches=self._group)
 
+    def launch_alone(self) -> None:
+        """Call once and wait, without a spinning kernel before it."""
+        with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
+            self._prepare()
+            self._bound()()
+            self._torch.cuda.synchronize(self._place)
+
     def _stretch(self, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Time calls that are all queued before the first runs, as far as the spin lasts."""
         cuda = self._torch.cuda

@@ -16,6 +16,7 @@ from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
@@ -271,15 +272,15 @@ class Live:
             return
         run.state_due_s = self._end_s - run.trace.start_s + STATE_GAP_S
         run.state, counted = run.record.state(STATE_SPAN_S)
-        exact = measured(run.record.counted)
-        run.counted = exact if exact is not None else counted or run.counted
+        if run.record.counters is None:  # a profiler's bytes are exact
+            run.counted = counted or run.counted
 
-    def count(self, counted: Traffic) -> None:
-        """Take in the bytes of a launch that a profiler counted for the current configuration."""
+    def count(self, counters: Counters) -> None:
+        """Take in what a profiler counted in a launch of the current configuration."""
         run = self.current
         if run is not None and run.record is not None:
-            run.record.counted = [counted]
-            run.counted = counted
+            run.record.count(counters)
+            run.counted = measured(counters.traffic()) or run.counted
 
     def read(self, reading: Reading, time_s: float) -> None:
         """Take in one look at the device's state, made at ``time_s`` of the samples' clock."""

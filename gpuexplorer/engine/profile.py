@@ -1,0 +1,59 @@
+"""The program that runs under a profiler: one launch of one configuration, marked.
+
+``python -m gpuexplorer.engine --profile FILE`` reads a ``protocol.Run`` with its sources. It
+launches once to load the code and fill the caches, and once between the profiler's marks. The
+gate that holds other launches back would wait for ever for a host that a profiler makes wait, so
+``CUDA_LAUNCH_BLOCKING`` keeps it away.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.backends.cuda.profiler import marked
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.process import engine_command, engine_environment
+from gpuexplorer.measure.laboratory import Laboratory
+from gpuexplorer.telemetry.ncu import FAILED_MARK, LIMIT_S
+from gpuexplorer.workloads.workload import Workload
+
+_decoder = msgspec.msgpack.Decoder(protocol.Run)
+
+
+def profile_command(request: Path, threads: int) -> list[str]:
+    """Return the command that runs a request's launch for a profiler."""
+    return [*engine_command(None, threads), "--profile", str(request)]
+
+
+def profile_environment() -> dict[str, str]:
+    """Return the environment it takes."""
+    return {**engine_environment(), "CUDA_LAUNCH_BLOCKING": "1"}
+
+
+def run_file(path: Path, threads: int) -> int:
+    """Run the launch; return the exit status, having said in a line what went wrong."""
+    watchdog = threading.Timer(LIMIT_S, os._exit, (1,))  # nobody may be left to end it
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        request = _decoder.decode(path.read_bytes())
+        if request.workload is None:
+            raise ValueError("the request brings no sources")
+        laboratory = Laboratory(threads)
+        with laboratory.held(Workload(request.workload), request.config) as runner:
+            runner.launch(1)
+            with marked():
+                runner.launch_alone()
+        laboratory.close()
+    except ExplorerError as error:
+        print(f"{FAILED_MARK}{error}", flush=True)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the profiler's log is the only place to say it
+        print(f"{FAILED_MARK}{type(error).__name__}: {error}", flush=True)
+        return 1
+    return 0
