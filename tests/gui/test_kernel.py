@@ -152,6 +152,20 @@ def test_without_nvrtc_it_says_how_to_get_it_and_tries_again(
     until(qtbot, lambda: shown(panel, "matrixMulTiled"))
 
 
+def test_nothing_is_compiled_once_nobody_looks(qtbot: QtBot, window: MainWindow) -> None:
+    panel = kernel_view(window)
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    compiled: list[int] = []
+    panel.worker.compiling.connect(compiled.append)
+    window.session.experiment.set_workload("transpose")
+    find(window, "views", QTabWidget).setCurrentIndex(0)
+    window.session.experiment.set_workload("stream")
+    assert compiled == []
+    find(window, "views", QTabWidget).setCurrentWidget(panel)
+    until(qtbot, lambda: shown(panel, "streamTriad"))
+    assert len(compiled) == 1
+
+
 def test_the_other_panels_go_on_while_it_is_shown(qtbot: QtBot, window: MainWindow) -> None:
     wait_measured(qtbot, window)
     find(window, "views", QTabWidget).setCurrentWidget(window.panels.kernel)
@@ -180,6 +194,8 @@ def test_an_outdated_question_ends_its_compiler(qtbot: QtBot, tmp_path: Path) ->
         worker.ask(question(2, None))
         until(qtbot, lambda: bool(answers))
         assert answers == [2]
+        worker.ask(question(4, str(stuck)))
+        until(qtbot, lambda: answers == [2, 4])  # what is compiled is known, whoever compiled it
         with qtbot.waitSignal(worker.compiling, timeout=30_000):
             worker.forget_failures()
             worker.ask(

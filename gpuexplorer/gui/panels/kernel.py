@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.architectures import ARCHITECTURES, gpu_words
@@ -185,6 +185,12 @@ class KernelPanel(QWidget):
             self._build()
         self.refresh()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Compile nothing that nobody looks at."""
+        super().hideEvent(event)
+        self.worker.drop()
+        self._asked = None
+
     def refresh(self) -> None:
         """Ask for the present variant's figures, if it is another question than before."""
         if not (self._built and self.isVisible()):
@@ -286,6 +292,8 @@ class KernelPanel(QWidget):
         if not 0 <= at < len(self.kernels):
             return
         kernel = self.kernels[at]
+        if kernel.name != self.entry_box.currentText():
+            return  # another variant's, whose successor is on its way
         self.figures.show_kernel(kernel)
         self.legend.show_limiters(list(dict.fromkeys(p.limiter for p in kernel.curve)))
         self.plot.show_kernel(kernel)

@@ -48,6 +48,8 @@ class KernelWorker(QThread):
         self.setObjectName("kernel-analysis")
         self._changed = threading.Condition()
         self._question: Question | None = None
+        self._asked = 0
+        """Counts questions and drops; whatever was begun at another count is outdated."""
         self._compiler: Compiler | None = None
         self._closing = False
         self._known: OrderedDict[bytes, Sequence[KernelFigures]] = OrderedDict()
@@ -66,6 +68,12 @@ class KernelWorker(QThread):
         if not self.isRunning():
             self.start()
 
+    def drop(self) -> None:
+        """Answer nothing more until asked again: nobody looks."""
+        with self._changed:
+            self._question = None
+            self._give_up()
+
     def forget_failures(self) -> None:
         """Try again what failed: something may have been installed since."""
         with self._changed:
@@ -80,6 +88,7 @@ class KernelWorker(QThread):
         self.wait()
 
     def _give_up(self) -> None:
+        self._asked += 1
         if self._compiler is not None:
             self._compiler.cancel()
         self._changed.notify_all()
@@ -88,9 +97,10 @@ class KernelWorker(QThread):
 
     def run(self) -> None:
         """Answer questions until closed."""
-        while (question := self._next()) is not None:
+        while (found := self._next()) is not None:
+            question, asked = found
             try:
-                answer: object = self._answer(question)
+                answer: object = self._answer(question, asked)
             except Cancelled:
                 continue
             except ExplorerError as error:
@@ -99,25 +109,27 @@ class KernelWorker(QThread):
                 answer = WorkFailed(f"the kernel cannot be analysed: {error!r}")
             self.answered.emit(question.ticket, answer)
 
-    def _next(self) -> Question | None:
+    def _next(self) -> tuple[Question, int] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._closing or self._question is not None)
             question, self._question = self._question, None
-            return None if self._closing else question
+            return None if self._closing or question is None else (question, self._asked)
 
-    def _answer(self, question: Question) -> object:
+    def _answer(self, question: Question, asked: int) -> object:
         on = VariantOn(question.workload, question.request, question.arch)
         needed = {request_key(r): r for r in on.requests()}
         missing = {key: r for key, r in needed.items() if key not in self._known}
         if missing:
-            self._compile(question, missing)
+            self._compile(question, asked, missing)
         for key in needed:
             self._known.move_to_end(key)
         while len(self._known) > max(KEPT, len(needed)):
             self._known.popitem(last=False)
         return on.describe(self._known)
 
-    def _compile(self, question: Question, missing: dict[bytes, CompileRequest]) -> None:
+    def _compile(
+        self, question: Question, asked: int, missing: dict[bytes, CompileRequest]
+    ) -> None:
         """Have everything that is missing compiled; raises what the compiler refuses."""
         with self._changed:
             failed = [self._refused[key] for key in missing if key in self._refused]
@@ -125,8 +137,7 @@ class KernelWorker(QThread):
                 failed.append(self._unable[question.python])
             if failed:
                 raise failed[0]
-            superseded = lambda: self._closing or self._question is not None  # noqa: E731
-            if self._changed.wait_for(superseded, SETTLE_S):
+            if self._changed.wait_for(lambda: self._asked != asked, SETTLE_S):
                 raise Cancelled
             compiler = self._compiler = Compiler(question.python)
         self.compiling.emit(question.ticket)
