@@ -200,7 +200,7 @@ def test_cards_cannot_act_once_the_knobs_stand_elsewhere(columns: MainWindow, qt
 
 def test_advice_is_quick_on_the_windows_thread(columns: MainWindow, qtbot: QtBot) -> None:
     for work in (
-        columns.insight.advice.refresh,
+        columns.insight.advice.look,
         lambda: columns.insight.show_run(columns.session.live_model.current),
     ):
         took = []
@@ -252,7 +252,7 @@ def test_an_impossible_figure_is_shown_above_everything(columns: MainWindow, qtb
     assert "times the 1.00 MFLOP/s" in columns.insight.suspect.text()
 
     def first() -> bool:
-        columns.insight.advice.refresh()
+        columns.insight.advice.look()
         said = [card.advice for card in cards(columns)]
         return bool(said) and said[0] is not None and said[0].rule == "suspect"
 

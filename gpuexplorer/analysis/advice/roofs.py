@@ -79,8 +79,14 @@ def _share(amount: float, seconds: float, roof: float | None) -> float | None:
 
 
 def within_roof(situation: Situation, saves: float) -> float:
-    """Return a promised saving, cut to what the measured roofs leave."""
+    """Return a promised saving of the kernel's time, cut to what the measured roofs leave.
+
+    With transfers included, it is a saving of the kernel's share of each sample alone.
+    """
     if situation.config.include_transfers:
-        return saves  # the samples hold copies too, so the shares say nothing of the kernel
+        kernel_s = situation.phases.kernel
+        if kernel_s is None or situation.median_s <= 0:
+            return saves
+        return saves * min(1.0, kernel_s / situation.median_s)
     attained = place_of(situation).attained
     return saves if attained is None else min(saves, 1 - attained)

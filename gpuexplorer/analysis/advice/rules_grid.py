@@ -22,20 +22,7 @@ def idle_workers(situation: Situation) -> Advice | None:
     saves = within_roof(situation, (1 - used) * IDLE_SHARE)
     if situation.library or saves < LEAST_SAVING:
         return None
-    workers, blocks = situation.workers, launch.blocks
-    what = "multiprocessor" if situation.is_gpu else "CPU thread"
-    if blocks < workers:
-        title = f"{count(workers - blocks)} of {count(workers)} {what}s have no block"
-        evidence = f"the grid has {count(blocks)} block{'s' if blocks > 1 else ''} of "
-        evidence += f"{launch.threads_per_block} threads"
-    else:
-        assert launch.block is not None
-        resident = shape.residency(situation, launch.block, shape.shared_of(situation, launch)) or 1
-        slots = workers * resident if blocks > workers * resident else workers
-        rounds = math.ceil(blocks / slots)
-        title = f"The last round of blocks leaves {percent(1 - used)} of the time unused"
-        evidence = f"{count(blocks)} blocks over {count(slots)} at once take {rounds} rounds, "
-        evidence += f"the last with {count(blocks - (rounds - 1) * slots)}"
+    title, evidence = _idle_words(situation, used)
     return Advice(
         rule="idle-workers",
         kind="speed",
@@ -44,6 +31,35 @@ def idle_workers(situation: Situation) -> Advice | None:
         saves=saves,
         section="Too few blocks, and the last round",
         change=search.best_block(situation, search.balance_fit(situation)),
+    )
+
+
+def _idle_words(situation: Situation, used: float) -> tuple[str, str]:
+    launch, workers = situation.launch, situation.workers
+    blocks = launch.blocks
+    what = "multiprocessor" if situation.is_gpu else "CPU thread"
+    if blocks < workers:
+        return (
+            f"{count(workers - blocks)} of {count(workers)} {what}s have no block",
+            f"the grid has {count(blocks)} block{'s' if blocks > 1 else ''} of "
+            f"{launch.threads_per_block} threads",
+        )
+    resident = 1
+    if situation.is_gpu and launch.block is not None:
+        shared_B = shape.shared_of(situation, launch)
+        resident = max(1, shape.residency(situation, launch.block, shared_B) or 1)
+    slots = workers * resident
+    if blocks <= slots and situation.is_gpu:
+        return (
+            f"Some {what}s have one block more than others",
+            f"{count(blocks)} blocks over {count(workers)} {what}s: {count(blocks % workers)} of "
+            f"them have {blocks // workers + 1}, the others {blocks // workers}",
+        )
+    rounds = math.ceil(blocks / slots)
+    return (
+        f"The last round of blocks leaves {percent(1 - used)} of the time unused",
+        f"{count(blocks)} blocks over {count(slots)} at once take {rounds} rounds, the last with "
+        f"{count(blocks - (rounds - 1) * slots)}",
     )
 
 

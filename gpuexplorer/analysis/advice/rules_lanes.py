@@ -23,7 +23,7 @@ UNDECLARED = 0.5
 def partial_warps(situation: Situation) -> Advice | None:
     """Say that a block's threads do not fill its warps."""
     block = situation.block
-    if block is None or not situation.is_gpu:
+    if block is None or not shape.has_warps(situation):
         return None
     used = shape.warp_lanes(block)
     saves = within_roof(situation, (1 - used) * WARP_SHARE)

@@ -82,7 +82,8 @@ def was_slower(situation: Situation, change: Change) -> bool:
         tried = _difference(situation, other)
         if tried is None or other.median_s < situation.median_s * (1 - LEAST_SAVING):
             continue
-        same_variant = change.variant is None or tried.variant == change.variant
-        if tried == change or (change.variant is not None and same_variant):
+        if (tried.variant, tried.block) != (change.variant, change.block):
+            continue
+        if tried.variant is not None or tried.tunables == change.tunables:
             return True
     return False

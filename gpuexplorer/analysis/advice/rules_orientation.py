@@ -19,7 +19,7 @@ def orientation(situation: Situation) -> Advice | None:
     """Say that a warp touches many short pieces of memory, or a vector scattered elements."""
     if situation.block is None or situation.neighbours not in ("x", "y"):
         return None
-    return _warps(situation) if situation.is_gpu else _vectors(situation)
+    return _warps(situation) if shape.has_warps(situation) else _vectors(situation)
 
 
 def _warps(situation: Situation) -> Advice | None:

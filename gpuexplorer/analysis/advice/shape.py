@@ -29,6 +29,14 @@ def vectorizes(situation: Situation) -> bool:
     return device.kind == "cpu" and device.backend == "opencl" and "Intel" in device.driver
 
 
+def has_warps(situation: Situation) -> bool:
+    """Whether the device runs threads in warps of 32: NVIDIA's GPUs, through whatever backend."""
+    device = situation.device
+    return device.kind == "gpu" and (
+        device.backend == "cuda" or device.hardware_id.startswith("GPU-")
+    )
+
+
 def vector_lanes(block: Block) -> float:
     """Return the share of vector lanes in use when ``x % VECTOR`` threads run one by one."""
     whole, rest = divmod(block[0], VECTOR)
@@ -43,7 +51,7 @@ def warp_lanes(block: Block) -> float:
 
 def lanes(situation: Situation, block: Block) -> float:
     """Return the share of lanes in use, of warps or of vectors."""
-    if situation.is_gpu:
+    if has_warps(situation):
         return warp_lanes(block)
     if vectorizes(situation) and situation.neighbours != "none":
         return vector_lanes(block)
@@ -64,7 +72,7 @@ def coalescing(situation: Situation, block: Block) -> float:
     For runs of w the textbook product's ceiling grows about as 1 / (1 + 32 / w): public results on
     an H100 gave 0.5, 5.4, 6.0 TFLOP/s for w of 1, 16, 32. The square root is the careful half.
     """
-    if not situation.is_gpu or situation.neighbours not in ("x", "y"):
+    if not has_warps(situation) or situation.neighbours not in ("x", "y"):
         return 1.0
     run = run_of(block, situation.neighbours)
     return math.sqrt(2 / (1 + WARP / run))
@@ -107,11 +115,14 @@ def balance(situation: Situation, launch: Launch) -> float:
     blocks, workers = launch.blocks, situation.workers
     if not blocks or launch.block is None:
         return 1.0
-    resident = residency(situation, launch.block, shared_of(situation, launch)) or 1
-    slots = workers * resident
-    if situation.is_gpu and blocks > slots:
-        waves = blocks / slots
-        return waves / math.ceil(waves) if waves <= FEW_WAVES else 1.0
+    if situation.is_gpu:
+        resident = residency(situation, launch.block, shared_of(situation, launch))
+        if resident is None:  # only what no number of resident blocks would change
+            return min(1.0, blocks / workers)
+        slots = workers * max(1, resident)
+        if blocks > slots:
+            waves = blocks / slots
+            return waves / math.ceil(waves) if waves <= FEW_WAVES else 1.0
     if blocks > FEW_WAVES * workers:
         return 1.0
     return blocks / (workers * math.ceil(blocks / workers))

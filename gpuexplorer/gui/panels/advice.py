@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QTimer, Signal
@@ -13,6 +14,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.model.advice import Shown
 from gpuexplorer.gui.widgets.advice_card import AdviceCard
 
+LOOK_GAP_S = 0.2
 AGAIN_MS = 300
 """While advice is on its way in or out and nothing new arrives, it is looked at so often."""
 
@@ -36,6 +38,7 @@ class AdviceSection(QWidget):
         self.setObjectName("adviceSection")
         self._look, self._settled = look, settled
         self._shown = Shown()
+        self._due_s = 0.0
         self._present: RunConfig | None = None
         title = QLabel("Advice")
         title.setProperty("role", "section")
@@ -57,7 +60,7 @@ class AdviceSection(QWidget):
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(AGAIN_MS)
-        self._again.timeout.connect(self.refresh)
+        self._again.timeout.connect(self.look)
 
     def set_present(self, config: RunConfig | None) -> None:
         """Note how the knobs stand; cards about another configuration cannot act."""
@@ -65,7 +68,13 @@ class AdviceSection(QWidget):
         self._show()
 
     def refresh(self) -> None:
-        """Judge the current run again and show what has held."""
+        """Judge the current run again, unless that was done just now."""
+        if time.monotonic() >= self._due_s:
+            self.look()
+
+    def look(self) -> None:
+        """Judge the current run and show what has held."""
+        self._due_s = time.monotonic() + LOOK_GAP_S
         self._shown = self._look()
         self._show()
         if self.isVisible() and self._shown.config is not None and not self._settled():

@@ -68,6 +68,15 @@ def test_a_transpose_that_gains_nothing_from_vectors_is_left_alone() -> None:
     assert "short-rows" not in said("transpose", variant="naive", block=(8, 8))
 
 
+def test_a_gpu_of_another_maker_has_no_warps_of_32() -> None:
+    other = msgspec.structs.replace(
+        H100, id="opencl:1", backend="opencl", hardware_id="0000:03:00.0", compute_capability=None
+    )
+    assert not {"partial-warps", "orientation"} & said(on=other, block=(7, 7)).keys()
+    nvidia = msgspec.structs.replace(other, hardware_id="GPU-2")
+    assert "partial-warps" in said(on=nvidia, block=(7, 7))
+
+
 # ---- orientation
 
 
@@ -145,6 +154,19 @@ def test_the_last_round_of_blocks_is_counted() -> None:
     # 8 blocks of 256 threads fit on each of 132 multiprocessors: 1056 at once.
     advice = said(on=H100, block=(32, 8), size={"": 560}, registers=32)["idle-workers"]
     assert "over 1\u202f056 at once take 2 rounds, the last with" in advice.evidence
+
+
+def test_multiprocessors_with_unequal_numbers_of_blocks() -> None:
+    advice = said(on=H100, block=(32, 8), size={"": 200})["idle-workers"]  # 7 × 25 blocks
+    assert advice.evidence == (
+        "175 blocks over 132 multiprocessors: 43 of them have 2, the others 1"
+    )
+
+
+def test_where_residency_is_not_known_only_a_lack_of_blocks_is_said() -> None:
+    unknown = msgspec.structs.replace(H100, compute_capability=None)
+    assert "idle-workers" not in said(on=unknown, block=(32, 8), size={"": 200})
+    assert "idle-workers" in said(on=unknown, block=(32, 32), size={"": 128})
 
 
 def test_cpu_threads_without_a_block() -> None:
@@ -233,6 +255,14 @@ def test_copies_that_dominate_are_said_and_can_be_left_out() -> None:
     assert "transfers" not in with_transfers(1e-3, 9e-3)
 
 
+def test_with_transfers_only_the_kernels_share_can_be_saved() -> None:
+    alone = said(block=(8, 8), median_s=1e-2)["short-rows"].saves
+    phases = Phases(kernel=2e-3, host_to_device=8e-3)
+    shared = said(block=(8, 8), median_s=1e-2, switches={"include_transfers": True},
+                  gathered={"phases_s": phases})["short-rows"].saves  # fmt: skip
+    assert shared == pytest.approx(alone * 0.2)
+
+
 def test_a_launch_too_short_leads_to_a_larger_size() -> None:
     advice = said(on=H100, size={"": 64}, block=(32, 8), median_s=4e-6)["short-launch"]
     assert advice.change is not None and advice.change.size["N"] > 64
@@ -310,7 +340,8 @@ def test_another_question_is_not_compared() -> None:
 def test_what_was_tried_and_did_not_help_is_not_suggested_again() -> None:
     run: dict[str, Any] = {"block": (16, 16), "size": {"": 1024}, "median_s": 0.07}
     tried = measured(0.08, variant="tiled", block=(16, 16), size={"": 1024})
-    fresh = situation(variant="naive", **run)
+    elsewhere = measured(9.0, variant="tiled", block=(1, 1), size={"": 1024})
+    fresh = situation(variant="naive", **run, gathered={"others": [elsewhere]})
     knowing = situation(variant="naive", **run, gathered={"others": [tried]})
     assert "reuse" in [a.rule for a in advise(fresh)]
     assert "reuse" not in [a.rule for a in advise(knowing)]
