@@ -1,0 +1,199 @@
+"""The Roofline tab: the run under the roofs, and calibrating from the window with a real engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QFileDialog, QProgressBar, QPushButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.calibration import calibrate
+from gpuexplorer.calibration.plan import Stage, stages
+from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE, CeilingStore
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.live import Run
+from gpuexplorer.gui.plots.roofline import RooflinePlot, RooflineView
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.ceilings import made_ceilings
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(folder))
+    return folder
+
+
+def few_stages(seconds: float) -> Callable[..., list[Stage]]:
+    """Return what is calibrated in place of everything: two ceilings, a candidate each."""
+
+    def chosen(devices: DeviceList, device: DeviceInfo, *, quick: bool = False) -> list[Stage]:
+        every = stages(devices, device, quick=True)
+        wanted = [s for s in every if (s.kind, s.precision) in (("fma", "fp32"), ("cache", None))]
+        return [replace(s, seconds=seconds, candidates=s.candidates[:1]) for s in wanted[-2:]]
+
+    return chosen
+
+
+def open_roofline(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, RooflineView, Run]:
+    window = open_window()
+    run = wait_measured(qtbot, window)
+    window.panels.tabs.setCurrentWidget(window.panels.roofline)
+    until(qtbot, lambda: window.panels.roofline.plot.shown is not None)
+    return window, window.panels.roofline, run
+
+
+def shows_current(view: RooflineView) -> bool:
+    shown = view.plot.shown
+    return shown is not None and any(s.kind == "current" for s in shown.spots)
+
+
+def test_before_a_calibration_the_run_is_shown_and_the_way_to_the_roofs(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view, _ = open_roofline(qtbot, open_window)
+    until(qtbot, lambda: shows_current(view))
+    shown = view.plot.shown
+    assert shown is not None and not shown.roofs and not shown.calibrated
+    plot = find(window, "rooflinePlot", RooflinePlot)
+    assert any("press Calibrate" in w.toPlainText() for w in plot._words)
+    assert find(window, "calibrateButton", QPushButton).isVisible()
+    assert "FLOP/s at" in view.words.text()
+
+
+def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, data_dir: Path
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(0.2))
+    window, view, run = open_roofline(qtbot, open_window)
+    qtbot.mouseClick(find(window, "calibrateButton", QPushButton), Qt.MouseButton.LeftButton)
+    assert window.session.calibration is not None
+    assert not window.session.live
+    progress = find(window, "calibrationProgress", QProgressBar)
+    until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.words.text())
+    until(qtbot, lambda: window.session.calibration is None)
+    assert window.session.live
+    until(qtbot, lambda: view.plot.shown is not None and view.plot.shown.calibrated)
+    later = wait_measured(qtbot, window)
+    assert later.ticket != run.ticket
+    (stored,) = CeilingStore(data_dir).all()
+    assert {c.kind for c in stored.ceilings} == {"fma", "cache"}
+    assert later.record is not None and later.record.ceilings == stored
+    until(qtbot, lambda: shows_current(view))
+    shown = view.plot.shown
+    assert shown is not None and {r.kind for r in shown.roofs} == {"memory", "compute"}
+    until(qtbot, lambda: "of what" in view.words.text())
+    assert not progress.isVisible()
+
+
+def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, data_dir: Path
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
+    window, view, run = open_roofline(qtbot, open_window)
+    window.session.calibrate()
+    until(qtbot, lambda: "Calibrating" in view.words.text())
+    qtbot.mouseClick(
+        find(window, "cancelCalibrationButton", QPushButton), Qt.MouseButton.LeftButton
+    )
+    until(qtbot, lambda: window.session.calibration is None)
+    assert CeilingStore(data_dir).all() == []
+    assert window.session.live
+    assert wait_measured(qtbot, window).ticket != run.ticket
+
+
+def test_closing_the_window_ends_a_calibration(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
+    window, view, _ = open_roofline(qtbot, open_window)
+    window.session.calibrate()
+    until(qtbot, lambda: "Calibrating" in view.words.text())
+    window.close()
+    job = window.session.calibration
+    assert job is None or job.isFinished()
+
+
+def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view, _ = open_roofline(qtbot, open_window)
+    window.pin()
+    window.session.experiment.set_variant("uncoalesced")
+    wait_measured(qtbot, window)
+
+    def spots(kind: str) -> list[str]:
+        shown = view.plot.shown
+        return [s.name for s in shown.spots if s.kind == kind] if shown is not None else []
+
+    until(qtbot, lambda: any("uncoalesced" in name for name in spots("current")))
+    assert any("naive" in name for name in spots("past"))
+    assert any("naive" in name for name in spots("pinned"))
+    shown = view.plot.shown
+    assert shown is not None
+    ghost = next(s for s in shown.spots if s.kind == "pinned")
+    at = QPointF(math.log10(ghost.intensity), math.log10(ghost.flop_per_s))
+    where = view.plot.box.mapViewToScene(at)
+    found = view.plot.spot_at(where)
+    assert found is not None and found.name == ghost.name
+    assert view.plot.spot_at(where + QPointF(200, 200)) is None
+    view.plot._moved(where)
+    assert view.words.text().startswith("naive")
+
+
+def test_the_tab_exports_the_roofline(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    window, view, run = open_roofline(qtbot, open_window)
+    assert run.prepared is not None
+    device = run.prepared.device
+    window.session.store.save(
+        made_ceilings(hardware_id=device.hardware_id, driver=device.driver, threads=device.threads)
+    )
+    view.refresh()
+    path = tmp_path / "roofline.svg"
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", staticmethod(lambda *a, **k: (str(path), ""))
+    )
+    window.export("svg")
+    until(qtbot, path.exists)
+    until(qtbot, lambda: not window.exporter.busy)
+    text = path.read_text(encoding="utf-8")
+    assert "roofline" in text and text.startswith("<?xml")
+
+
+def test_a_suspect_run_is_marked_and_sorts_last(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    run = wait_measured(qtbot, window)
+    assert run.prepared is not None
+    device = run.prepared.device
+    slow = tuple(
+        msgspec.structs.replace(c, value=c.value * 1e-3, ci95_low=None, ci95_high=None)
+        for c in made_ceilings().ceilings
+    )
+    window.session.store.save(
+        made_ceilings(
+            hardware_id=device.hardware_id,
+            driver=device.driver,
+            threads=device.threads,
+            ceilings=slow,
+        )
+    )
+    window.session.experiment.set_variant("uncoalesced")
+    later = wait_measured(qtbot, window)
+    assert later.record is not None and later.summary is not None
+    assert later.record.suspect(later.summary) is not None
+    until(qtbot, lambda: window.session.history[0].ticket == later.ticket)
+    entry = window.session.history[0]
+    assert entry.suspect is not None
+    model = window.session.history_model
+    words = [str(model.data(model.index(0, c))) for c in range(model.columnCount())]
+    assert "⚠ suspect" in words
