@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from gpuexplorer.analysis.timeline import Timeline
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import Traffic, TrafficSource
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import count, percent, quantity
@@ -115,3 +116,21 @@ def ratio_words(traffic: Iterable[Traffic]) -> str | None:
     if ratio < 1.1:
         return f"{verb} each byte once"
     return f"{verb} each byte {f'{ratio:.2g}' if ratio < 100 else count(round(ratio))} times"
+
+
+def counted_words(counters: Counters, traffic: Iterable[Traffic]) -> str:
+    """Say what a profiler counted in one launch, beginning with its ratio to the least."""
+    ratio = ratio_words(traffic)
+    parts = [f"The kernel {ratio}" if ratio else "Counted by Nsight Compute"]
+    if counters.dram_read_B is not None and counters.dram_write_B is not None:
+        parts.append(
+            f"DRAM {quantity(counters.dram_read_B, 'B')} read, "
+            f"{quantity(counters.dram_write_B, 'B')} written a launch"
+        )
+    if counters.l2_B is not None:
+        parts.append(f"L2 {quantity(counters.l2_B, 'B')}")
+    if counters.l1_B is not None:
+        parts.append(f"L1 {quantity(counters.l1_B, 'B')}")
+    if counters.occupancy is not None:
+        parts.append(f"achieved occupancy {percent(counters.occupancy)}")
+    return " · ".join(parts)

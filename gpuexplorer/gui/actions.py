@@ -43,6 +43,18 @@ class Commands:
         )
         self.stop = make("Stop", "Stop at the next launch boundary", "Esc")
         self.pin = make("Pin", "Keep this run as a ghost beside the next ones", "P")
+        self.analyse = make(
+            "Analyse with Nsight Compute",
+            "Run one launch of this configuration under ncu and show exactly how many bytes it\n"
+            "moves (NVIDIA GPUs); measuring stops meanwhile",
+            "Ctrl+N",
+        )
+        self.device_plots = make(
+            "Device over time",
+            "Show or hide all figures of the device over the plots' time axis",
+            "D",
+            checkable=True,
+        )
         self.export = make("Export…", "Save what is shown to a file", "Ctrl+E")
         self.export_as = {
             suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")

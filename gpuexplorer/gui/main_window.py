@@ -129,11 +129,14 @@ class MainWindow(QMainWindow):
         commands, session, settings = self.commands, self.session, self.settings
         commands.live.toggled.connect(session.set_live)
         commands.live_at_start.setChecked(settings.live_at_start)
+        commands.device_plots.toggled.connect(self.strip.more.setChecked)
+        self.strip.more.toggled.connect(commands.device_plots.setChecked)
         commands.live_at_start.toggled.connect(self._set_live_at_start)
         commands.themes[settings.theme].setChecked(True)
         for action, run in (
             (commands.stop, partial(session.set_live, False)),
             (commands.pin, self.pin),
+            (commands.analyse, session.analyse),
             (commands.export, self.export),
             (commands.undo, session.experiment.undo),
             (commands.redo, session.experiment.redo),

@@ -38,7 +38,7 @@ class Menus:
         edit.addSeparator()
         edit.addActions([commands.copy_command, commands.copy_script])
         run = bar.addMenu("&Run")
-        run.addActions([commands.live, commands.stop, commands.pin])
+        run.addActions([commands.live, commands.stop, commands.pin, commands.analyse])
         run.addSeparator()
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
@@ -48,7 +48,7 @@ class Menus:
         view.addSeparator()
         view.addActions(list(panels))
         view.addSeparator()
-        view.addAction(commands.follow)
+        view.addActions([commands.device_plots, commands.follow])
         bar.addMenu("&Help").addActions([commands.help, commands.self_test, commands.about])
 
 

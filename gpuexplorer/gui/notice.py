@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from gpuexplorer.analysis.measured_traffic import counted_words
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.protocol import Failed
@@ -44,6 +47,17 @@ def long_launch(predicted_s: float, run_anyway: Action) -> Notice:
         "it at any time.",
         actions=(("Run it anyway", run_anyway), ("Choose another block", None)),
     )
+
+
+def nothing_to_analyse() -> Notice:
+    """Say that there is no run to look into."""
+    return Notice("info", "Nothing to analyse yet: measure a configuration first.")
+
+
+def counted(counters: Counters, traffic: Iterable[Traffic]) -> Notice:
+    """Say what a profiler counted in one launch."""
+    kernels = ", ".join(dict.fromkeys(counters.kernels))
+    return Notice("info", f"{counted_words(counters, traffic)}.", detail=f"Kernels: {kernels}")
 
 
 def not_calibrated(error: ExplorerError) -> Notice:

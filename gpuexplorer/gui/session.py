@@ -44,6 +44,8 @@ STAGES = {
     "predict": "predicting a launch's time",
     "verify": "running once to verify",
     "compare": "comparing with float64",
+    "rest": "letting the device rest, for its power at rest",
+    "profile": "running once under Nsight Compute",
     "measure": "measuring",
     "finish": "finishing",
 }
@@ -134,6 +136,21 @@ class Session(QObject):
             run = self.live_model.current
             going = bool(self._asked) or (run is not None and not run.over)
             self._stop_engine("stopping" if going else "stopped")
+        self.state_changed.emit()
+
+    def analyse(self) -> None:
+        """Have one launch of the run that is shown counted by Nsight Compute; measuring ends."""
+        run = self.live_model.current
+        workload = self.experiment.workloads.get(run.config.workload) if run is not None else None
+        if run is None or run.record is None or workload is None or self.calibration is not None:
+            self.notice.emit(notices.nothing_to_analyse())
+            return
+        self.live = False
+        self._resumed = None
+        self._end_current("user")
+        self._give_up(STAGES["profile"])
+        self.notice.emit(None)
+        self.worker.ask_run(run.ticket, run.config, workload, counters=True)
         self.state_changed.emit()
 
     def run_long(self) -> None:
@@ -406,6 +423,10 @@ class Session(QObject):
                 run.record.phases_s = event.phases_s
             self._end_current(event.stopped_by)
             self._set_activity(f"stopped after {count(run.trace.total)} launches")
+        elif isinstance(event, protocol.Counted):
+            self.live_model.count(event.counters)
+            self._set_activity("analysed")
+            self.notice.emit(notices.counted(event.counters, run.traffic.values()))
         elif isinstance(event, protocol.Cancelled):
             self._end_current("user")
             self._set_activity("stopped")

@@ -71,6 +71,7 @@ class _Ask:
     workload: Workload
     allow_long: bool
     seconds: float | None
+    counters: bool
 
 
 def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
@@ -129,10 +130,14 @@ class EngineWorker(QThread):
         *,
         allow_long: bool = False,
         seconds: float | None = None,
+        counters: bool = False,
     ) -> None:
-        """Measure a configuration instead of whatever runs or waits: live, or for ``seconds``."""
+        """Measure a configuration instead of whatever runs or waits: live, or for ``seconds``.
+
+        With ``counters`` one launch runs under Nsight Compute instead.
+        """
         with self._lock:
-            self._ask = _Ask(ticket, config, workload, allow_long, seconds)
+            self._ask = _Ask(ticket, config, workload, allow_long, seconds, counters)
             self._cancel = False
         self._wake()
 
@@ -219,7 +224,11 @@ class EngineWorker(QThread):
             engine.cancel()
         if ask is not None:
             generation = engine.run(
-                ask.config, ask.workload, seconds=ask.seconds, allow_long=ask.allow_long
+                ask.config,
+                ask.workload,
+                seconds=ask.seconds,
+                allow_long=ask.allow_long,
+                counters=ask.counters,
             )
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket

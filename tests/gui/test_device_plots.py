@@ -10,8 +10,10 @@ import pytest
 from PySide6.QtWidgets import QScrollArea, QToolButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.engine import protocol
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.plots.device import MISSING_HEIGHT, PADDING, ROW_HEIGHT, DevicePlots
@@ -157,3 +159,50 @@ def test_measured_bytes_have_their_own_line_and_words(window: MainWindow, qtbot:
         for key in ("dram_read", "compulsory_read", "requested_read", "upload")
     ]
     assert len({tuple(d) for d in dashes}) == 4, "kinds never share a line style"
+
+
+def test_analysing_without_a_gpu_says_so_and_keeps_the_run(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.show()
+    window.commands.analyse.trigger()
+    assert "Nothing to analyse yet" in window.banner.text
+    run = wait_measured(qtbot, window)
+    window.commands.analyse.trigger()
+    assert not window.session.live
+    until(qtbot, lambda: "Nsight Compute looks into NVIDIA GPUs alone" in window.banner.text)
+    assert window.session.live_model.current is run
+    assert run.record is not None
+    assert run.record.samples > 0
+    assert run.record.counters is None
+
+
+def test_what_nsight_compute_counted_is_said_drawn_and_kept(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.show()
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    least = run.traffic["compulsory"]
+    assert least.read_B is not None
+    counters = Counters(
+        kernels=("matrixMul",), dram_read_B=9 * least.read_B, dram_write_B=1e6, occupancy=0.5
+    )
+    window.session._take_run_event(protocol.Counted(generation=1, counters=counters))
+    assert "The kernel reads each byte 9 times" in window.banner.text
+    assert "achieved occupancy 50 %" in window.banner.text
+    assert run.record is not None
+    assert [t.source for t in run.record.result().traffic if t.kind == "dram"] == ["ncu"]
+    window.traffic.refresh()
+    assert "reads each byte 9 times (ncu)" in window.traffic._note.text()
+
+
+def test_a_key_shows_and_hides_the_figures(window: MainWindow) -> None:
+    window.show()
+    room = find(window, "deviceRoom", QScrollArea)
+    window.commands.device_plots.trigger()
+    assert room.isVisible()
+    find(window, "deviceButton", QToolButton).click()
+    assert not room.isVisible()
+    assert not window.commands.device_plots.isChecked()
