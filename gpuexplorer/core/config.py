@@ -8,9 +8,9 @@ import msgspec
 
 Block = tuple[int, int, int]
 Cache = Literal["hot", "cold"]
-"""``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied before."""
+"""``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied first."""
 OWN_FILL = "manifest"
-"""Each input is filled as the workload's manifest says; any other ``fill`` holds for all of them."""
+"""Each input is filled as the workload's manifest says; any other ``fill`` holds for them all."""
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):

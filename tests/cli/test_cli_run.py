@@ -58,6 +58,8 @@ def test_the_document_is_typed_throughout(run_document: dict[str, Any]) -> None:
     assert result.schema == "gpuexplorer/run/1"
     assert result.config.block == (16, 16, 1)
     assert result.config.grid == (16, 16, 1)
+    assert (result.config.cache, result.config.fill) == ("hot", "manifest")
+    assert result.timing.method.endswith("; caches warm")
     assert {t.kind for t in result.traffic} >= {"compulsory", "requested"}
 
 
@@ -90,6 +92,19 @@ def test_files_are_written_beside_the_summary(tmp_path: Path) -> None:
     assert [float(r["duration_s"]) for r in rows] == result.samples_s
     assert (tmp_path / "run.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert sorted(os.listdir(tmp_path)) == ["run.csv", "run.json", "run.svg"]
+
+
+def test_caches_and_inputs_stand_in_the_document_and_beside_the_number(tmp_path: Path) -> None:
+    done = run_cli(
+        "run", "matmul", "--size", "64", "--seconds", "0.1", "--cache", "cold", "--fill", "zeros",
+        "--json", "run.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "cold cache · zeros inputs" in done.stdout
+    result = msgspec.json.decode((tmp_path / "run.json").read_bytes(), type=RunResult)
+    assert (result.config.cache, result.config.fill) == ("cold", "zeros")
+    assert "cold: " in result.timing.method
+    assert result.verification.ok and result.verification.max_rel_error == 0
 
 
 def test_json_on_standard_output_is_alone_there(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import time
+from collections import deque
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -40,6 +42,14 @@ def test_samples_are_coalesced_in_order_and_before_what_follows() -> None:
     series = np.concatenate([m.batch.durations_s for m in samples])
     assert np.array_equal(series, np.arange(4000.0))
     assert sum(len(m.batch.counts) for m in samples) == 1000
+
+
+def test_what_a_batch_says_of_itself_travels_with_it() -> None:
+    first = msgspec.structs.replace(batch(0, 2), launches=(50,), clocks_Hz=(1.5e9,))
+    second = msgspec.structs.replace(batch(2, 3), launches=(1,), clocks_Hz=(None,))
+    joined = outbox.merge(deque([first, second]))
+    assert joined.counts == (2, 3)
+    assert (joined.launches, joined.clocks_Hz) == ((50, 1), (1.5e9, None))
 
 
 def test_samples_of_two_runs_never_share_a_message() -> None:

@@ -222,3 +222,48 @@ def test_arrays_kept_of_a_cancelled_run_come_with_their_own_phases() -> None:
     assert one.arrays == "filled"
     assert one.phases_s.host_to_device is not None
     assert one.phases_s.host_to_device < 99.0
+
+
+def test_what_is_not_timed_counts_for_the_size_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emptying a cache may take a hundred times the launch: a knob must still act at once."""
+    now = [0.0]
+    monkeypatch.setattr("gpuexplorer.measure.recipe.time.perf_counter", lambda: now[0])
+    runner, sink = Arithmetic(plan()), Diary()
+    launch = runner.launch
+
+    def slow(count: int) -> Batch:
+        now[0] += 0.040 * count
+        return launch(count)
+
+    monkeypatch.setattr(runner, "launch", slow)
+    assert run_job(job(runner, stop_rules=[TimeUp(0.5)]), sink) == "time"
+    launches = [entry for entry in runner.diary if entry.startswith("launch")]
+    assert set(launches) == {"launch 1"}
+    assert len(launches) >= 12
+
+
+def test_a_batch_tells_how_many_launches_a_sample_is_and_the_clock_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner, sink = Arithmetic(plan()), Diary()
+    settled: list[float] = []
+    launch = runner.launch
+
+    def grouped(count: int) -> Batch:
+        batch = launch(count)
+        if not settled:
+            return batch
+        return Batch(batch.start_ns, batch.seconds[::10], launches=10, clock_Hz=1.5e9)
+
+    monkeypatch.setattr(runner, "launch", grouped)
+    monkeypatch.setattr(runner, "settle", settled.append)
+    run_job(job(runner), sink)
+    assert settled == [runner.launch_s]
+    assert {n for b in sink.batches for n in b.launches} == {10}
+    assert {c for b in sink.batches for c in b.clocks_Hz} == {1.5e9}
+
+
+def test_with_transfers_nothing_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Arithmetic(plan(include_transfers=True))
+    monkeypatch.setattr(runner, "settle", lambda first_s: pytest.fail("settled"))
+    run_job(job(runner, include_transfers=True), Diary())
