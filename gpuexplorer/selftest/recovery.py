@@ -22,8 +22,9 @@ TITLE = "Interruption and restart"
 
 HANDSHAKE_S = 2.0
 """An engine has to answer this soon after it was started anew."""
-CANCEL_S = 2.0
-"""A cancelled launch that does not end has to be ended this soon, process and all."""
+CANCEL_S = {"cpu": 2.0, "gpu": 5.0}
+"""A cancelled launch that does not end has to be ended this soon, process and all; a GPU's driver
+takes its time to end a process whose kernel is running."""
 HANG_S = 40.0
 """Most that a launch without an end may run before it counts as hung."""
 LAUNCHING = ("predict", "verify", "measure")
@@ -121,7 +122,9 @@ def _cancel(bench: Bench) -> Found:
         watched.stage(*LAUNCHING)
         watched.engine.cancel()
         waited_s = watched.until(
-            lambda: bool(watched.of(EngineLost)), CANCEL_S, "the end of a cancelled launch"
+            lambda: bool(watched.of(EngineLost)),
+            CANCEL_S["gpu" if bench.is_gpu else "cpu"],
+            "the end of a cancelled launch",
         )
         lost = watched.of(EngineLost)[-1]
         if lost.kind != "cancelled":

@@ -10,6 +10,7 @@ from statistics import median
 
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 from gpuexplorer.core.units import quantity
 from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.task import Found, Skipped, Task
@@ -19,22 +20,22 @@ NAME = "telemetry"
 TITLE = "Telemetry sources and their state"
 
 WATCH_S = 1.5
-FIELDS: dict[str, tuple[str, str, float, float]] = {
-    # field: title, unit, least and most that can be true
-    "sm_clock_Hz": ("clock", "Hz", 1e7, 1e10),
-    "memory_clock_Hz": ("memory clock", "Hz", 1e7, 2e10),
-    "power_W": ("power", "W", 0.0, 5e3),
-    "temperature_C": ("temperature", "°C", -30.0, 130.0),
-    "memory_used_B": ("memory in use", "B", 0.0, 1e14),
-    "load": ("load", "", 0.0, 1.0),
-    "energy_J": ("energy counter", "J", 0.0, 1e15),
-    "dram_read_B_per_s": ("DRAM reads", "B/s", 0.0, 1e14),
-    "dram_write_B_per_s": ("DRAM writes", "B/s", 0.0, 1e14),
-    "dram_B_per_s": ("DRAM traffic", "B/s", 0.0, 1e14),
-    "pcie_rx_B_per_s": ("PCIe into the device", "B/s", 0.0, 1e12),
-    "pcie_tx_B_per_s": ("PCIe out of the device", "B/s", 0.0, 1e12),
-    "occupancy": ("achieved occupancy", "", 0.0, 1.0),
-    "sm_active": ("multiprocessors active", "", 0.0, 1.0),
+FIELDS: dict[str, tuple[str, float, float]] = {
+    # field: its unit, least and most that can be true
+    "sm_clock_Hz": ("Hz", 1e7, 1e10),
+    "memory_clock_Hz": ("Hz", 1e7, 2e10),
+    "power_W": ("W", 0.0, 5e3),
+    "temperature_C": ("°C", -30.0, 130.0),
+    "memory_used_B": ("B", 0.0, 1e14),
+    "load": ("", 0.0, 1.0),
+    "energy_J": ("J", 0.0, 1e15),
+    "dram_read_B_per_s": ("B/s", 0.0, 1e14),
+    "dram_write_B_per_s": ("B/s", 0.0, 1e14),
+    "dram_B_per_s": ("B/s", 0.0, 1e14),
+    "pcie_rx_B_per_s": ("B/s", 0.0, 1e12),
+    "pcie_tx_B_per_s": ("B/s", 0.0, 1e12),
+    "occupancy": ("", 0.0, 1.0),
+    "sm_active": ("", 0.0, 1.0),
 }
 _ROUNDING = 1e-3
 
@@ -57,17 +58,32 @@ class _Watch:
 
 
 def plan(bench: Bench) -> list[Task]:
-    """Return one check of the readings themselves, and one for each field."""
+    """Return a check for each source, one of the readings' order, and one for each field."""
     watch = _Watch(bench)
     command = bench.options.command(NAME)
+    sources = bench.session.telemetry().get(bench.device.hardware_id, ())
     return [
+        *(
+            Task(state.title, lambda state=state: _source(state), command)  # type: ignore[misc]
+            for state in sources
+        ),
         Task("readings arrive in order", lambda: _order(watch), command),
         Task("throttle reasons", lambda: _throttle(watch), command),
         *(
-            Task(title, lambda field=field: _field(watch, field), command)  # type: ignore[misc]
-            for field, (title, *_) in FIELDS.items()
+            Task(FIELD_TITLES[field], lambda field=field: _field(watch, field), command)  # type: ignore[misc]
+            for field in FIELDS
         ),
     ]
+
+
+def _source(state: SourceState) -> Found:
+    """Report what a source gives; one that gives nothing is no failure."""
+    if not state.gives:
+        remedy = f"; {state.remedy}" if state.remedy else ""
+        raise Skipped(f"{state.title}: {state.reason}{remedy}")
+    lacks = "; ".join(f"{FIELD_TITLES[f]}: {why}" for f, why in state.missing.items())
+    gives = ", ".join(FIELD_TITLES[f] for f in state.gives)
+    return Found(f"gives {gives}" + (f" (not {lacks})" if lacks else ""), {"source": state.source})
 
 
 def _order(watch: _Watch) -> Found:
@@ -103,7 +119,7 @@ def _throttle(watch: _Watch) -> Found:
 
 
 def _field(watch: _Watch, field: str) -> Found:
-    title, unit, least, most = FIELDS[field]
+    title, (unit, least, most) = FIELD_TITLES[field], FIELDS[field]
     readings = watch.readings
     pairs = [(r, v) for r in readings if (v := getattr(r, field)) is not None]
     if not pairs:

@@ -12,6 +12,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import Resources, RunResult
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 from gpuexplorer.selftest import ceilings, telemetry
 from gpuexplorer.selftest import occupancy as section
 from gpuexplorer.selftest.task import Found, Skipped
@@ -181,6 +182,20 @@ def test_what_is_missing_is_skipped_with_its_reason() -> None:
         read("energy_J", reading())
     with pytest.raises(Skipped, match="no source"):
         read("order")
+
+
+def test_sources_say_what_they_give_or_why_they_do_not() -> None:
+    made = SourceState(
+        source="made", title="A meter", gives=("power_W",), missing={"load": "not counted"}
+    )
+    assert telemetry._source(made).words == "gives power (not load: not counted)"
+    away = SourceState(source="away", title="A counter", reason="needs root", remedy="use sudo")
+    with pytest.raises(Skipped, match="A counter: needs root; use sudo"):
+        telemetry._source(away)
+
+
+def test_every_field_of_a_reading_is_looked_at() -> None:
+    assert {*telemetry.FIELDS, "throttle_reasons"} == set(FIELD_TITLES)
 
 
 def test_readings_out_of_order_fail() -> None:
