@@ -244,6 +244,26 @@ def test_records_that_contradict_the_events_are_not_believed(
     assert runner.launch(50).launches > 1
 
 
+def test_a_gate_that_only_recording_opens_stays_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake, cupti, runner = use_cupti(monkeypatch)
+    enable, disable = cupti.activity_enable, cupti.activity_disable
+
+    def recording(kind: int) -> None:
+        enable(kind)
+        fake.gate_opens_late = True
+
+    def resting(kind: int) -> None:
+        disable(kind)
+        fake.gate_opens_late = False
+
+    monkeypatch.setattr(cupti, "activity_enable", recording)
+    monkeypatch.setattr(cupti, "activity_disable", resting)
+    runner.settle(LAUNCH_S)
+    assert "CUPTI makes the host wait" in runner.method
+    assert runner.launch(50).launches > 1
+    assert timing.PLAIN not in runner.method
+
+
 def test_lost_records_are_noticed_before_and_during_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     _, cupti, runner = use_cupti(monkeypatch)
     runner.settle(LAUNCH_S)

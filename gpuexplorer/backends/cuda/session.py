@@ -171,6 +171,9 @@ class Session:
         if self._flush is None:
             nbytes = FLUSH_FACTOR * l2_B
             self._flush = (int(self.api.runtime.malloc(nbytes)), nbytes)
+            # Once now: what writes so much may have to be loaded, for which a closed gate is shut.
+            self.api.runtime.memsetAsync(self._flush[0], 0, nbytes, self.stream)
+            self.wait()
         return self._flush
 
     def close(self) -> None:
