@@ -45,7 +45,7 @@ check "riskiest" 120 "$PYTHON" tests/gpu/riskiest.py
 check "selftest" 400 "$PYTHON" -m gpuexplorer selftest --device cuda:0 --json "$OUT/selftest.json"
 check "devices" 60 "$PYTHON" -m gpuexplorer devices --json "$OUT/devices.json"
 check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
-check "tests" 300 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
+check "tests" 420 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
   -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
 check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.json"
 check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024

@@ -6,7 +6,7 @@ import re
 
 from gpuexplorer.backends.cuda import CudaBackend
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.telemetry.ladder import open_source
+from gpuexplorer.telemetry.ladder import Ladder, open_source
 from gpuexplorer.telemetry.nvml import NvmlSource
 from tests.gpu.conftest import Measure
 
@@ -39,7 +39,8 @@ def test_nvml_knows_the_device_by_its_uuid(gpu: DeviceInfo) -> None:
     import pynvml
 
     source = open_source(gpu)
-    assert isinstance(source, NvmlSource)
+    assert isinstance(source, Ladder)
+    assert isinstance(source.rungs[-1], NvmlSource)
     reading = source.read()
     source.close()
     assert reading.sm_clock_Hz is not None

@@ -1,0 +1,119 @@
+"""The ladder on a real GPU: counters agree with a kernel whose bytes are known."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.telemetry import SourceState
+from gpuexplorer.telemetry import ncu
+from gpuexplorer.telemetry.cupti import SWITCH
+from gpuexplorer.telemetry.ladder import survey
+
+COPY = ("stream", "--variant", "copy", "--size", "268435456", "--fill", "zeros")
+"""1 GiB read and 1 GiB written: no cache holds them. Zeros are made quickly."""
+NEAR = 0.05
+
+
+def run(*arguments: str, **environment: str) -> dict[str, Any]:
+    """Return the document of a run on the GPU."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuexplorer", "run", *arguments, "--device", "cuda", "--json", "-"],
+        env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def total_B(entry: dict[str, Any]) -> float:
+    return float(entry["combined_B"] or entry["read_B"] + entry["write_B"])
+
+
+def dram(document: dict[str, Any], source: str) -> float:
+    """Return the measured bytes over the compulsory ones."""
+    kinds = {(t["kind"], t["source"]): t for t in document["traffic"]}
+    assert ("dram", source) in kinds, document["telemetry"]["dram_reason"]
+    return total_B(kinds["dram", source]) / total_B(kinds["compulsory", "model"])
+
+
+@pytest.fixture(scope="module")
+def sources(gpu: DeviceInfo) -> dict[str, SourceState]:
+    found = {state.source: state for state in survey(gpu)}
+    for state in found.values():
+        print(f"{state.title}: {', '.join(state.gives) or state.reason} {state.missing or ''}")
+    return found
+
+
+def test_every_source_is_there_or_says_why_not(sources: dict[str, SourceState]) -> None:
+    assert {"cupti", "gpm", "nvml"} <= sources.keys()
+    for state in sources.values():
+        assert state.gives or state.reason
+    assert {"sm_clock_Hz", "power_W", "temperature_C", "load"} <= set(sources["nvml"].gives)
+
+
+def test_gpms_bytes_of_a_large_copy_are_the_compulsory_ones(
+    sources: dict[str, SourceState],
+) -> None:
+    if "dram_B_per_s" not in sources["gpm"].gives:
+        pytest.skip(f"GPM: {sources['gpm'].reason or sources['gpm'].missing}")
+    document = run(*COPY, "--seconds", "4")
+    assert dram(document, "gpm") == pytest.approx(1.0, abs=NEAR)
+    assert document["telemetry"]["occupancy"] is not None
+
+
+def test_gpm_sees_little_of_a_problem_that_stays_in_the_cache(
+    sources: dict[str, SourceState],
+) -> None:
+    if "dram_B_per_s" not in sources["gpm"].gives:
+        pytest.skip(f"GPM: {sources['gpm'].reason or sources['gpm'].missing}")
+    document = run("stream", "--variant", "copy", "--size", "1048576", "--seconds", "4")
+    assert dram(document, "gpm") < 0.5
+
+
+def test_pm_samplings_bytes_agree_and_do_not_change_the_times(
+    sources: dict[str, SourceState],
+) -> None:
+    without = run(*COPY, "--seconds", "4")
+    sampled = run(*COPY, "--seconds", "4", **{SWITCH: "1"})
+    if not any(t["source"] == "cupti" for t in sampled["traffic"]):
+        pytest.skip(f"PM sampling: {sampled['telemetry']['dram_reason']}")
+    assert dram(sampled, "cupti") == pytest.approx(1.0, abs=NEAR)
+    change = sampled["timing"]["median_s"] / without["timing"]["median_s"]
+    print(f"time with PM sampling over without: {change:.4f}")
+    assert change == pytest.approx(1.0, abs=0.02)
+
+
+def test_ncus_bytes_of_a_large_copy_are_the_compulsory_ones() -> None:
+    try:
+        ncu.find()
+    except CannotRunHere as error:
+        pytest.skip(str(error))
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuexplorer", "run", *COPY, "--device", "cuda", "--ncu",
+         "--seconds", "1", "--json", "-"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    if "closed to this user" in done.stderr:
+        pytest.skip("GPU counters are closed to this user")
+    assert done.returncode == 0, done.stderr
+    assert dram(json.loads(done.stdout), "ncu") == pytest.approx(1.0, abs=NEAR)
+
+
+def test_energy_of_a_launch_is_plausible() -> None:
+    document = run("matmul", "--variant", "naive", "--size", "4096", "--seconds", "8")
+    state = document["telemetry"]
+    assert state["energy_per_launch_J"] is not None, state["energy_reason"]
+    watts = state["energy_per_launch_J"] / document["timing"]["median_s"]
+    print(f"{state['energy_per_launch_J']:.3f} J a launch, {watts:.0f} W above rest")
+    assert 0.3 * state["power_W"] < watts + state["idle_power_W"] < 1.3 * state["power_W"]
+    short = run("matmul", "--variant", "naive", "--size", "2048", "--seconds", "1")
+    assert short["telemetry"]["energy_per_launch_J"] is None
+    assert "needs 5 s" in short["telemetry"]["energy_reason"]
