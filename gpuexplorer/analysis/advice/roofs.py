@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.core.ceilings import Ceiling, Ceilings
 
 CACHED_ABOVE = 1.05
 """Compulsory bytes that move faster than this times the memory's ceiling came from a cache."""
@@ -50,7 +51,8 @@ def place_of(situation: Situation) -> Place:
     """Return where a run stands under the ceilings measured on its device."""
     launch, ceilings = situation.launch, situation.ceilings
     main = ceilings.memory() if ceilings is not None else None
-    memory = ceilings.cache() if ceilings is not None and stays_in_cache(situation) else main
+    in_cache = ceilings is not None and stays_in_cache(situation)
+    memory = cache_of(ceilings, launch.compulsory_B) if ceilings is not None and in_cache else main
     compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
     moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
     seconds = situation.median_s
@@ -58,13 +60,26 @@ def place_of(situation: Situation) -> Place:
     return Place(
         memory=_share(moved_B, seconds, roof_B),
         compute=_share(launch.flops, seconds, roof_F),
-        source="memory" if memory is main else "caches",
+        source="caches" if in_cache else "memory",
         memory_roof_B_per_s=roof_B,
         compute_roof_FLOP_per_s=roof_F,
         intensity=launch.flops / launch.compulsory_B if launch.compulsory_B else None,
         ridge=roof_F / roof_B if roof_F and roof_B else None,
         main_memory=_share(moved_B, seconds, main_B),
     )
+
+
+def cache_of(ceilings: Ceilings, touched_B: float) -> Ceiling | None:
+    """Return the caches' ceiling for a launch that touches so many bytes.
+
+    Smaller arrays sit in faster caches, so it is the one measured with the largest arrays that are
+    not larger than these; the one with the smallest where all are.
+    """
+    caches = sorted(
+        (c for c in ceilings.ceilings if c.kind == "cache"), key=lambda c: c.footprint_B or 0
+    )
+    held = [c for c in caches if (c.footprint_B or 0) <= touched_B]
+    return held[-1] if held else next(iter(caches), None)
 
 
 def stays_in_cache(situation: Situation) -> bool:

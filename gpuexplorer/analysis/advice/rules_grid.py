@@ -72,6 +72,9 @@ def tiny_blocks(situation: Situation) -> Advice | None:
     threads = situation.launch.threads_per_block
     if saves < LEAST_SAVING or threads >= search.USUAL_THREADS[1]:
         return None
+    change = search.best_block(situation, search.thread_fit(situation))
+    if change is None:
+        return None
     return Advice(
         rule="tiny-blocks",
         kind="speed",
@@ -81,7 +84,7 @@ def tiny_blocks(situation: Situation) -> Advice | None:
         f"{quantity(shape.BLOCK_COST_S, 's', 2)}",
         saves=saves,
         section="Blocks too small for a CPU",
-        change=search.best_block(situation, search.thread_fit(situation)),
+        change=change,
     )
 
 

@@ -39,28 +39,34 @@ def _words(situation: Situation, place: Place) -> tuple[str, str]:
     if place.cached and place.source == "memory":
         by_memory = 0.0
     by_compute = place.compute or 0.0
-    shares = []
-    if place.memory is not None:
-        roof_words = quantity(place.memory_roof_B_per_s, "B/s")
-        shares.append(
-            f"{percent(place.memory)} of the {_POSSESSIVE[place.source]} measured {roof_words}"
-        )
-    if place.compute is not None:
-        roof_words = quantity(place.compute_roof_FLOP_per_s, "FLOP/s")
-        shares.append(f"{percent(place.compute)} of the measured {roof_words}")
-    if place.intensity is not None and place.ridge is not None:
-        side = "below" if place.intensity < place.ridge else "above"
-        shares.append(
-            f"intensity {ratio(place.intensity, 'FLOP/B')}, {side} the ridge at "
-            f"{ratio(place.ridge, 'FLOP/B')}"
-        )
-    evidence = "; ".join(shares)
+    evidence = _evidence(place)
     if max(by_memory, by_compute) < NEAR:
         return "Neither memory nor arithmetic is near its roof: threads wait", evidence
     if by_memory >= by_compute:
         what = "Memory" if place.source == "memory" else "Cache"
         return f"{what}-bound: only fewer bytes make it faster", evidence
     return "Compute-bound: only fewer or cheaper operations make it faster", evidence
+
+
+def _evidence(place: Place) -> str:
+    """Return the shares of both roofs, that of the roof above this intensity first."""
+    shares = []
+    if place.memory is not None:
+        roof = quantity(place.memory_roof_B_per_s, "B/s")
+        shares.append(f"{percent(place.memory)} of the {_POSSESSIVE[place.source]} measured {roof}")
+    if place.compute is not None:
+        roof = quantity(place.compute_roof_FLOP_per_s, "FLOP/s")
+        shares.append(f"{percent(place.compute)} of the measured {roof}")
+    if place.intensity is None or place.ridge is None:
+        return "; ".join(shares)
+    above = place.intensity > place.ridge
+    if above:
+        shares.reverse()
+    shares.append(
+        f"intensity {ratio(place.intensity, 'FLOP/B')}, {'above' if above else 'below'} the ridge "
+        f"at {ratio(place.ridge, 'FLOP/B')}"
+    )
+    return "; ".join(shares)
 
 
 def reuse(situation: Situation) -> Advice | None:

@@ -44,7 +44,7 @@ def cached(situation: Situation) -> Advice | None:
     rate = situation.launch.compulsory_B / situation.median_s
     return Advice(
         rule="cached",
-        kind="trust",
+        kind="place",
         title="The arrays stay in a cache: this is not the memory's speed",
         evidence=f"{quantity(rate, 'B/s')} of compulsory bytes, and the memory was measured at "
         f"{quantity(memory.value if memory is not None else None, 'B/s')}",

@@ -11,6 +11,7 @@ import pytest
 
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import RULES, advise, nothing_to_improve
+from gpuexplorer.analysis.advice.roofs import cache_of
 from gpuexplorer.analysis.advice.rules_trust import no_spare_core
 from gpuexplorer.analysis.advice.situation import Measured
 from gpuexplorer.core.ceilings import Ceiling
@@ -313,6 +314,21 @@ def test_a_cpu_without_a_spare_core_is_said_to_be_noisy() -> None:
     assert advice is not None and advice.change == Change(threads=3)
     assert no_spare_core(replace(run, relative_error=0.01)) is None
     assert no_spare_core(replace(situation(on=INTEL, block=(16, 16)), relative_error=0.5)) is None
+
+
+def test_the_caches_roof_is_the_one_for_arrays_of_this_size() -> None:
+    small = Ceiling(kind="cache", value=9e10, footprint_B=500_000)
+    large = Ceiling(kind="cache", value=2.7e10, footprint_B=30_000_000)
+    known = msgspec.structs.replace(made_ceilings(None, None), ceilings=(large, small))
+    assert cache_of(known, 1e5) is small and cache_of(known, 1e6) is small
+    assert cache_of(known, 5e7) is large
+    cpu = msgspec.structs.replace(INTEL, last_level_cache_B=2**28)
+    run: dict[str, Any] = {"on": cpu, "block": (256,), "gathered": {"ceilings": known}}
+    place = said("vector_add", **run, median_s=3 * 4 * 2**22 / 2.5e10)["roof"]
+    assert place.title.startswith("Cache-bound")
+    assert "93 % of the caches' measured 27.0 GB/s" in place.evidence
+    cold = said("vector_add", **run, cache="cold", median_s=3 * 4 * 2**22 / 2.5e10)
+    assert "roof" not in cold, "a flush leaves only main memory, which was not measured"
 
 
 # ---- what was measured
