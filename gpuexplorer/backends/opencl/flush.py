@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class CacheFlush:
         self._kernel: Any = None
         self._buffers: list[Any] = []
 
-    @property
+    @cached_property
     def pass_(self) -> Flush:
         """How much is read; CannotRunHere when the device does not say how large its cache is."""
         info = self._session.info
