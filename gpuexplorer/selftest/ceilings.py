@@ -14,6 +14,7 @@ from gpuexplorer.calibration.plan import Candidate, Stage, stages
 from gpuexplorer.core.ceilings import COMPUTE_KINDS
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.session import LongRun
 from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.task import Found, Skipped, Task
 
@@ -61,6 +62,11 @@ class _Measured:
             raise WorkFailed(f"{bench.device.id} could not be calibrated: {why}")
         return found
 
+    def _failed(self, words: str, error: ExplorerError) -> None:
+        """Note a failure; a candidate that is too slow for this machine is none."""
+        if not isinstance(error, LongRun):
+            self.failures.append(f"{words}: {error}")
+
     def _calibrated(self) -> list[tuple[Stage, Candidate, float]]:
         """Make every run of a quick calibration."""
         bench = self._bench
@@ -75,11 +81,11 @@ class _Measured:
                     workload=task.candidate.workload,
                 )
             except ExplorerError as error:
+                self._failed(task.words, error)
                 calibration.failed(error)
                 continue
             calibration.took(result)
             found.append((task.stage, task.candidate, rate_of(result).value))
-        self.failures = calibration.failures
         return found
 
     def _quick(self) -> list[tuple[Stage, Candidate, float]]:
@@ -97,7 +103,7 @@ class _Measured:
                         candidate.config, seconds=QUICK_S, workload=candidate.workload
                     )
                 except ExplorerError as error:
-                    self.failures.append(f"{stage.title}, {candidate.title}: {error}")
+                    self._failed(f"{stage.title}: {candidate.title}", error)
                     continue
                 found.append((stage, candidate, rate_of(result).value))
         return found

@@ -56,6 +56,8 @@ class _Batches:
         session = self.bench.session
         self._batch(2 * len(self._configs))
         pid = session.pid
+        if pid is None:
+            raise WorkFailed("there is no engine's process to look at")
         try:
             process = psutil.Process(pid)
             states = [_State(process, self._device_B())]

@@ -34,9 +34,8 @@ def test_a_write_outside_is_told(bench: Bench) -> None:
 
 
 def test_a_write_far_outside_ends_no_more_than_its_engine(bench: Bench) -> None:
-    before = bench.session.pid
-    assert check(bench, "far outside").words
-    assert bench.session.pid != before or bench.session.pid is not None
+    words = check(bench, "far outside").words
+    assert "memory" in words or "outside" in words
 
 
 def test_a_launch_can_be_cancelled_in_the_middle(bench: Bench) -> None:
