@@ -44,10 +44,12 @@ def dram_of_one_launch(
             f"{quantity(untimed_B, 'B')} are moved between launches to prepare each, which a "
             "counter over time cannot tell apart; ncu can"
         )
+    source = _best_source(counted)
     inside = [
         (r, r.t_ns - cast(float, r.interval_s) * 1e9)
         for r in counted
-        if r.t_ns <= timeline.end_ns
+        if _source(r) == source
+        and r.t_ns <= timeline.end_ns
         and r.t_ns - cast(float, r.interval_s) * 1e9 >= timeline.start_ns
     ]
     span_s = sum(cast(float, r.interval_s) for r, _ in inside)
@@ -64,15 +66,34 @@ def dram_of_one_launch(
             return None
         return float(sum(rate * interval_s for rate, interval_s in rates)) / launches
 
-    last = inside[-1][0]
-    source = cast(TrafficSource, last.sources.get("dram_B_per_s", last.source))
     read_B, write_B = per_launch("dram_read_B_per_s"), per_launch("dram_write_B_per_s")
     if read_B is not None and write_B is not None:
-        return Traffic(kind="dram", read_B=read_B, write_B=write_B, source=source)
+        return Traffic(
+            kind="dram", read_B=read_B, write_B=write_B, source=cast(TrafficSource, source)
+        )
     both_B = per_launch("dram_B_per_s")
     if both_B is None:
         return "no launch fell into the time that was counted"
-    return Traffic(kind="dram", read_B=None, write_B=None, combined_B=both_B, source=source)
+    return Traffic(
+        kind="dram",
+        read_B=None,
+        write_B=None,
+        combined_B=both_B,
+        source=cast(TrafficSource, source),
+    )
+
+
+def _source(reading: Reading) -> str:
+    """Return whose word a reading's DRAM traffic is."""
+    return reading.sources.get("dram_B_per_s", reading.source)
+
+
+def _best_source(counted: Sequence[Reading]) -> str:
+    """Return the one source to go by: where two take turns, the one that tells reads from writes.
+
+    Their intervals overlap, so both together would count bytes twice.
+    """
+    return _source(max(counted, key=lambda r: r.dram_read_B_per_s is not None))
 
 
 def _why_no_counter(readings: Sequence[Reading]) -> str:

@@ -13,9 +13,9 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Timeline:
-    """The batches of a run: when each began (ns), its launches and their seconds.
+    """The steps of a run: when each began (ns), its launches and their seconds on the device.
 
-    Between two batches' starts the launches are taken to be spread evenly. The last batch's end is
+    Between two steps' starts the launches are taken to be spread evenly. The last step's end is
     not known on the host's clock, so nothing is said beyond its start.
     """
 
@@ -23,27 +23,14 @@ class Timeline:
     counts: Integers
     device_s: Floats
 
-    @staticmethod
-    def of(
-        starts_ns: Integers, samples: Integers, samples_s: Floats, launches: Integers | int = 1
-    ) -> Timeline:
-        """Make one of each batch's start and number of samples, and the samples in order.
-
-        Each sample of a batch is the mean of ``launches`` launches.
-        """
-        ends = np.cumsum(samples)
-        totals = np.concatenate([[0.0], np.cumsum(samples_s)])
-        device_s: Floats = (totals[ends] - totals[ends - samples]) * launches
-        return Timeline(starts_ns, samples * launches, device_s)
-
     @property
     def start_ns(self) -> int:
-        """When the first batch began."""
+        """When the first step began."""
         return int(self.starts_ns[0])
 
     @property
     def end_ns(self) -> int:
-        """When the last batch began."""
+        """When the last step began."""
         return int(self.starts_ns[-1])
 
     def launches(self, from_ns: float, to_ns: float) -> float:

@@ -16,6 +16,8 @@ from gpuexplorer.engine.protocol import Prepared
 
 EARLY_READINGS = 5
 """Why something is missing is said once, in one of the first readings."""
+STEP_NS = 50_000_000
+"""Batches this close together are one step: readings are twice as far apart."""
 
 
 def device_state(
@@ -67,17 +69,9 @@ def _of_one_launch(
     if prepared.config.include_transfers:
         why = "each sample includes transfers, so it would not be the kernel's alone"
         return Energy(reason=why), why
-    starts_ns = np.array([t for b in batches for t in b.starts_ns], dtype=np.int64)
-    if not len(starts_ns):
+    timeline = _timeline(batches)
+    if timeline is None:
         return Energy(reason="no launches yet"), "no launches yet"
-    counts = np.array([c for b in batches for c in b.counts], dtype=np.int64)
-    launches = [n for b in batches for n in b.launches or (1,) * len(b.counts)]
-    timeline = Timeline.of(
-        starts_ns,
-        counts,
-        np.concatenate([b.durations_s for b in batches]),
-        np.array(launches, dtype=np.int64),
-    )
     ordered = sorted(readings, key=lambda r: r.t_ns)
     dram = dram_of_one_launch(
         ordered,
@@ -86,6 +80,34 @@ def _of_one_launch(
         compulsory_B=sum(t.total_B for t in prepared.traffic if t.kind == "compulsory"),
     )
     return energy_per_launch(ordered, timeline, idle_W), dram
+
+
+def _timeline(batches: Sequence[SampleBatch]) -> Timeline | None:
+    """Return when launches ran; what arrived together and lies close together is one step."""
+    starts_ns: list[int] = []
+    launches: list[int] = []
+    device_s: list[float] = []
+    for batch in batches:
+        groups = batch.launches or (1,) * len(batch.counts)
+        uniform = len(set(groups)) == 1
+        if uniform and batch.starts_ns[-1] - batch.starts_ns[0] < STEP_NS:
+            starts_ns.append(batch.starts_ns[0])
+            launches.append(sum(batch.counts) * groups[0])
+            device_s.append(float(batch.durations_s.sum()) * groups[0])
+            continue
+        ends = np.cumsum(batch.counts)
+        totals = np.concatenate([[0.0], np.cumsum(batch.durations_s)])
+        starts_ns += batch.starts_ns
+        launches += [count * group for count, group in zip(batch.counts, groups, strict=True)]
+        seconds = totals[ends] - totals[ends - np.asarray(batch.counts)]
+        device_s += (seconds * np.asarray(groups)).tolist()
+    if not starts_ns:
+        return None
+    return Timeline(
+        np.array(starts_ns, dtype=np.int64),
+        np.array(launches, dtype=np.int64),
+        np.array(device_s, dtype=np.float64),
+    )
 
 
 def latest(

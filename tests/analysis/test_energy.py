@@ -21,7 +21,7 @@ def timeline(seconds: float, launch_s: float = 1e-3, busy: float = 0.99) -> Time
     batches = int(seconds * 1e9 / each_ns) + 2
     starts = BEGIN_NS + each_ns * np.arange(batches, dtype=np.int64)
     counts = np.full(batches, 10, dtype=np.int64)
-    return Timeline.of(starts, counts, np.full(10 * batches, launch_s))
+    return Timeline(starts, counts, np.full(batches, 10 * launch_s))
 
 
 def readings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ def run(seconds: float = 4.0, launch_s: float = 1e-3, busy: float = 0.9) -> tupl
     batches = int(seconds * 1e9 / each_ns) + 2
     starts = BEGIN_NS + each_ns * np.arange(batches, dtype=np.int64)
     counts = np.full(batches, 10, dtype=np.int64)
-    return Timeline.of(starts, counts, np.full(10 * batches, launch_s)), 10 / (each_ns * 1e-9)
+    return Timeline(starts, counts, np.full(batches, 10 * launch_s)), 10 / (each_ns * 1e-9)
 
 
 def counted(rate: float, timeline: Timeline, shares: tuple[float, ...] = ()) -> list[Reading]:
@@ -77,6 +78,22 @@ def test_reads_and_writes_are_kept_apart_where_they_were_counted_apart() -> None
     assert found.read_B == pytest.approx(2 * BYTES, rel=0.01)
     assert found.write_B == pytest.approx(BYTES, rel=0.01)
     assert found.combined_B is None
+
+
+def test_of_two_sources_that_take_turns_one_is_gone_by() -> None:
+    timeline, per_s = run()
+    gpm = counted(7 * BYTES * per_s, timeline)
+    cupti = [
+        msgspec.structs.replace(r, sources={"dram_B_per_s": "cupti"})
+        for r in counted(2 * BYTES * per_s, timeline, (0.5, 0.5))
+    ]
+    turns = [
+        other if step % 3 else r for step, (r, other) in enumerate(zip(cupti, gpm, strict=True))
+    ]
+    found = dram_of_one_launch(turns, timeline)
+    assert isinstance(found, Traffic)
+    assert found.source == "cupti"
+    assert found.read_B == pytest.approx(BYTES, rel=0.02)
 
 
 def test_otherwise_the_reason_is_said() -> None:

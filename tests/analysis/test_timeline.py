@@ -9,10 +9,10 @@ from gpuexplorer.analysis.timeline import Timeline
 
 
 def made() -> Timeline:
-    return Timeline.of(
+    return Timeline(
         np.array([1000, 2000, 4000], dtype=np.int64),
         np.array([10, 40, 5], dtype=np.int64),
-        np.concatenate([np.full(10, 1e-9), np.full(40, 2e-9), np.full(5, 3e-9)]),
+        np.array([10e-9, 80e-9, 15e-9]),
     )
 
 
@@ -29,14 +29,3 @@ def test_busy_time_is_the_launches_own() -> None:
     timeline = made()
     assert timeline.busy_s(1000, 4000) == pytest.approx(90e-9)
     assert timeline.busy_s(2000, 3000) == pytest.approx(40e-9)
-
-
-def test_a_sample_may_stand_for_several_launches() -> None:
-    timeline = Timeline.of(
-        np.array([0, 1000, 2000], dtype=np.int64),
-        np.array([2, 2, 2], dtype=np.int64),
-        np.full(6, 1e-9),
-        np.array([10, 50, 1], dtype=np.int64),
-    )
-    assert timeline.launches(0, 2000) == 120
-    assert timeline.busy_s(0, 2000) == pytest.approx(120e-9)

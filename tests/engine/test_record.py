@@ -319,3 +319,21 @@ def test_samples_that_are_means_of_groups_count_as_all_their_launches() -> None:
     assert first[1] is not None
     assert second[1] is not None
     assert first[1].total_B == pytest.approx(second[1].total_B)
+
+
+def test_batches_that_arrive_late_and_together_are_told_apart() -> None:
+    one, late = RunRecord(prepared()), RunRecord(prepared())
+    long_run(one)
+    parts = one._batches
+    late.add(
+        SampleBatch(
+            seconds=b"".join(b.seconds for b in parts),
+            counts=tuple(b.counts[0] for b in parts),
+            starts_ns=tuple(b.starts_ns[0] for b in parts),
+        )
+    )
+    for reading in one._readings:
+        late.add_reading(reading)
+    assert one.state()[0].energy_per_launch_J == pytest.approx(
+        late.state()[0].energy_per_launch_J, rel=0.01
+    )
