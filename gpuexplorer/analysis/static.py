@@ -39,6 +39,8 @@ class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
     precision: str = "fp32"
     defines: dict[str, int] = {}
     entries: tuple[str, ...] = ()
+    whole_program: bool = False
+    """Whether host code may stand in the file, which is left out."""
 
 
 class KernelFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -112,7 +112,7 @@ def _compile(source: str, text: str, arch: str, names: list[str]) -> Cubin:
     log = io.StringIO()
     try:
         options = ProgramOptions(
-            arch=arch, std="c++17", ptxas_options=["-v"], include_path=_header_folders()
+            arch=arch, std="c++17", ptxas_options=["-v"], include_path=header_folders()
         )
         program = Program(text, "c++", options)
         code = program.compile("cubin", name_expressions=tuple(names), logs=log)
@@ -176,7 +176,7 @@ def _barriers(log: str, start: int) -> int | None:
     return int(found[1]) if found else None
 
 
-def _header_folders() -> list[str]:
+def header_folders() -> list[str]:
     """Return where CUDA's headers stand: beside the runtime from pip, or in a toolkit."""
     for package in _RUNTIME_PACKAGES:
         try:

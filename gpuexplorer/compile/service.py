@@ -7,14 +7,17 @@ down nothing but this process.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
-from gpuexplorer.compile.nvrtc import compile_cubin
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.compile.device_part import device_part
+from gpuexplorer.compile.nvrtc import Cubin, compile_cubin, header_folders
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 
 POLITENESS = 10
 """Added to the process's niceness: a kernel measured on the same cores comes first."""
@@ -47,14 +50,7 @@ def answer(requests: list[CompileRequest]) -> CompileAnswer:
 
 def figures_of(request: CompileRequest) -> list[KernelFigures]:
     """Compile one source file and return what its kernels take; raises ExplorerError."""
-    cubin = compile_cubin(
-        request.source,
-        request.files,
-        request.arch,
-        precision=request.precision,
-        defines=request.defines,
-        entries=request.entries or None,
-    )
+    cubin = _program(request) if request.whole_program else _compile(request, request.files)
     return [
         KernelFigures(
             name=name,
@@ -70,3 +66,33 @@ def figures_of(request: CompileRequest) -> list[KernelFigures]:
         )
         for name, kernel in cubin.kernels.items()
     ]
+
+
+def _compile(request: CompileRequest, files: Mapping[str, str]) -> Cubin:
+    return compile_cubin(
+        request.source,
+        files,
+        request.arch,
+        precision=request.precision,
+        defines=request.defines,
+        entries=request.entries or None,
+    )
+
+
+def _program(request: CompileRequest) -> Cubin:
+    """Compile a file without its host code; as it stands, should too much have been left out."""
+    folders = [Path(folder) for folder in header_folders()]
+
+    def is_known(name: str) -> bool:
+        return name in request.files or any((folder / name).is_file() for folder in folders)
+
+    parts = {name: device_part(text, is_known) for name, text in request.files.items()}
+    left_out = [what for _, names in parts.values() for what in names]
+    try:
+        return _compile(request, {name: text for name, (text, _) in parts.items()})
+    except WorkFailed as error:
+        with suppress(WorkFailed):
+            return _compile(request, request.files)
+        if left_out:
+            error.detail += f"\n(compiled without {', '.join(left_out)})"
+        raise

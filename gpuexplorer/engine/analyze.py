@@ -84,6 +84,7 @@ def analyze_file(
             precision=precision,
             defines=tunables,
             entries=tuple(entries),
+            whole_program=True,
         )
         for arch in architectures
     ]

@@ -116,6 +116,55 @@ def test_files_beside_it_are_included(tmp_path: Path) -> None:
     assert [k.name for k in analyze_file(path, ["sm_75"]).kernels] == ["k"]
 
 
+PROGRAM = """#include <cstdio>
+#include <vector>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#define CHECK(x) do { cudaError_t e = (x); if (e != cudaSuccess) { exit(1); } } while (0)
+using namespace std;
+const int WIDTH = 16;
+void fill(std::vector<float> &values);
+float *device_memory;
+constexpr int padded(int n) { return n + 1; }
+__device__ float twice(float x) { return 2.0f * x; }
+__global__ void tile(const float *A, float *B, int n)
+{
+    __shared__ float tile[WIDTH][padded(WIDTH)];
+    tile[threadIdx.y][threadIdx.x] = A[threadIdx.y * n + threadIdx.x];
+    __syncthreads();
+    B[threadIdx.x * n + threadIdx.y] = twice(tile[threadIdx.x][threadIdx.y]);
+}
+int main()
+{
+    std::vector<float> values(WIDTH);  // with a brace in a string: "}"
+    CHECK(cudaMalloc(&device_memory, 4));
+    tile<<<dim3(1), dim3(16, 16)>>>(device_memory, device_memory, 16);
+    printf("}");
+}
+void fill(std::vector<float> &values) { for (auto &v : values) v = 1.0f; }
+"""
+
+
+def test_a_whole_program_is_analysed_without_its_host_code(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM)
+    (found,) = analyze_file(path, ["sm_90"], block=(16, 16)).kernels
+    assert (found.name, found.static_shared_B) == ("tile", 16 * 17 * 4)
+    broken = written(tmp_path, PROGRAM.replace("* n + threadIdx.y]", "* m + threadIdx.y]"))
+    with pytest.raises(WorkFailed, match=r'k\.cu:17: .*"m" is undefined') as caught:
+        analyze_file(broken, ["sm_90"])
+    assert "<vector>" in caught.value.detail
+    assert "main()" in caught.value.detail
+
+
+def test_a_macro_that_marks_device_functions_is_no_host_code(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "#define DEVICE __device__\nDEVICE float one() { return 1; }\n"
+        "__global__ void k(float *A) { A[0] = one(); }\n",
+    )
+    assert [k.name for k in analyze_file(path, ["sm_75"]).kernels] == ["k"]
+
+
 def test_an_architecture_without_known_limits_has_no_occupancy(tmp_path: Path) -> None:
     (found,) = analyze_file(written(tmp_path, TEXTBOOK), ["sm_110"]).kernels
     assert found.registers_per_thread > 0
