@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.analysis.energy import energy_per_launch, energy_words, idle_power_W
@@ -46,6 +46,7 @@ def test_the_energy_of_a_launch_is_what_the_run_took_above_rest() -> None:
     assert energy.per_launch_J == pytest.approx(350.0 * 1e-3 / 0.99, rel=0.01)
 
 
+@settings(deadline=None)
 @given(
     idle_W=st.floats(5, 100),
     more_W=st.floats(1, 700),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.analysis.measured_traffic import dram_of_one_launch, measured, ratio_words
@@ -62,6 +62,7 @@ def test_bytes_over_the_run_are_divided_by_its_launches() -> None:
     assert found.total_B == found.combined_B
 
 
+@settings(deadline=None)
 @given(launch_s=st.floats(1e-5, 0.1), busy=st.floats(0.55, 1.0))
 def test_rests_between_launches_do_not_matter(launch_s: float, busy: float) -> None:
     timeline, per_s = run(4.0, launch_s, busy)
