@@ -60,7 +60,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(f"--cache {self.cache}")
         if self.include_transfers is not None:
             on = self.include_transfers
-            parts.append("--include-transfers" if on else "no --include-transfers")
+            parts.append("--include-transfers" if on else "without --include-transfers")
         if self.threads is not None:
             parts.append(f"--threads {self.threads}")
         return " ".join(parts)

@@ -19,7 +19,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.change import changed, free_tunables
-from gpuexplorer.workloads.choose import complete, device_for_variant
+from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
 from gpuexplorer.workloads.plan import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -68,7 +68,6 @@ class Gatherer:
             launch=self._launch,
             median_s=summary.median_s,
             relative_error=summary.relative_error,
-            samples=summary.samples,
             resolution_s=prepared.resolution_s,
             dimensions=variant.dimensions,
             neighbours=variant.neighbours,
@@ -121,16 +120,16 @@ def looker(
     config: RunConfig, workload: Workload, devices: DeviceList
 ) -> Callable[[Change], Launch | None]:
     """Return a function that tells what a change would launch, None when it cannot be launched."""
-
     known_launches: dict[bytes, Launch | None] = {}
+    block_alone = Change(block=config.block)
 
     def work_out(change: Change) -> Launch | None:
         try:
-            if change == Change(block=change.block) and change.block is not None:
-                return _other_block(config, change.block, workload, devices)
+            if config.block is not None and change.block is not None:
+                if msgspec.structs.replace(change, block=config.block) == block_alone:
+                    return _other_block(config, change.block, workload, devices)
             wanted = complete(changed(config, change, workload), workload, devices)
-            device = next(d for d in devices if d.id == wanted.device)
-            plan = make_plan(workload, wanted, device)
+            plan = make_plan(workload, wanted, find_device(devices, wanted.device))
         except ExplorerError:
             return None
         asked = (plan.requested_read_B, plan.requested_write_B)
@@ -157,7 +156,7 @@ def _other_block(
     config: RunConfig, block: Block, workload: Workload, devices: DeviceList
 ) -> Launch:
     """Return the launch with another block; what its threads ask for is not worked out."""
-    device = next(d for d in devices if d.id == config.device)
+    device = find_device(devices, config.device)
     wanted = msgspec.structs.replace(config, block=block, tunables=_own(config, workload))
     _, steps = launch_steps(workload, wanted, device)
     return Launch(block, steps[0].grid, max(step.shared_B for step in steps))
@@ -179,7 +178,7 @@ def siblings(
             continue
         view = device_for_variant(devices, spec, device)
         if view.hardware_id == device.hardware_id:
-            found.append(Sibling(other, spec.title, spec.library is not None, spec.neighbours))
+            found.append(Sibling(other, spec.library is not None, spec.neighbours))
     return tuple(found)
 
 

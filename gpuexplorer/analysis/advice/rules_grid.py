@@ -8,6 +8,7 @@ from gpuexplorer.analysis.advice import search, shape
 from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
 from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.analysis.advice.tiles import edges
 from gpuexplorer.core.units import count, percent, quantity
 
 IDLE_SHARE = 0.5
@@ -90,8 +91,6 @@ def tiny_blocks(situation: Situation) -> Advice | None:
 
 def edge_tiles(situation: Situation) -> Advice | None:
     """Say that tiles reach beyond the size, and how many threads have no element there."""
-    from gpuexplorer.analysis.advice.tiles import edges
-
     found = edges(situation, situation.launch)
     used = math.prod(edge.used for edge in found)
     saves = within_roof(situation, (1 - used) * IDLE_SHARE)

@@ -7,7 +7,7 @@ from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
 from gpuexplorer.analysis.advice.situation import Launch, Situation
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.units import percent
+from gpuexplorer.core.units import percent, quantity
 
 MOST_SAVES = 0.3
 """What is promised where almost no warp is resident, shrinking to 0 at enough occupancy."""
@@ -52,7 +52,7 @@ def _amount(situation: Situation, limiter: str) -> str:
     if limiter == "registers":
         return f"{resources.registers_per_thread} registers a thread, {threads} threads a block"
     if limiter == "shared memory":
-        return f"{resources.shared_B} B of shared memory a block of {threads} threads"
+        return f"{quantity(resources.shared_B, 'B')} of it a block of {threads} threads"
     return f"{threads} threads a block"
 
 

@@ -10,7 +10,6 @@ from gpuexplorer.core.units import percent, quantity, ratio
 
 NEAR = 0.6
 """From this share of a roof on, the roof is what limits."""
-FAR = 0.3
 SECTION = "Under the roof: memory or arithmetic"
 REUSE_ABOVE = 8.0
 """Requests for each compulsory byte from which a variant that asks for less is worth a try."""
@@ -26,7 +25,7 @@ def roof(situation: Situation) -> Advice | None:
     if situation.config.include_transfers:
         return None
     place = place_of(situation)
-    if place.attained is None or (place.memory is None and place.compute is None):
+    if place.attained is None:
         return None
     title, evidence = _words(situation, place)
     return Advice(
@@ -41,7 +40,7 @@ def _words(situation: Situation, place: Place) -> tuple[str, str]:
     by_compute = place.compute or 0.0
     evidence = _evidence(place)
     if max(by_memory, by_compute) < NEAR:
-        return "Neither memory nor arithmetic is near its roof: threads wait", evidence
+        return "Far from the roofs: threads wait for something else", evidence
     if by_memory >= by_compute:
         what = "Memory" if place.source == "memory" else "Cache"
         return f"{what}-bound: only fewer bytes make it faster", evidence

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from gpuexplorer.analysis.advice.situation import Launch, Situation
+from gpuexplorer.analysis.advice.tiles import edges
 from gpuexplorer.analysis.occupancy import LIMITS, WARP, blocks_by_limit
 from gpuexplorer.core.config import Block
 
@@ -130,8 +131,6 @@ def balance(situation: Situation, launch: Launch) -> float:
 
 def covering(situation: Situation, launch: Launch) -> float:
     """Return the share of launched threads that have an element to work on; see ``tiles``."""
-    from gpuexplorer.analysis.advice.tiles import edges
-
     return math.prod(edge.used for edge in edges(situation, launch))
 
 

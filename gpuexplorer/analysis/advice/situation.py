@@ -45,7 +45,6 @@ class Sibling:
     """Another variant that computes the same and can run on the same device."""
 
     name: str
-    title: str
     library: bool
     neighbours: str | None
 
@@ -81,7 +80,6 @@ class Situation:
     median_s: float
     relative_error: float | None = None
     """Half the 95 % interval over the median."""
-    samples: int = 0
     resolution_s: float = 0.0
     dimensions: int = 0
     neighbours: str | None = None

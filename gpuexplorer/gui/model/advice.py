@@ -60,6 +60,8 @@ class Adviser:
             return Shown()
         if run.prepared is None or run.summary is None or workload is None or devices is None:
             return Shown(self._best())
+        if run.prepared.environment.source_sha256 != workload.sha256:
+            return Shown(self._best())  # its sources have changed since
         new_run = self._gatherer is None or run.ticket != self._ticket
         if self._gatherer is None or new_run:
             self._gatherer = Gatherer(run.prepared, workload, devices)
