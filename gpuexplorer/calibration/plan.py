@@ -32,8 +32,8 @@ INNER_PARTS = (32, 128, 512)
 SMALLEST_FOOTPRINT_B = 1 << 18
 LIBRARIES = ("torch", "cupy", "numpy")
 GEMM_SIZES = (1024, 2048, 4096, 8192)
-FMA_COUNT = 6144
-"""Multiply-adds of a thread: a multiple of every number of chains, and exact in halves."""
+FMA_ROUNDS = 128
+"""Rounds of 48 multiply-adds of a thread."""
 CPU_FMA_THREADS = 1 << 16
 GPU_FMA_THREADS = 1 << 21
 
@@ -165,13 +165,13 @@ class _Planner:
         threads = GPU_FMA_THREADS
         if self.is_cpu:
             threads = CPU_FMA_THREADS * (self.device.threads or 1)
-        size = {"N": threads, "K": FMA_COUNT}
+        size = {"N": threads, "R": FMA_ROUNDS}
         found: list[Candidate] = []
         for chains in (8, 12, 24) if self.is_cpu else (4, 8, 16):
             for name in ("chains", "pairs"):
                 if precision in ceiling_workloads()["ceiling-fma"].precisions_of(name):
                     found += self._known("ceiling-fma", [name], size, precision, {"CHAINS": chains})
-        words = f"{threads} threads of {FMA_COUNT} multiply-adds"
+        words = f"{threads} threads of {48 * FMA_ROUNDS} multiply-adds"
         seconds = 0.2 if self.quick else 0.5
         return Stage("fma", precision, f"multiply-add {precision}", words, seconds, tuple(found))
 

@@ -18,8 +18,10 @@ from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.kernels import ARTICLE_KERNEL, MATMUL_MANIFEST, write_folder
 
-FLOPS = 'flops = "2 * N * K"'
+FLOPS = 'flops = "2 * N * 48 * R"'
 NAME = 'name = "ceiling-fma"'
+PATIENCE = 10
+"""Runs that may pass before one is undisturbed enough."""
 
 
 class Bench:
@@ -77,13 +79,16 @@ def test_an_honest_kernel_is_believed(bench: Bench, tmp_path: Path) -> None:
 def test_ten_times_the_operations_are_suspect(bench: Bench, tmp_path: Path) -> None:
     chains = ceiling_workloads()["ceiling-fma"].source
     assert FLOPS in chains.manifest and NAME in chains.manifest
-    manifest = chains.manifest.replace(FLOPS, 'flops = "10 * 2 * N * K"')
+    manifest = chains.manifest.replace(FLOPS, 'flops = "10 * 2 * N * 48 * R"')
     folder = tmp_path / "boast"
     folder.mkdir()
     (folder / "workload.toml").write_text(manifest.replace(NAME, 'name = "boast"'), "utf-8")
     for name, text in chains.files.items():
         (folder / name).write_text(text, "utf-8")
-    result = bench.run(tmp_path, "boast", {})
-    assert result.timing.suspect is not None
-    assert "measured to reach in fp32" in result.timing.suspect
-    assert "'flops'" in result.timing.suspect
+    for _ in range(PATIENCE):  # while a neighbour takes most of the machine, no figure is too high
+        said = bench.run(tmp_path, "boast", {}).timing.suspect
+        if said is not None:
+            break
+    assert said is not None
+    assert "measured to reach in fp32" in said
+    assert "'flops'" in said

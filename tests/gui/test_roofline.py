@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QFileDialog, QProgressBar, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -74,9 +74,8 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(0.2))
     window, view, run = open_roofline(qtbot, open_window)
-    qtbot.mouseClick(find(window, "calibrateButton", QPushButton), Qt.MouseButton.LeftButton)
-    assert window.session.calibration is not None
-    assert not window.session.live
+    find(window, "calibrateButton", QPushButton).click()
+    assert (window.session.calibration is not None, window.session.live) == (True, False)
     progress = find(window, "calibrationProgress", QProgressBar)
     until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.words.text())
     until(qtbot, lambda: window.session.calibration is None)
@@ -101,9 +100,7 @@ def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
     window, view, run = open_roofline(qtbot, open_window)
     window.session.calibrate()
     until(qtbot, lambda: "Calibrating" in view.words.text())
-    qtbot.mouseClick(
-        find(window, "cancelCalibrationButton", QPushButton), Qt.MouseButton.LeftButton
-    )
+    find(window, "cancelCalibrationButton", QPushButton).click()
     until(qtbot, lambda: window.session.calibration is None)
     assert CeilingStore(data_dir).all() == []
     assert window.session.live

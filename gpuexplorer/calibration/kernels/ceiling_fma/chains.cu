@@ -1,18 +1,20 @@
-// Every chain adds up K / CHAINS steps, each by a multiply-add that waits for the one before it.
+// Every chain adds up 48 * R / CHAINS steps, each by a multiply-add that waits for the one before.
 // The factor is 1 and comes from the host, so that no compiler can leave the product out; the
-// values are whole steps, so that the sum is exact and shows that none was left out.
-__global__ void chains(const real *X, accum *Y, float one, float step, int N, int K)
+// values are whole steps and differ from thread to thread, so that the sum is exact, shows that no
+// step was left out, and cannot be shared.
+__global__ void chains(const real *X, accum *Y, float one, float step, int N, int R)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < N) {
+        float start = (float)(i & 7);
         real a = (real)one;
         real b = (real)step;
         real x[CHAINS];
         #pragma unroll
         for (int j = 0; j < CHAINS; j++) {
-            x[j] = (real)((accum)X[i] + (accum)(j * 0.125f));
+            x[j] = (real)(start + j * 0.125f);
         }
-        for (int k = 0; k < K; k += CHAINS) {
+        for (int k = 0; k < 48 * R; k += CHAINS) {
             #pragma unroll
             for (int j = 0; j < CHAINS; j++) {
                 x[j] = x[j] * a + b;
@@ -21,7 +23,7 @@ __global__ void chains(const real *X, accum *Y, float one, float step, int N, in
         accum sum = (accum)X[i];
         #pragma unroll
         for (int j = 0; j < CHAINS; j++) {
-            sum += (accum)x[j] - ((accum)X[i] + (accum)(j * 0.125f));
+            sum += (accum)x[j] - (accum)(start + j * 0.125f);
         }
         Y[i] = sum;
     }
