@@ -17,6 +17,7 @@ from gpuexplorer.gui import resources
 PAGES = {
     "first-steps": "First steps",
     "reading-the-plots": "Reading the plots",
+    "roofline": "The roofline and calibration",
     "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
     "how-well-it-is-known": "How well a time is known",

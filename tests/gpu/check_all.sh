@@ -49,6 +49,8 @@ check "tests" 420 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against
   -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
 check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.json"
 check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024
+check "calibrate" 240 "$PYTHON" -m gpuexplorer calibrate --device cuda:0 --json "$OUT/ceilings.json"
+check "copy" 120 "$PYTHON" tests/bench/copy_bandwidth.py --device cuda
 measure matmul-naive matmul --variant naive --size 4096 --block 16x16 --seconds 1
 measure matmul-naive-32x8 matmul --variant naive --size 4096 --block 32x8 --seconds 1
 measure matmul-tiled matmul --variant tiled --size 4096 --seconds 1
