@@ -149,7 +149,7 @@ def test_the_button_turns_the_block_and_undo_takes_it_back(
 ) -> None:
     before = wait_measured(qtbot, columns, 5)
     assert before.summary is not None
-    slow_s = before.summary.median_s
+    slow_s = before.summary.min_s  # a neighbour only ever slows
     card = card_that(columns, turns_block)
     assert card is not None
     QTest.mouseClick(card.apply_button, Qt.MouseButton.LeftButton)
@@ -159,7 +159,7 @@ def test_the_button_turns_the_block_and_undo_takes_it_back(
     after = wait_measured(qtbot, columns, 10)
     assert after.summary is not None
     if "Intel" in (after.prepared.device.driver if after.prepared else ""):
-        assert slow_s / after.summary.median_s >= 3
+        assert slow_s / after.summary.min_s >= 3
     until(qtbot, lambda: not columns.insight.advice.quiet.isHidden())
     assert columns.insight.advice.quiet.text() == choose.NOTHING
     assert card_that(columns, turns_block) is None
