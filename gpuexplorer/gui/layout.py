@@ -22,6 +22,7 @@ from gpuexplorer.gui.widgets.banner import Banner
 
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
+DEVICE_SHARE = 0.34
 
 
 class Panels(QSplitter):
@@ -77,7 +78,7 @@ class Panels(QSplitter):
         plots = self.plots = QSplitter(Qt.Orientation.Vertical)
         plots.setChildrenCollapsible(False)
         plots.setHandleWidth(1)
-        room = QScrollArea()
+        room = self._device_room = QScrollArea()
         room.setObjectName("deviceRoom")
         room.setWidgetResizable(True)
         room.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -85,7 +86,7 @@ class Panels(QSplitter):
         room.setMinimumHeight(DEVICE_LEAST_HEIGHT)
         room.setWidget(self.device)
         room.hide()
-        self.strip.more.toggled.connect(room.setVisible)
+        self.strip.more.toggled.connect(self._show_device)
         for widget, stretch in ((self.timing, 3), (self.traffic, 2), (room, 2)):
             plots.addWidget(widget)
             plots.setStretchFactor(plots.count() - 1, stretch)
@@ -99,6 +100,19 @@ class Panels(QSplitter):
         column.addWidget(plots, 1)
         column.addWidget(self.strip)
         return view
+
+    def _show_device(self, on: bool) -> None:
+        """Show the device's figures, with as much room as they need up to a third of the view."""
+        room = self._device_room
+        room.setVisible(on)
+        sizes = self.plots.sizes()
+        if not on or not room.isVisible() or sizes[-1] > DEVICE_LEAST_HEIGHT:
+            return
+        self.device.refresh()
+        wanted = min(self.device.sizeHint().height(), int(sum(sizes) * DEVICE_SHARE))
+        missing = max(0, wanted - sizes[-1])
+        above = max(1, sum(sizes[:-1]))
+        self.plots.setSizes([s - missing * s // above for s in sizes[:-1]] + [wanted])
 
     def restore(self, settings: Settings) -> None:
         """Share the space as it was shared last."""

@@ -84,6 +84,7 @@ def command(
         "--clock-control", "none",
         "--cache-control", "all" if cold else "none",
         "--profile-from-start", "off",
+        "--target-processes", "all",
         "--metrics", ",".join(metrics),
         "--log-file", str(log),
         *target,
