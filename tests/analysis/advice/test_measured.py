@@ -32,7 +32,7 @@ def session() -> Iterator[Session]:
 def advised(
     session: Session, request: RunRequest, seconds: float = SECONDS
 ) -> tuple[float, tuple[Advice, ...], RunRequest | None]:
-    """Measure a request; return its median, what is said, and the request of the best advice."""
+    """Measure a request; return its least time, what is said, and the request it leads to."""
     workload = shipped()[request.workload]
     devices = session.devices()
     config = complete(request, workload, devices)
@@ -41,7 +41,7 @@ def advised(
     said = advise(situation_of(record, result, workload, devices))
     change = said[0].change if said else None
     better = changed(result.config, change, workload) if change is not None else None
-    return result.timing.median_s, said, better
+    return result.timing.min_s, said, better
 
 
 def gain(session: Session, rule: str, **request: Any) -> float:
@@ -83,7 +83,14 @@ def test_the_variant_with_row_and_column_the_right_way_round_is_faster(session: 
 
 
 def test_larger_blocks_save_the_time_of_starting_them(session: Session) -> None:
-    found = gain(session, "tiny-blocks", workload="vector_add", variant="direct", block=(16,))
+    found = gain(
+        session,
+        "tiny-blocks",
+        workload="vector_add",
+        variant="direct",
+        size={"N": 2**18},  # in the caches: the memory is everybody's
+        block=(16,),
+    )
     assert found >= 1.2
 
 
