@@ -6,8 +6,9 @@ many chips update it a few times a second, and some look at the power for a quar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from gpuexplorer.analysis.timeline import Timeline
 from gpuexplorer.core.result import TelemetrySummary
@@ -45,16 +46,19 @@ def idle_power_W(readings: Sequence[Reading]) -> float | None:
 
 
 def energy_per_launch(
-    readings: Sequence[Reading], timeline: Timeline, idle_W: float | None = None
+    readings: Sequence[Reading],
+    timeline: Timeline,
+    idle_W: float | None = None,
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> Energy:
     """Return the energy of one launch: (ΔE − idle power · Δt) / launches.
 
     ``readings`` in order of time; those before the first launch tell the idle power, unless
-    ``idle_W`` is known already.
+    ``idle_W`` is known already. ``missing`` says why a field of a reading is not there.
     """
     counted = [r for r in readings if r.energy_J is not None]
     if not counted:
-        return Energy(reason=_why_no_counter(readings))
+        return Energy(reason=_why_no_counter(readings, missing))
     if idle_W is None:
         idle_W = idle_power_W([r for r in counted if r.t_ns < timeline.start_ns])
     during = [r for r in counted if timeline.start_ns <= r.t_ns <= timeline.end_ns]
@@ -82,11 +86,10 @@ def energy_per_launch(
     return Energy(per_launch_J=net_J / launches, idle_power_W=idle_W)
 
 
-def _why_no_counter(readings: Sequence[Reading]) -> str:
-    for reading in readings:
-        if "energy_J" in reading.missing:
-            return reading.missing["energy_J"]
-    return "this device has no energy counter" if readings else "the device was not read"
+def _why_no_counter(readings: Sequence[Reading], missing: Mapping[str, str]) -> str:
+    if not readings:
+        return "the device was not read"
+    return missing.get("energy_J", "this device has no energy counter")
 
 
 def energy_words(state: TelemetrySummary) -> str:

@@ -7,7 +7,8 @@ move nothing and therefore do not matter, but what else uses the device does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 from gpuexplorer.analysis.timeline import Timeline
@@ -30,15 +31,16 @@ def dram_of_one_launch(
     *,
     untimed_B: float = 0.0,
     compulsory_B: float = 0.0,
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> Traffic | str:
     """Return a launch's DRAM bytes, or why they are not known.
 
     ``untimed_B`` are bytes that are moved before each launch without being part of it: emptied
-    caches, arrays set back.
+    caches, arrays set back. ``missing`` says why a field of a reading is not there.
     """
     counted = [r for r in readings if r.dram_B_per_s is not None and r.interval_s]
     if not counted:
-        return _why_no_counter(readings)
+        return _why_no_counter(readings, missing)
     if untimed_B > LEAST_SHARE * compulsory_B:
         return (
             f"{quantity(untimed_B, 'B')} are moved between launches to prepare each, which a "
@@ -96,12 +98,10 @@ def _best_source(counted: Sequence[Reading]) -> str:
     return _source(max(counted, key=lambda r: r.dram_read_B_per_s is not None))
 
 
-def _why_no_counter(readings: Sequence[Reading]) -> str:
-    for reading in readings:
-        for field in ("dram_B_per_s", "dram_read_B_per_s"):
-            if field in reading.missing:
-                return reading.missing[field]
-    return "this device has no counter of DRAM bytes" if readings else "the device was not read"
+def _why_no_counter(readings: Sequence[Reading], missing: Mapping[str, str]) -> str:
+    if not readings:
+        return "the device was not read"
+    return missing.get("dram_B_per_s", "this device has no counter of DRAM bytes")
 
 
 METHODS: dict[str, str] = {

@@ -58,6 +58,8 @@ class RunRecord:
         """What the device was measured to do at most, where it was calibrated."""
         self.idle_power_W: float | None = None
         """The device's power at rest, where it was read before this run."""
+        self.missing: dict[str, str] = {}
+        """Why fields of the readings are not there."""
         self.counters: Counters | None = None
         """What a profiler counted in one launch, apart from this run."""
 
@@ -83,6 +85,7 @@ class RunRecord:
     def add_reading(self, reading: Reading) -> None:
         """Take in one look at the device's state."""
         self._readings.append(reading)
+        self.missing.update(reading.missing)
         if len(self._readings) > MAX_READINGS:
             del self._readings[: MAX_READINGS // 10]
 
@@ -105,6 +108,7 @@ class RunRecord:
         made = copy(self)
         made._batches = list(self._batches)
         made._readings = list(self._readings)
+        made.missing = dict(self.missing)
         return made
 
     def samples_s(self) -> npt.NDArray[np.float64]:
@@ -121,7 +125,9 @@ class RunRecord:
         batches, readings = self._batches, self._readings
         if latest_s is not None:
             batches, readings = latest(batches, readings, latest_s)
-        state, dram = device_state(self.prepared, batches, readings, self.idle_power_W)
+        state, dram = device_state(
+            self.prepared, batches, readings, self.idle_power_W, self.missing
+        )
         if self.counters is not None and state.occupancy is None:
             sources = ", ".join(name for name in (state.source, "ncu") if name)
             state = msgspec.structs.replace(

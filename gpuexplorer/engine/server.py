@@ -291,7 +291,6 @@ class _RunSink:
 
     def prepared(self, ready: Ready) -> None:
         plan = ready.runner.plan
-        self._server.watch(ready.device)
         transfers = plan.config.include_transfers
         self._server.outbox.put(
             protocol.Prepared(
@@ -311,6 +310,7 @@ class _RunSink:
             )
         )
 
+        self._server.watch(ready.device)  # now, so that no reading comes before the run is known
         if self._tells_energy and not transfers:
             self.stage("rest", None)
             self._server.rest(self._generation)

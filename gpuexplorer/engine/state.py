@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import numpy as np
@@ -14,8 +14,6 @@ from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine.protocol import Prepared
 
-EARLY_READINGS = 5
-"""Why something is missing is said once, in one of the first readings."""
 STEP_NS = 50_000_000
 """Batches this close together are one step: readings are twice as far apart."""
 
@@ -24,12 +22,13 @@ def device_state(
     prepared: Prepared,
     batches: Sequence[SampleBatch],
     readings: Sequence[Reading],
-    idle_power_W: float | None = None,
+    idle_power_W: float | None,
+    missing: Mapping[str, str],
 ) -> tuple[TelemetrySummary, Traffic | None]:
     """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
 
     ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
-    from before the first launch tell.
+    from before the first launch tell. ``missing`` says why a field of a reading is not there.
     """
 
     def middle(field: str) -> float | None:
@@ -38,7 +37,7 @@ def device_state(
 
     reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
     sources = dict.fromkeys(name for r in readings for name in (r.source, *r.sources.values()))
-    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W)
+    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing)
     summary = TelemetrySummary(
         sm_clock_Hz=middle("sm_clock_Hz"),
         power_W=middle("power_W"),
@@ -64,6 +63,7 @@ def _of_one_launch(
     batches: Sequence[SampleBatch],
     readings: Sequence[Reading],
     idle_W: float | None,
+    missing: Mapping[str, str],
 ) -> tuple[Energy, Traffic | str]:
     """Return energy and DRAM bytes of one launch, each with its reason where it is not known."""
     if prepared.config.include_transfers:
@@ -78,8 +78,9 @@ def _of_one_launch(
         timeline,
         untimed_B=prepared.untimed_B,
         compulsory_B=sum(t.total_B for t in prepared.traffic if t.kind == "compulsory"),
+        missing=missing,
     )
-    return energy_per_launch(ordered, timeline, idle_W), dram
+    return energy_per_launch(ordered, timeline, idle_W, missing), dram
 
 
 def _timeline(batches: Sequence[SampleBatch]) -> Timeline | None:
@@ -123,5 +124,4 @@ def latest(
     kept = len(readings)
     while kept > 0 and readings[kept - 1].t_ns >= batches[first].starts_ns[0]:
         kept -= 1
-    early = [r for r in readings[: min(kept, EARLY_READINGS)] if r.missing]
-    return batches[first:], [*early, *readings[kept:]]
+    return batches[first:], readings[kept:]

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.telemetry.base import TelemetrySource
@@ -37,13 +39,20 @@ class Sampler:
         self._changed = threading.Condition()
         self._wanted: DeviceInfo | None = None
         self._stopping = False
+        self._say_again = False
+        self._missing: dict[str, str] = {}
+        """What the open source said is missing, and why."""
         self.latest: Reading | None = None
         """The watched device's latest reading."""
         self._thread: threading.Thread | None = None
 
     def watch(self, device: DeviceInfo | None) -> None:
-        """Follow this device from now on instead of another; None pauses."""
+        """Follow this device from now on instead of another; None pauses.
+
+        The next reading says again why something is missing, also of a device watched already.
+        """
         with self._changed:
+            self._say_again = True
             if self._stopping or device == self._wanted:
                 return
             if not _same_hardware(device, self._wanted):
@@ -87,6 +96,7 @@ class Sampler:
                 due = max(due + self._period_s, time.monotonic())
 
     def _opened(self, device: DeviceInfo | None) -> TelemetrySource | None:
+        self._missing = {}
         if device is None:
             return None
         try:
@@ -98,7 +108,12 @@ class Sampler:
     def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
         """Read once and hand it on; return the source, or None when it failed and was closed."""
         try:
-            self.latest = reading = source.read()
+            reading = source.read()
+            self._missing.update(reading.missing)
+            if self._say_again:
+                self._say_again = False
+                reading = msgspec.structs.replace(reading, missing=dict(self._missing))
+            self.latest = reading
             self._on_reading(device.id, reading)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("telemetry of %s ended", device.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,14 +74,12 @@ def test_whatever_the_powers_and_launches_are(
         (([], timeline(8.0)), "the device was not read"),
         (([Reading(t_ns=1, source="cpu")], timeline(8.0)), "no energy counter"),
         (
-            ([Reading(t_ns=1, source="cpu", missing={"energy_J": "RAPL: closed"})], timeline(8.0)),
+            ([Reading(t_ns=1, source="cpu")], timeline(8.0), None, {"energy_J": "RAPL: closed"}),
             "RAPL: closed",
         ),
     ],
 )
-def test_otherwise_it_is_none_with_the_reason(
-    made: tuple[list[Reading], Timeline], reason: str
-) -> None:
+def test_otherwise_it_is_none_with_the_reason(made: tuple[Any, ...], reason: str) -> None:
     energy = energy_per_launch(*made)
     assert energy.per_launch_J is None
     assert energy.reason is not None

@@ -101,9 +101,10 @@ def test_otherwise_the_reason_is_said() -> None:
     timeline, _ = run()
     short, _ = run(0.5)
     idle, _ = run(busy=0.1)
-    closed = [Reading(t_ns=1, source="nvml", missing={"dram_B_per_s": "GPM: not permitted"})]
+    closed = {"dram_B_per_s": "GPM: not permitted"}
+    bare = [Reading(t_ns=1, source="nvml")]
     reasons = {
-        "not permitted": dram_of_one_launch(closed, timeline),
+        "not permitted": dram_of_one_launch(bare, timeline, missing=closed),
         "no counter of DRAM": dram_of_one_launch([Reading(t_ns=1, source="cpu")], timeline),
         "was not read": dram_of_one_launch([], timeline),
         "needs 1 s, counted 0.": dram_of_one_launch(counted(1e12, short), short),

@@ -170,3 +170,27 @@ def test_none_pauses_and_stopping_before_the_start_is_harmless() -> None:
     sampler.watch(None)
     assert source.closed.wait(WAIT_S)
     sampler.stop()
+
+
+def test_each_time_a_device_is_watched_what_is_missing_is_said_again() -> None:
+    got: Got = queue.SimpleQueue()
+
+    class Lacking(Source):
+        def read(self) -> Reading:
+            reading = super().read()
+            missing = {"power_W": "no meter"} if self.reads == 1 else {}
+            return msgspec.structs.replace(reading, missing=missing)
+
+    sampler = Sampler(lambda *r: got.put(r), period_s=0.001, open_device=lambda d: Lacking())
+    sampler.watch(device("a"))
+    assert wait_for(got, "a").missing == {"power_W": "no meter"}
+    assert wait_for(got, "a").missing == {}
+    sampler.watch(device("a"))
+    ends = time.monotonic() + WAIT_S
+    while not (said := wait_for(got, "a").missing):
+        assert time.monotonic() < ends
+    assert said == {"power_W": "no meter"}
+    again = msgspec.structs.replace(device("a"), id="again")
+    sampler.watch(again)
+    assert wait_for(got, "again").missing == {"power_W": "no meter"}
+    sampler.stop()
