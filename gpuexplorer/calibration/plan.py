@@ -22,7 +22,8 @@ ASSUMED_CACHE_B = 64 << 20
 MEMORY_FACTOR = 4
 """An array in main memory is this many times the last-level cache, as McCalpin's STREAM asks."""
 QUICK_MEMORY_FACTOR = 1
-LARGEST_ARRAY_B = 1 << 30
+LARGEST_ARRAY_B = 1 << 29
+"""Larger ones take long to make and to fill, also where the cache is large."""
 SMALLEST_ARRAY_B = 1 << 26
 MEMORY_SHARE = 1 / 16
 """Share of a device's memory that one array may take."""
@@ -111,7 +112,7 @@ class _Planner:
         known = "the last-level cache" if self.device.last_level_cache_B else "an assumed cache"
         words = f"arrays of {array_B >> 20} MiB, {times:.2g} × {known} of {self.cache_B >> 20} MiB"
         if times < 0.99 * factor:
-            words += ", the largest that fit"
+            words += ", the largest tried"
         return array_B, words
 
     def _main_memory(self) -> Iterator[Stage]:

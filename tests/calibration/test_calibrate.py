@@ -85,11 +85,11 @@ def test_a_library_alone_still_has_memory_and_matrices() -> None:
 def test_arrays_are_four_times_the_cache_unless_memory_is_short() -> None:
     copy = stages(BOTH, KERNELS)[0]
     assert copy.candidates[0].config.size["N"] * 8 == 4 * (32 << 20)
-    assert "4 × the last-level cache of 32 MiB" in copy.size and "fit" not in copy.size
+    assert "4 × the last-level cache of 32 MiB" in copy.size and "tried" not in copy.size
     tight = msgspec.structs.replace(KERNELS, limits=DeviceLimits(memory_B=GIB))
     short = stages(DeviceList(devices=(tight,)), tight)[0]
     assert short.candidates[0].config.size["N"] * 8 == 64 << 20
-    assert "the largest that fit" in short.size
+    assert "the largest tried" in short.size
 
 
 def test_a_cache_that_nobody_knows_is_said_to_be_assumed() -> None:
