@@ -360,6 +360,8 @@ class Session(QObject):
             self.live_model.clear_readings()
         self.live_model.begin(ticket, config)
         self._rate.clear()
+        if before is None:
+            self.state_changed.emit()  # now there is something to pin and to export
 
     def _is_current(self, ticket: int) -> bool:
         run = self.live_model.current
