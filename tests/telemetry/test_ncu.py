@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -100,8 +101,11 @@ metrics = arguments[arguments.index("--metrics") + 1].split(",")
 """
 
 
+Install = Callable[[str], Path]
+
+
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Return what puts a program in ``ncu``'s place; its body sees ``log`` and ``metrics``."""
     if sys.platform == "win32":
         pytest.skip("a stand-in needs a system that starts scripts by their first line")
@@ -124,7 +128,9 @@ def answer(text: str) -> str:
     return f"open(log, 'w').write({text!r})"
 
 
-def test_a_program_runs_under_it_and_its_counters_come_back(install, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_program_runs_under_it_and_its_counters_come_back(
+    install: Install, tmp_path: Path
+) -> None:
     seen = tmp_path / "seen"
     install(
         f"open({str(seen)!r}, 'w').write(' '.join(arguments)); "
@@ -144,7 +150,7 @@ def test_a_program_runs_under_it_and_its_counters_come_back(install, tmp_path: P
     assert "--cache-control all" in seen.read_text()
 
 
-def test_a_chip_with_other_names_is_asked_by_those(install) -> None:  # type: ignore[no-untyped-def]
+def test_a_chip_with_other_names_is_asked_by_those(install: Install) -> None:
     other = ONE.replace("dram__bytes_", "dram__bytes_op_")
     install(
         f"known = 'dram__bytes_op_read.sum' in metrics\n"
@@ -172,8 +178,8 @@ def test_a_chip_with_other_names_is_asked_by_those(install) -> None:  # type: ig
         ),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_is_a_sentence(  # type: ignore[no-untyped-def]
-    install, body: str, kind: type[Exception], words: str
+def test_what_goes_wrong_is_a_sentence(
+    install: Install, body: str, kind: type[Exception], words: str
 ) -> None:
     install(body)
     with pytest.raises(kind, match=words):
@@ -213,7 +219,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("why", ["cancelled", "too long"])
-def test_it_is_ended_with_what_it_started(install, tmp_path: Path, why: str) -> None:  # type: ignore[no-untyped-def]
+def test_it_is_ended_with_what_it_started(install: Install, tmp_path: Path, why: str) -> None:
     note = tmp_path / "pids"
     install(
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
