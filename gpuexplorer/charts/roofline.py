@@ -309,12 +309,13 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
                 x=[r.intensity for r in shown.ridges], y=[r.flop_per_s for r in shown.ridges],
             )
         )  # fmt: skip
-    for kind, spot_role in (("pinned", "pinned"), ("current", "measured")):
+    roles: tuple[tuple[SpotKind, Role], ...] = (("pinned", "pinned"), ("current", "measured"))
+    for kind, spot_role in roles:
         for spot in (s for s in shown.spots if s.kind == kind):
             name = f"{'pinned: ' if kind == 'pinned' else ''}{spot.name}"
             drawn.append(
                 series(
-                    f"{name}, SUSPECT" if spot.suspect else name, "points", spot_role,  # type: ignore[arg-type]
+                    f"{name}, SUSPECT" if spot.suspect else name, "points", spot_role,
                     x=[spot.intensity], y=[spot.flop_per_s], colour=spot.colour,
                 )
             )  # fmt: skip

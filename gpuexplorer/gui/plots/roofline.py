@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.roofline import Picture, Roof, Spot
+from gpuexplorer.charts.spec import Role
 from gpuexplorer.gui.plots.base import Plot, line_pen, muted_label, role_pen, title_label
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.widgets.words import Words
@@ -87,10 +88,10 @@ class RooflinePlot(Plot):
         bottom, top = (math.log10(v) for v in shown.y)
         self.box.setRange(xRange=(low, high), yRange=(bottom, top), padding=0)
         for roof in shown.roofs:
-            role = "ceiling" if roof.stated else "model"
-            colour = theme().chart.colour(roof.colour, role)  # type: ignore[arg-type]
+            role: Role = "ceiling" if roof.stated else "model"
+            colour = theme().chart.colour(roof.colour, role)
             curve = pg.PlotCurveItem(np.log10(roof.x), np.log10(roof.y))
-            curve.setPen(role_pen(role, colour))  # type: ignore[arg-type]
+            curve.setPen(role_pen(role, colour))
             self.addItem(curve, ignoreBounds=True)
             self._roofs.append(curve)
             if roof.name:
