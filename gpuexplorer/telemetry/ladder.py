@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
+from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.base import Refusal, TelemetrySource
 from gpuexplorer.telemetry.cpu import CpuSource
 from gpuexplorer.telemetry.cupti import CuptiSource
@@ -150,6 +151,8 @@ def open_source(device: DeviceInfo) -> TelemetrySource | None:
 def survey(device: DeviceInfo, sources: Sequence[Kind] = SOURCES) -> list[SourceState]:
     """Say of each source that is meant for such a device what it gives, or why nothing.
 
+    Nsight Compute, which counts on demand alone, stands at the end.
+
     Reads each source twice, since rates need two looks.
     """
     rungs, refused = climb(device, sources)
@@ -161,7 +164,9 @@ def survey(device: DeviceInfo, sources: Sequence[Kind] = SOURCES) -> list[Source
     }
     for rung in rungs:
         states[type(rung)] = _state(rung)
-    return [states[kind] for kind in sources if kind in states]
+    found = [states[kind] for kind in sources if kind in states]
+    is_nvidia = device.hardware_id.startswith(("GPU-", "MIG-"))
+    return [*found, ncu.state()] if is_nvidia else found
 
 
 def _state(rung: TelemetrySource) -> SourceState:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS
 
 PATH_VARIABLE = "GPUEXPLORER_NCU"
@@ -70,6 +71,23 @@ def find() -> str:
             f"or name it in {PATH_VARIABLE}",
         )
     return found
+
+
+def state() -> SourceState:
+    """Say whether it is there; whether it may use the counters shows when it is used."""
+    reason = remedy = ""
+    try:
+        find()
+    except CannotRunHere as error:
+        reason, remedy = error.what, error.remedy
+    gives = () if reason else ("dram_read_B_per_s", "dram_write_B_per_s", "occupancy")
+    return SourceState(
+        source="ncu",
+        title="Nsight Compute, on demand",
+        gives=gives,
+        reason=reason,
+        remedy=remedy,
+    )
 
 
 def command(

@@ -123,7 +123,8 @@ def test_a_survey_says_of_each_source_what_it_gives_or_why_not() -> None:
     slow = made("slow", {}, {"occupancy": 0.7, "missing": {"power_W": "no meter"}})
     fails = made("fails", RuntimeError("lost"))
     states = {s.source: s for s in survey(gpu(), [closed, slow, fails])}
-    assert list(states) == ["closed", "slow", "fails"]
+    assert list(states) == ["closed", "slow", "fails", "ncu"]
+    assert bool(states["ncu"].gives) is not bool(states["ncu"].remedy)
     assert states["closed"].remedy == "ask root"
     assert states["closed"].gives == ()
     assert states["slow"].gives == ("occupancy",)
