@@ -151,9 +151,8 @@ def open_source(device: DeviceInfo) -> TelemetrySource | None:
 def survey(device: DeviceInfo, sources: Sequence[Kind] = SOURCES) -> list[SourceState]:
     """Say of each source that is meant for such a device what it gives, or why nothing.
 
-    Nsight Compute, which counts on demand alone, stands at the end.
-
-    Reads each source twice, since rates need two looks.
+    Each source is read twice, since rates need two looks. Nsight Compute, which counts on demand
+    alone, stands at the end.
     """
     rungs, refused = climb(device, sources)
     states = {
