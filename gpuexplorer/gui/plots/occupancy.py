@@ -79,13 +79,15 @@ class OccupancyPlot(Plot):
             else blend(limiter_colour(p.limiter), panel, OTHERS)
             for p in points
         ]
-        self._bars.setOpts(
-            x=[float(p.threads) for p in points],
-            height=[max(p.occupancy * 100, 0.8) for p in points],  # none is seen, too
-            width=BAR_WIDTH,
-            brushes=[QBrush(QColor(c)) for c in colours],
-            pens=[line_pen(c) for c in colours],
-        )
+        self._bars.setVisible(bool(points))
+        if points:  # pyqtgraph's bars fail on empty lists of pens
+            self._bars.setOpts(
+                x=[float(p.threads) for p in points],
+                height=[max(p.occupancy * 100, 0.8) for p in points],  # none is seen, too
+                width=BAR_WIDTH,
+                brushes=[QBrush(QColor(c)) for c in colours],
+                pens=[line_pen(c) for c in colours],
+            )
         here = next((p for p in points if self._is_here(p)), None)
         self._here.setVisible(here is not None)
         if here is not None:
