@@ -33,7 +33,7 @@ CHARTS = ("png", "svg", "pdf")
 RENDER_LIMIT_S = 180
 
 
-def default_name(config: RunConfig, suffix: str) -> str:
+def default_name(config: RunConfig, suffix: str, kind: str = "") -> str:
     """Return a file name that says what was run, such as ``matmul-naive-N512-16x16-fp32.png``."""
     parts = [config.workload, config.variant]
     parts += [f"{symbol}{value}" for symbol, value in config.size.items()]
@@ -43,6 +43,8 @@ def default_name(config: RunConfig, suffix: str) -> str:
     parts.append(config.precision)
     if config.include_transfers:
         parts.append("transfers")
+    if kind:
+        parts.append(kind)
     return re.sub(r"[^\w.-]+", "_", "-".join(parts)) + f".{suffix}"
 
 
@@ -166,7 +168,9 @@ class Exporter(QObject):
             return
         filters = {f"{words} (*.{name})": name for name, words in FORMATS.items()}
         chosen = next(f for f, name in filters.items() if name == suffix)
-        offered = self._settings.export_folder / default_name(record.prepared.config, suffix)
+        kind = "roofline" if chart is not None and suffix in CHARTS else ""
+        named = default_name(record.prepared.config, suffix, kind)
+        offered = self._settings.export_folder / named
         name, used = QFileDialog.getSaveFileName(
             self._window, "Export", str(offered), ";;".join(filters), chosen
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QFileDialog, QProgressBar, QPushButton
@@ -107,6 +108,36 @@ def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
     assert wait_measured(qtbot, window).ticket != run.ticket
 
 
+def test_going_live_ends_a_calibration_and_measures(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
+    window, view, _ = open_roofline(qtbot, open_window)
+    window.session.set_live(False)
+    window.session.calibrate()
+    until(qtbot, lambda: "Calibrating" in view.words.text())
+    window.session.set_live(True)
+    until(qtbot, lambda: window.session.calibration is None)
+    assert window.session.live
+    wait_measured(qtbot, window)
+
+
+def test_an_engine_that_dies_costs_one_run_of_a_calibration(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, data_dir: Path
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(1.0))
+    window, view, _ = open_roofline(qtbot, open_window)
+    window.session.calibrate()
+    until(qtbot, lambda: "Calibrating" in view.words.text())
+    before = window.session.worker.engine_pid
+    assert before is not None
+    psutil.Process(before).kill()
+    until(qtbot, lambda: window.session.calibration is None)
+    assert window.session.worker.engine_pid != before
+    (stored,) = CeilingStore(data_dir).all()
+    assert stored.ceilings
+
+
 def test_closing_the_window_ends_a_calibration(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,11 +187,16 @@ def test_the_tab_exports_the_roofline(
         made_ceilings(hardware_id=device.hardware_id, driver=device.driver, threads=device.threads)
     )
     view.refresh()
-    path = tmp_path / "roofline.svg"
-    monkeypatch.setattr(
-        QFileDialog, "getSaveFileName", staticmethod(lambda *a, **k: (str(path), ""))
-    )
+    asked: list[Path] = []
+
+    def choose(parent: object, title: str, offered: str, *rest: object) -> tuple[str, str]:
+        asked.append(tmp_path / Path(offered).name)
+        return str(asked[-1]), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
     window.export("svg")
+    (path,) = asked
+    assert path.name.endswith("-roofline.svg")
     until(qtbot, path.exists)
     until(qtbot, lambda: not window.exporter.busy)
     text = path.read_text(encoding="utf-8")
