@@ -106,8 +106,8 @@ class RooflinePlot(Plot):
             pen=line_pen(theme().chart.muted, 2),
         )
         if not shown.calibrated:
-            middle = (10 ** ((low + high) / 2), 10 ** ((bottom + top) / 2))
-            self._write(INVITATION, *middle, (0.5, 2.0), "text")
+            above = (10 ** ((low + high) / 2), 10 ** (top - 0.03 * (top - bottom)))
+            self._write(INVITATION, *above, (0.5, 0.0), "text")
 
     def _name(self, roof: Roof, colour: str) -> None:
         """Write a roof's words: at the right end of a flat one, along the lower end of a slope."""
