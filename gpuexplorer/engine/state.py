@@ -69,7 +69,8 @@ def _of_one_launch(
     if prepared.config.include_transfers:
         why = "each sample includes transfers, so it would not be the kernel's alone"
         return Energy(reason=why), why
-    timeline = _timeline(batches)
+    counted = any(r.energy_J is not None or r.dram_B_per_s is not None for r in readings)
+    timeline = _timeline(batches if counted else batches[:1])  # without counters only reasons
     if timeline is None:
         return Energy(reason="no launches yet"), "no launches yet"
     ordered = sorted(readings, key=lambda r: r.t_ns)

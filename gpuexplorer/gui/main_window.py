@@ -183,7 +183,7 @@ class MainWindow(QMainWindow):
             self._turn = 0
             return
         self.timing.refresh()
-        turn, self._turn = self._turn, (self._turn + 1) % 5
+        turn, self._turn = self._turn, (self._turn + 1) % 6
         if turn == 0:
             self.timing.refresh_slow()
         elif turn == 1:
@@ -193,6 +193,8 @@ class MainWindow(QMainWindow):
         elif turn == 3:
             self.insight.advice.refresh()
             self.panels.roofline.refresh()
+        elif turn == 4:
+            session.live_model.look()
         else:
             device = session.device
             if device is not None:
@@ -200,7 +202,6 @@ class MainWindow(QMainWindow):
                 self.panels.device.set_kind(device.kind)
             self.strip.refresh(session.live_model.readings)
             self.panels.device.refresh()
-            session.live_model.look()
 
     def _show_knobs(self) -> None:
         experiment = self.session.experiment
