@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.telemetry.base import Refusal, TelemetrySource
-from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS, NOT_INSTALLED, NvmlHandle, open_handle
+from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS, NvmlHandle, load_nvml, open_handle
 
 _log = logging.getLogger(__name__)
 LEAST_INTERVAL_S = 0.101
@@ -71,13 +71,8 @@ class GpmSource(TelemetrySource):
     @classmethod
     def open(cls, device: DeviceInfo) -> GpmSource | Refusal | None:
         """Return a source for an NVIDIA GPU that offers GPM."""
-        if device.kind != "gpu":
-            return None
-        try:
-            import pynvml
-        except ImportError:
-            return NOT_INSTALLED if device.hardware_id.startswith(("GPU-", "MIG-")) else None
-        return cls.find(pynvml, device)
+        nvml = load_nvml(device)
+        return nvml if nvml is None or isinstance(nvml, Refusal) else cls.find(nvml, device)
 
     @classmethod
     def find(cls, nvml: Any, device: DeviceInfo) -> GpmSource | Refusal | None:

@@ -76,6 +76,17 @@ class NvmlHandle:
             _log.info("closing NVML: %s", error)
 
 
+def load_nvml(device: DeviceInfo) -> Any | Refusal | None:
+    """Return the module ``pynvml`` for a GPU; None for a device that is not NVIDIA's."""
+    if device.kind != "gpu":
+        return None
+    try:
+        import pynvml
+    except ImportError:
+        return NOT_INSTALLED if device.hardware_id.startswith(("GPU-", "MIG-")) else None
+    return pynvml
+
+
 def open_handle(nvml: Any, device: DeviceInfo) -> NvmlHandle | Refusal | None:
     """Return the device that NVML knows by the same UUID or PCI address, never by its index.
 
@@ -118,13 +129,8 @@ class NvmlSource(TelemetrySource):
     @classmethod
     def open(cls, device: DeviceInfo) -> NvmlSource | Refusal | None:
         """Return a source for an NVIDIA GPU, matched by UUID or PCI address."""
-        if device.kind != "gpu":
-            return None
-        try:
-            import pynvml
-        except ImportError:
-            return NOT_INSTALLED if device.hardware_id.startswith(("GPU-", "MIG-")) else None
-        return cls.find(pynvml, device)
+        nvml = load_nvml(device)
+        return nvml if nvml is None or isinstance(nvml, Refusal) else cls.find(nvml, device)
 
     @classmethod
     def find(cls, nvml: Any, device: DeviceInfo) -> NvmlSource | Refusal | None:

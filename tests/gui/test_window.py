@@ -357,3 +357,14 @@ def test_no_words_move_the_window(qtbot: QtBot, window: MainWindow) -> None:
         assert label.text().startswith("a sentence")
     QApplication.processEvents()
     assert {w: w.geometry() for w in places} == places
+
+
+def test_a_long_title_of_a_tunable_widens_no_knob(qtbot: QtBot, window: MainWindow) -> None:
+    window.session.experiment.set_variant("tiled")
+    QApplication.processEvents()
+    panel = window.experiment_panel
+    content = panel.widget()
+    assert content is not None
+    assert content.minimumSizeHint().width() <= panel.viewport().width()
+    slider = find(window, "sizeSlider", SnapSlider)
+    assert slider.mapTo(panel.viewport(), slider.rect().topRight()).x() < panel.viewport().width()

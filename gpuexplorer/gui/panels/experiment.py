@@ -141,6 +141,7 @@ class ExperimentPanel(QScrollArea):
         self.block_words.setWordWrap(True)
         self._layout.addWidget(self.block_words)
         self._tunable_form = self._form()
+        self._tunable_form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._tunable_boxes: dict[str, QComboBox] = {}
         self._layout.addLayout(self._tunable_form)
         self.cache_box = self._combo(
@@ -334,7 +335,10 @@ class ExperimentPanel(QScrollArea):
                 lambda _, name=name, box=box: experiment.set_tunable(name, box.currentData())
             )
             self._tunable_boxes[name] = box
-            self._tunable_form.addRow(tunable.title or name, box)
+            title = QLabel(tunable.title or name)
+            title.setWordWrap(True)  # a manifest's title may be longer than the panel is wide
+            title.setBuddy(box)
+            self._tunable_form.addRow(title, box)
 
     def focus_block(self) -> None:
         """Put the keyboard on the first block slider."""
