@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpuexplorer.analysis.advice.advice import Advice
-from gpuexplorer.analysis.advice.choose import NOTHING, nothing_to_improve
+from gpuexplorer.analysis.advice.advice import NOTHING, Advice
+from gpuexplorer.analysis.advice.choose import nothing_to_improve
 from gpuexplorer.analysis.energy import energy_words
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.words import STOPPED, config_parts, error_words, median_words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
@@ -20,15 +21,18 @@ from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.calibration import CalibrationJob
-from gpuexplorer.gui.model.advice import Adviser, Shown
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.rate import Rate
 from gpuexplorer.gui.model.roofline import RooflineModel
+from gpuexplorer.gui.model.said import Said
 from gpuexplorer.gui.panels.history import HistoryModel
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.calibration import CalibrationJob
+    from gpuexplorer.gui.model.advice import Adviser
 
 MOVED = QEvent.Type(QEvent.registerEventType())
 PATIENCE_S = 0.4
@@ -77,7 +81,7 @@ class Session(QObject):
         self.history = History()
         self.history_model = HistoryModel(self.history)
         self.roofline = RooflineModel(self.live_model, self.history)
-        self.adviser = Adviser(self.live_model, self.history)
+        self._adviser: Adviser | None = None
         self.options = options
         self.live = False
         self.live_at_start = True
@@ -205,7 +209,16 @@ class Session(QObject):
         """How many launches were timed a second, lately; None while nothing comes."""
         return self._rate.per_s
 
-    def look_for_advice(self) -> Shown:
+    @property
+    def adviser(self) -> Adviser:
+        """The rules; they are loaded when they are first asked, so that the window opens sooner."""
+        if self._adviser is None:
+            from gpuexplorer.gui.model.advice import Adviser
+
+            self._adviser = Adviser(self.live_model, self.history)
+        return self._adviser
+
+    def look_for_advice(self) -> Said:
         """Return the advice on the current run that has held for a while."""
         run, experiment = self.live_model.current, self.experiment
         workload = experiment.workloads.get(run.config.workload) if run is not None else None
@@ -222,6 +235,8 @@ class Session(QObject):
         devices, device = self.experiment.devices, self.experiment.device
         if self.calibration is not None or devices is None or device is None:
             return
+        from gpuexplorer.gui.calibration import CalibrationJob
+
         self._live_before, self.live = self.live, False
         self._end_current("user")
         self._wanted = None

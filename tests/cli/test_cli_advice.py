@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpuexplorer.analysis.advice.advice import Advice
-from gpuexplorer.analysis.advice.choose import NOTHING
+from gpuexplorer.analysis.advice.advice import NOTHING, Advice
 from gpuexplorer.cli.summary import print_advice
 from gpuexplorer.core.change import Change
 from tests.support.cli import run_cli

@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.analysis.advice import choose
-from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.advice import NOTHING, Advice
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.gui import resources
@@ -161,7 +161,7 @@ def test_the_button_turns_the_block_and_undo_takes_it_back(
     if "Intel" in (after.prepared.device.driver if after.prepared else ""):
         assert slow_s / after.summary.min_s >= 3
     until(qtbot, lambda: not columns.insight.advice.quiet.isHidden())
-    assert columns.insight.advice.quiet.text() == choose.NOTHING
+    assert columns.insight.advice.quiet.text() == NOTHING
     assert card_that(columns, turns_block) is None
     columns.session.experiment.undo()
     assert columns.session.experiment.knobs.block == (1, 256, 1)

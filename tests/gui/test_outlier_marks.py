@@ -33,8 +33,8 @@ def marks(qapp: QApplication, qtbot: QtBot) -> OutlierMarks:
 
 
 def points(marks: OutlierMarks) -> tuple[list[float], list[float]]:
-    x, y = marks._rings.getData()
-    return list(x), list(y)
+    ringed = marks._rings.points
+    return [x for x, _ in ringed], [y for _, y in ringed]
 
 
 def test_what_lies_above_is_ringed_and_what_leaves_the_range_at_its_edge(

@@ -16,6 +16,11 @@ Kind = Literal["trust", "speed", "place"]
 """``trust`` is about whether the figure can be believed, ``speed`` about time that may be saved,
 ``place`` says only where the run stands."""
 
+MOST_SHOWN = 3
+"""Pieces of advice on one run."""
+
+NOTHING = "None of the rules suggests another setting."
+
 LEAST_SAVING = 0.05
 """A speed rule that promises less of the time says nothing."""
 

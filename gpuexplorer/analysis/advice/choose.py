@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpuexplorer.analysis.advice.advice import Advice, Rule
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice, Rule
 from gpuexplorer.analysis.advice.rules_grid import edge_tiles, idle_workers, tiny_blocks
 from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
 from gpuexplorer.analysis.advice.rules_measured import faster_before, was_slower
@@ -38,9 +38,6 @@ RULES: tuple[Rule, ...] = (
     roof,
 )
 """Every rule; a new one is a function and a line here."""
-
-MOST_SHOWN = 3
-NOTHING = "Nothing to improve here by these rules."
 
 
 def advise(situation: Situation, most: int = MOST_SHOWN) -> tuple[Advice, ...]:

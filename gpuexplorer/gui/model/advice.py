@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gpuexplorer.analysis.advice.advice import Advice
-from gpuexplorer.analysis.advice.choose import MOST_SHOWN, advise, nothing_to_improve
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice
+from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
 from gpuexplorer.analysis.advice.situation import Measured
-from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import Phases
 from gpuexplorer.engine.situation import RECENT_READINGS, Gatherer
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live, Run
+from gpuexplorer.gui.model.said import Said
 from gpuexplorer.gui.model.steady import HOLD_S, Steady
 from gpuexplorer.workloads.workload import Workload
 
 OTHERS = 200
 """Earlier runs that are compared with the present one."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What stands in the panel.
-
-    ``config`` is what it speaks of, None before a run could be judged. ``nothing`` says that the
-    rules have had nothing to improve for a while.
-    """
-
-    advice: tuple[Advice, ...] = ()
-    config: RunConfig | None = None
-    nothing: bool = False
 
 
 class Adviser:
@@ -49,7 +34,7 @@ class Adviser:
         workload: Workload | None,
         devices: DeviceList | None,
         now_s: float,
-    ) -> Shown:
+    ) -> Said:
         """Judge the current run and return what is to be shown.
 
         ``workload`` is the current run's, None when it is not loaded any more.
@@ -57,11 +42,11 @@ class Adviser:
         run = self._live.current
         if run is None:
             self._steady.clear()
-            return Shown()
+            return Said()
         if run.prepared is None or run.summary is None or workload is None or devices is None:
-            return Shown(self._best())
+            return Said(self._best())
         if run.prepared.environment.source_sha256 != workload.sha256:
-            return Shown(self._best())  # its sources have changed since
+            return Said(self._best())  # its sources have changed since
         new_run = self._gatherer is None or run.ticket != self._ticket
         if self._gatherer is None or new_run:
             self._gatherer = Gatherer(run.prepared, workload, devices)
@@ -80,7 +65,7 @@ class Adviser:
         self._held_long_enough = now_s - self._judged_from_s >= HOLD_S
         shown = self._best()
         nothing = self.settled and nothing_to_improve(shown)
-        return Shown(shown, run.prepared.config, nothing)
+        return Said(shown, run.prepared.config, nothing)
 
     @property
     def settled(self) -> bool:

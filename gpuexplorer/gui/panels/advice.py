@@ -9,9 +9,9 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from gpuexplorer.analysis.advice.choose import MOST_SHOWN, NOTHING
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, NOTHING
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.gui.model.advice import Shown
+from gpuexplorer.gui.model.said import Said
 from gpuexplorer.gui.widgets.advice_card import AdviceCard
 
 LOOK_GAP_S = 0.2
@@ -30,14 +30,14 @@ class AdviceSection(QWidget):
 
     def __init__(
         self,
-        look: Callable[[], Shown],
+        look: Callable[[], Said],
         settled: Callable[[], bool],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("adviceSection")
         self._look, self._settled = look, settled
-        self._shown = Shown()
+        self._shown = Said()
         self._due_s = 0.0
         self._present: RunConfig | None = None
         title = QLabel("Advice")

@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QGraphicsItem, QLabel, QSizePolicy, QToolButton, QWidget
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
@@ -30,6 +30,8 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         super().__init__(orientation)
         self._unit = unit
         self.enableAutoSIPrefix(False)
+        # Drawn anew only when the range changes, not with each frame of what moves above its grid.
+        self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self.setStyle(tickLength=-4, autoExpandTextSpace=False, autoReduceTextSpace=False)
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:

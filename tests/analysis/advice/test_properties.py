@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.analysis.advice import shape
-from gpuexplorer.analysis.advice.choose import MOST_SHOWN, RULES, advise
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN
+from gpuexplorer.analysis.advice.choose import RULES, advise
 from gpuexplorer.analysis.advice.roofs import place_of
 from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
 from gpuexplorer.analysis.advice.rules_measured import faster_before
