@@ -157,6 +157,9 @@ class Engine:
         *,
         seconds: float | None,
         max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
         allow_long: bool = False,
         counters: bool = False,
     ) -> int:
@@ -167,7 +170,9 @@ class Engine:
 
         ``seconds`` is how long to sample, None for as long as nobody cancels. With ``max_noise`` it
         is at most so long: the run ends when the median is known to that fraction, or when more
-        samples would not help.
+        samples would not help. ``samples`` ends it as soon as there are so many, ``warm_up_s`` is
+        how long to launch before, and ``keep_arrays`` leaves the arrays on the device for the next
+        run of the same problem.
         """
         if self._run is not None and self._sent and self._stopping_since is None:
             self._stopping_since = time.monotonic()
@@ -179,6 +184,9 @@ class Engine:
             workload_sha256=workload.sha256,
             seconds=seconds,
             max_noise=max_noise,
+            samples=samples,
+            warm_up_s=warm_up_s,
+            keep_arrays=keep_arrays,
             allow_long=allow_long,
             counters=counters,
         )

@@ -71,6 +71,12 @@ class Run(Message, frozen=True, kw_only=True):
     max_noise: float | None = None
     """End before ``seconds`` as soon as half the median's 95 % interval is this fraction of it, or
     when more samples would not tell more."""
+    samples: int | None = None
+    """End as soon as there are so many samples."""
+    warm_up_s: float | None = None
+    """How long to launch before the first sample is kept; None leaves it to the engine."""
+    keep_arrays: bool = False
+    """Leave the arrays on the device for another run of the same problem, as in a sweep."""
     allow_long: bool = False
     counters: bool = False
     """Do not sample but run one launch under Nsight Compute; answered by Counted."""
@@ -165,7 +171,7 @@ class Finished(Message, frozen=True, kw_only=True):
 
     generation: int
     stopped_by: str
-    """``time``, ``noise``, ``stable`` (the noise no longer fell) or ``user``."""
+    """``time``, ``samples``, ``noise``, ``stable`` (the noise no longer fell) or ``user``."""
     phases_s: Phases
 
 

@@ -176,8 +176,12 @@ class Server:
                 seconds=run.seconds,
                 max_noise=run.max_noise,
                 allow_s=float("inf") if run.allow_long else protocol.CONFIRM_ABOVE_S,
+                samples=run.samples,
+                warm_up_s=run.warm_up_s,
             )
-            if self._latest == generation:  # nobody waits to take the arrays over
+            if (
+                self._latest == generation and not run.keep_arrays
+            ):  # nobody waits to take the arrays over
                 started = time.perf_counter()
                 self._laboratory.release()
                 free_s = time.perf_counter() - started

@@ -153,14 +153,27 @@ class Session:
         *,
         seconds: float | None,
         max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
         allow_long: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RunRecord:
-        """Measure as ``measure`` does and return the record, from which the document is made."""
+        """Measure as ``measure`` does and return the record, from which the document is made.
+
+        ``samples``, ``warm_up_s`` and ``keep_arrays`` are those of ``Engine.run``.
+        """
         self._begin()
         self._max_noise = max_noise
         self._engine.run(
-            config, workload, seconds=seconds, max_noise=max_noise, allow_long=allow_long
+            config,
+            workload,
+            seconds=seconds,
+            max_noise=max_noise,
+            samples=samples,
+            warm_up_s=warm_up_s,
+            keep_arrays=keep_arrays,
+            allow_long=allow_long,
         )
         self._wait(seconds, on_progress)
         record = self._sampled()

@@ -27,7 +27,7 @@ from gpuexplorer.measure.recipe import (
     TooLong,
     run_job,
 )
-from gpuexplorer.measure.stop import NoiseReached, NoiseStable, StopRule, TimeUp
+from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, StopRule, TimeUp
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -112,11 +112,15 @@ class Laboratory:
         seconds: float | None,
         max_noise: float | None,
         allow_s: float,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
     ) -> tuple[str, Phases]:
         """Run one configuration; return what ended it and its phases.
 
         ``seconds`` is how long to sample at the most, None for as long as nobody cancels;
-        ``max_noise`` the relative error of the median that is enough, None for no such end.
+        ``max_noise`` the relative error of the median that is enough, None for no such end;
+        ``samples`` how many are enough. ``warm_up_s`` is how long to launch without keeping a
+        sample (None: briefly for a run without an end, otherwise ``WARM_UP_S``).
         """
         sink.stage("check", None)
         device = self.device(config.device)
@@ -131,11 +135,12 @@ class Laboratory:
         job = Job(
             runner=runner,
             problem=problem,
-            stop_rules=_stop_rules(seconds, max_noise),
+            stop_rules=_stop_rules(seconds, max_noise, samples),
+            samples=samples,
             cancelled=cancelled,
             allow_s=allow_s,
-            warm_up_s=LIVE_WARM_UP_S if seconds is None else min(WARM_UP_S, seconds),
-            wait_when_throttled=seconds is not None,
+            warm_up_s=_warm_up_s(seconds, samples) if warm_up_s is None else warm_up_s,
+            wait_when_throttled=seconds is not None or samples is not None,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             previous=self._reusable(problem),
@@ -203,8 +208,16 @@ class Laboratory:
             backend.close()
 
 
-def _stop_rules(seconds: float | None, max_noise: float | None) -> list[StopRule]:
-    rules: list[StopRule] = []
+def _warm_up_s(seconds: float | None, samples: int | None) -> float:
+    if seconds is None:
+        return LIVE_WARM_UP_S if samples is None else WARM_UP_S
+    return min(WARM_UP_S, seconds)
+
+
+def _stop_rules(
+    seconds: float | None, max_noise: float | None, samples: int | None
+) -> list[StopRule]:
+    rules: list[StopRule] = [] if samples is None else [Enough(samples)]
     if max_noise is not None:
         noise = Noise()
         rules += [NoiseReached(max_noise, noise=noise), NoiseStable(noise=noise)]

@@ -83,6 +83,8 @@ class Job:
     cancelled: Callable[[], bool]
     allow_s: float
     """Longest predicted launch that may run."""
+    samples: int | None = None
+    """Samples to take at the most; None: the rules alone say when it is enough."""
     warm_up_s: float = WARM_UP_S
     wait_when_throttled: bool = False
     """Whether to let the device rest when its clock is held down; a live run shows it instead."""
@@ -290,6 +292,8 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
     started = time.perf_counter()
     while not job.cancelled():
         count = batch_size(max(launch_s, job.whole_s), batch_s)
+        if job.samples is not None:
+            count = min(count, job.samples - len(series.view()))
         batch_s = BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s

@@ -43,6 +43,19 @@ class TimeUp:
         return len(samples_s) > 0 and elapsed_s >= self.seconds
 
 
+class Enough:
+    """Ends after a number of samples; the last batch is cut so that there are no more."""
+
+    reason = "samples"
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+
+    def met(self, samples_s: npt.NDArray[np.float64], elapsed_s: float) -> bool:
+        """Return whether there are so many."""
+        return len(samples_s) >= self.samples
+
+
 class NoiseReached:
     """Ends when the 95 % interval of the median is narrow enough.
 

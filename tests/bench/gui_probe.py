@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import psutil
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -23,8 +22,11 @@ class ProbeApplication(QApplication):
         self.recording = False
         self.longest: list[dict[str, float | str]] = []
         """The longest events: wall and processor seconds, seconds ready to run but not running
-        (other threads or the machine's host had the processor), when it began, what it was."""
+        (other threads had the processor), seconds that the machine's host kept to itself meanwhile
+        (they count as processor seconds, too, where the kernel does not know), when it began, what
+        it was."""
         self._queue = WaitForProcessor()
+        self._stolen = StolenTime()
         self.events = 0
         self.busy_s = 0.0
         self._depth = 0
@@ -41,11 +43,14 @@ class ProbeApplication(QApplication):
         """End a recording and return its figures."""
         self.recording = False
         worst = self._sorted()
+        own = [e for e in worst if not e["stolen_s"]]
         return {
             "events": self.events,
             "busy_s": round(self.busy_s, 3),
             "longest_s": worst[0]["wall_s"] if worst else None,
-            "most_cpu_s": max((e["cpu_s"] for e in worst), default=None),
+            "longest_undisturbed_s": max((e["wall_s"] for e in own), default=None),
+            "disturbed": len(worst) - len(own),
+            "most_cpu_undisturbed_s": max((e["cpu_s"] for e in own), default=None),
             "longest_events": worst[:8],
         }
 
@@ -58,6 +63,7 @@ class ProbeApplication(QApplication):
             return bool(super().notify(receiver, event))
         kind = event.type()
         self._depth = 1
+        stolen = self._stolen.seconds()
         began, cpu, queued = time.perf_counter(), time.thread_time(), self._queue.seconds()
         try:
             return bool(super().notify(receiver, event))
@@ -73,6 +79,7 @@ class ProbeApplication(QApplication):
                         "wall_s": round(took, 5),
                         "cpu_s": round(time.thread_time() - cpu, 5),
                         "queued_s": round(self._queue.seconds() - queued, 5),
+                        "stolen_s": round(self._stolen.seconds() - stolen, 2),
                         "at_s": round(began - self._began_at, 2),
                         "what": f"{name}:{kind.name}",
                     }
@@ -100,10 +107,27 @@ class WaitForProcessor:
         return int(os.pread(self._file, 100, 0).split()[1]) * 1e-9
 
 
-def stolen_s() -> float | None:
-    """Return the processor time that the machine's host kept to itself; None where not known."""
-    times = psutil.cpu_times()
-    return float(times.steal) if hasattr(times, "steal") else None
+class StolenTime:
+    """Processor time that the machine's host kept to itself, in steps of 10 ms, of all processors.
+
+    An event during which there was none shows what the program itself takes.
+    """
+
+    STEAL = 8
+    """The place of the figure in the first line of ``/proc/stat``."""
+
+    def __init__(self) -> None:
+        try:
+            self._file: int | None = os.open("/proc/stat", os.O_RDONLY)
+        except OSError:
+            self._file = None
+        self._tick_s = 1.0 / os.sysconf("SC_CLK_TCK") if self._file is not None else 0.0
+
+    def seconds(self) -> float:
+        """Return the sum since the machine started; always 0 where the system won't say."""
+        if self._file is None:
+            return 0.0
+        return int(os.pread(self._file, 200, 0).split()[self.STEAL]) * self._tick_s
 
 
 class TimerGaps:
@@ -114,21 +138,28 @@ class TimerGaps:
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self._tick)
-        self._last = 0.0
+        self._host = StolenTime()
+        self._last, self._stolen = 0.0, 0.0
         self._gaps: list[float] = []
+        self._disturbed: list[bool] = []
 
     def begin(self) -> None:
         """Start counting."""
-        self._gaps, self._last = [], time.perf_counter()
+        self._gaps, self._disturbed = [], []
+        self._last, self._stolen = time.perf_counter(), self._host.seconds()
         self._timer.start()
 
     def _tick(self) -> None:
-        now = time.perf_counter()
+        now, stolen = time.perf_counter(), self._host.seconds()
         self._gaps.append(now - self._last)
-        self._last = now
+        self._disturbed.append(stolen > self._stolen)
+        self._last, self._stolen = now, stolen
 
     def end(self) -> dict[str, float]:
-        """Stop and return the gaps' quantiles in seconds."""
+        """Stop and return the gaps' quantiles in seconds.
+
+        Undisturbed are those in which the machine's host kept no processor time to itself.
+        """
         self._timer.stop()
         gaps = np.array(self._gaps)
         return {
@@ -136,6 +167,10 @@ class TimerGaps:
             "median_s": round(float(np.median(gaps)), 5),
             "p999_s": round(float(np.quantile(gaps, 0.999)), 5),
             "max_s": round(float(gaps.max()), 5),
+            "disturbed": int(sum(self._disturbed)),
+            "p999_undisturbed_s": round(
+                float(np.quantile(gaps[~np.array(self._disturbed)], 0.999)), 5
+            ),
         }
 
 

@@ -25,7 +25,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ["GPUEXPLORER_CONFIG_DIR"] = tempfile.mkdtemp(prefix="gpuexplorer-bench-")
 
-    from gui_probe import ProbeApplication, TimerGaps, stolen_s, wait_until
+    from gui_probe import ProbeApplication, StolenTime, TimerGaps, wait_until
     from PySide6.QtCore import QTimer
 
     from gpuexplorer.core.device import DeviceList
@@ -41,19 +41,21 @@ def main() -> int:
         return 1
     experiment.set_device(find_device(experiment.devices or DeviceList(), options.device).id)
     experiment.set_size("N", options.size)
-    gaps = TimerGaps()
+    gaps, host = TimerGaps(), StolenTime()
 
     def record(seconds: float) -> dict[str, object]:
-        stolen = stolen_s()
+        stolen = host.seconds()
         application.begin()
         gaps.begin()
         QTimer.singleShot(int(seconds * 1000), partial(application.exit, 0))
         application.exec()
         timer = gaps.end()
-        report = {"seconds": seconds, **application.end(), "timer_gaps": timer}
-        if stolen is not None:
-            report["stolen_s"] = round((stolen_s() or stolen) - stolen, 2)
-        return report
+        return {
+            "seconds": seconds,
+            **application.end(),
+            "timer_gaps": timer,
+            "stolen_s": round(host.seconds() - stolen, 2),
+        }
 
     report: dict[str, object] = {"bench": "live_gui", "idle": record(options.seconds)}
     session.set_live(True)
