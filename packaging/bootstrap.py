@@ -72,9 +72,15 @@ class Goal:
 GOALS = {
     goal.name: goal
     for goal in (
-        Goal("run", ".venv", ("qt", "x11", "pocl"), frozenset({"gui"}), torch=True),
-        Goal("test", ".venv", ("qt", "x11", "pocl", "test"), frozenset({"gui", "dev"}), torch=True),
-        Goal("noqt", ".venv-noqt", ("pocl",), frozenset({"test"}), torch=False),
+        Goal("run", ".venv", ("qt", "x11", "pocl"), frozenset({"gui", "parquet"}), torch=True),
+        Goal(
+            "test",
+            ".venv",
+            ("qt", "x11", "pocl", "test"),
+            frozenset({"gui", "dev", "parquet"}),
+            torch=True,
+        ),
+        Goal("noqt", ".venv-noqt", ("pocl",), frozenset({"test", "parquet"}), torch=False),
     )
 }
 
