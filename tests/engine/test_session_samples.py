@@ -1,0 +1,58 @@
+"""A run that ends after a number of samples, and arrays that stay for the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.engine.session import Session
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load
+
+WORKLOAD = load()["vector_add"]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session(threads=1) as session:
+        yield session
+
+
+def config_of(session: Session, block: int) -> RunConfig:
+    request = RunRequest(
+        workload="vector_add", size={"": 4096}, block=(block, 1, 1), device="cpu", threads=1
+    )
+    return complete(request, WORKLOAD, session.devices())
+
+
+@pytest.mark.parametrize("samples", [1, 7, 300])
+def test_a_run_ends_after_exactly_so_many_samples(session: Session, samples: int) -> None:
+    record = session.measure_record(
+        config_of(session, 64), WORKLOAD, seconds=None, samples=samples, warm_up_s=0.001
+    )
+    assert record.samples == samples
+    assert record.result().timing.stopped_by == "samples"
+
+
+def test_time_may_end_it_before(session: Session) -> None:
+    record = session.measure_record(
+        config_of(session, 64), WORKLOAD, seconds=0.05, samples=1_000_000, warm_up_s=0.0
+    )
+    assert 0 < record.samples < 1_000_000
+    assert record.result().timing.stopped_by == "time"
+
+
+def test_arrays_that_were_kept_are_not_made_again(session: Session) -> None:
+    first = session.measure_record(
+        config_of(session, 64), WORKLOAD, seconds=None, samples=3, keep_arrays=True
+    ).result()
+    assert first.phases_s.free is None, "they are still there"
+    second = session.measure_record(
+        config_of(session, 128), WORKLOAD, seconds=None, samples=3
+    ).result()
+    assert second.verification.ok
+    assert second.phases_s.allocate == first.phases_s.allocate
+    assert second.phases_s.host_to_device == first.phases_s.host_to_device
+    assert second.phases_s.free is not None
