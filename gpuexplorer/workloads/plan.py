@@ -286,13 +286,13 @@ def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
     values: dict[str, int] = {}
     for name, tunable in variant.tunables.items():
         if tunable.formula is not None:
-            if name in config.tunables:
-                raise InputError(
-                    f"tunable {name} follows from '{tunable.formula}'", remedy="leave it out"
-                )
             values[name] = formulas.whole(tunable.formula, names)
             if abs(values[name]) >= 2**31:
                 raise formulas.FormulaError(f"formula '{tunable.formula}' gave a number too large")
+            if config.tunables.get(name, values[name]) != values[name]:
+                raise InputError(
+                    f"tunable {name} follows from '{tunable.formula}'", remedy="leave it out"
+                )  # its own value may be named, as the configuration of a finished run does
             continue
         default = tunable.values[0] if tunable.default is None else tunable.default
         values[name] = config.tunables.get(name, default)

@@ -150,6 +150,7 @@ def test_a_required_compute_capability_is_a_least_one() -> None:
 def test_a_tied_tunable_follows_the_block_and_cannot_be_set() -> None:
     tied = made((LAUNCH, f'[variants.only.tunables.W]\nformula = "2 * block_x"\n{LAUNCH}'))
     assert plan_of(tied, block=(48,)).defines == {"W": 96}
+    assert plan_of(tied, block=(48,), tunables={"W": 96}).defines == {"W": 96}
     with pytest.raises(InputError, match="follows from"):
         plan_of(tied, tunables={"W": 3})
 

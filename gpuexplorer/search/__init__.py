@@ -1,0 +1,1 @@
+"""Searching a space of configurations: sweeps, block maps, tuning."""

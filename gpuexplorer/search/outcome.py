@@ -1,0 +1,60 @@
+"""What came of each point of a search: measured, skipped with a reason, or not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.search.space import Point
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point with its result, or the reason why it has none; neither: not measured yet.
+
+    A result in which something cannot be true (``timing.suspect``) is kept and never ranked.
+    """
+
+    point: Point
+    result: RunResult | None = None
+    skipped: str | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it is still to be measured."""
+        return self.result is None and self.skipped is None
+
+    @property
+    def median_s(self) -> float | None:
+        """The median of its launches in seconds; None without a result."""
+        return self.result.timing.median_s if self.result is not None else None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it has a figure that may win."""
+        return self.result is not None and self.result.timing.suspect is None
+
+    def measured(self, result: RunResult) -> Cell:
+        """Return the cell with its result."""
+        return replace(self, result=result, skipped=None)
+
+    def skip(self, reason: str) -> Cell:
+        """Return the cell with the reason why it has no result."""
+        return replace(self, result=None, skipped=reason)
+
+
+def cells_of(points: Iterable[Point]) -> list[Cell]:
+    """Return a cell for each point; what cannot run is skipped from the start."""
+    return [Cell(point, skipped=point.skipped) for point in points]
+
+
+def fastest(cells: Sequence[Cell]) -> Cell | None:
+    """Return the ranked cell with the shortest median; None when none has one."""
+    ranked = [cell for cell in cells if cell.ranked]
+    return min(ranked, key=lambda cell: cell.median_s or 0.0, default=None)
+
+
+def ranking(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the ranked cells, the fastest first."""
+    return sorted((cell for cell in cells if cell.ranked), key=lambda cell: cell.median_s or 0.0)

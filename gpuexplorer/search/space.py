@@ -1,0 +1,300 @@
+"""A space of configurations: axes over a request, and every point of it, legal or with a reason.
+
+Nothing here runs: what is legal, the workload's manifest and the device's limits say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, get_args
+
+import msgspec
+
+from gpuexplorer.core.change import block_words
+from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.workloads.choose import complete, default_block, find_device
+from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.workload import Workload
+
+MAX_POINTS = 100_000
+"""A space may have so many; more would take days, and were hardly meant."""
+BLOCK_AXES = ("block.x", "block.y", "block.z")
+PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One knob and the values it takes, in order.
+
+    ``name``: ``size.N``, ``block`` (tuples of threads), ``block.x``, ``block.y``, ``block.z``,
+    ``precision``, ``variant``, ``tunable.TILE``, ``device``, ``fill``, ``cache`` or ``threads``.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+
+    @property
+    def symbol(self) -> str:
+        """The size's or the tunable's own name; empty for every other axis."""
+        kind, _, symbol = self.name.partition(".")
+        return symbol if kind in ("size", "tunable") else ""
+
+    @property
+    def title(self) -> str:
+        """The axis in words, such as ``threads in x`` or ``N``."""
+        if self.name in BLOCK_AXES:
+            return f"threads in {self.name[-1]}"
+        return self.symbol or {"threads": "CPU threads", "fill": "inputs"}.get(self.name, self.name)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place of a space; exactly one of ``config`` and ``skipped`` is there.
+
+    ``place`` counts along the axes from 0. ``config`` is complete, with the grid and every tunable,
+    and its key is that of the run's document. ``skipped`` says in a sentence why it cannot run.
+    """
+
+    place: tuple[int, ...]
+    values: dict[str, Any]
+    config: RunConfig | None
+    skipped: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The point in a few words, such as ``N = 512 · block 16×16``."""
+        return values_words(self.values)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Every combination of the axes' values, over a request that says the rest.
+
+    InputError when an axis is empty, repeats a value or another axis' name, or is not a knob, and
+    when there would be more than ``MAX_POINTS``.
+    """
+
+    base: RunRequest
+    axes: tuple[Axis, ...]
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the workload."""
+        names = [axis.name for axis in self.axes]
+        for axis in self.axes:
+            _check_axis(axis)
+            if names.count(axis.name) > 1:
+                raise InputError(f"axis '{axis.name}' is given twice", remedy="join their values")
+        if "block" in names and set(names) & set(BLOCK_AXES):
+            raise InputError(
+                "the block is given as a whole and by its dimensions",
+                remedy="use --block, or --block-x, --block-y and --block-z",
+            )
+        if self.count > MAX_POINTS:
+            raise InputError(
+                f"the axes span {self.count} configurations, above the limit of {MAX_POINTS}",
+                remedy="give fewer values",
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each axis has."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    @property
+    def count(self) -> int:
+        """How many points there are, legal or not."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def by_name(self) -> dict[str, Axis]:
+        """The axes by their names."""
+        return {axis.name: axis for axis in self.axes}
+
+    def points(self, workload: Workload, devices: DeviceList) -> list[Point]:
+        """Return every point in row-major order of the axes: the last one changes fastest.
+
+        A knob that a point's variant does not have (a block for a library call, another variant's
+        tunable) changes nothing there: the first such point stands for all, the others say so.
+
+        Raises InputError or CannotRunHere for what is wrong with the whole request: a name that
+        the workload does not know, a device that is not there.
+        """
+        self._check_names(workload, devices)
+        found: list[Point] = []
+        seen: dict[str, Point] = {}
+        for place, values in self._places():
+            config, skipped = self._config(values, workload, devices)
+            if config is not None:
+                first = seen.get(config.key)
+                if first is not None:
+                    skipped, config = _same_as(first, values, config), None
+                else:
+                    point = seen[config.key] = Point(place, values, config)
+                    found.append(point)
+                    continue
+            found.append(Point(place, values, None, skipped))
+        return found
+
+    def request(self, values: Mapping[str, Any], workload: Workload) -> RunRequest:
+        """Return what is asked for at a point; InputError for an unknown variant."""
+        base = self.base
+        changes: dict[str, Any] = {n: values[n] for n in PLAIN_AXES if n in values}
+        name = changes.get("variant", base.variant) or workload.manifest.first_variant
+        variant = workload.variant(name)
+        size, tunables = dict(base.size), dict(base.tunables)
+        for axis in self.axes:
+            if axis.name.startswith("size."):
+                if axis.symbol == next(iter(workload.manifest.sizes)):
+                    size.pop("", None)
+                size[axis.symbol] = values[axis.name]
+            elif axis.name.startswith("tunable."):
+                tunables[axis.symbol] = values[axis.name]
+        if "variant" in self.by_name:  # each variant takes the knobs that it has
+            tunables = {n: v for n, v in tunables.items() if n in variant.tunables}
+        changes |= {"variant": name, "size": size, "tunables": tunables}
+        changes["block"] = self._block(values, variant)
+        return msgspec.structs.replace(base, **changes)
+
+    def _places(self) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
+        names = [axis.name for axis in self.axes]
+        for place in product(*(range(n) for n in self.shape)):
+            chosen = (axis.values[i] for axis, i in zip(self.axes, place, strict=True))
+            yield place, dict(zip(names, chosen, strict=True))
+
+    def _config(
+        self, values: Mapping[str, Any], workload: Workload, devices: DeviceList
+    ) -> tuple[RunConfig | None, str | None]:
+        try:
+            config = complete(self.request(values, workload), workload, devices)
+            device = find_device(devices, config.device)
+            if device.threads is None and config.threads is not None:
+                config = msgspec.structs.replace(config, threads=None)
+            return make_plan(workload, config, device).config, None
+        except ExplorerError as error:
+            return None, error.what
+
+    def _block(self, values: Mapping[str, Any], variant: VariantSpec) -> tuple[int, ...] | None:
+        """Return the block asked for; None leaves it to a variant that has no block to choose."""
+        if not variant.dimensions and "variant" in self.by_name:
+            return None
+        if "block" in values:
+            return tuple(values["block"])
+        if not any(name in values for name in BLOCK_AXES):
+            return self.base.block
+        start = (*self.base.block, 1, 1)[:3] if self.base.block else default_block(variant)
+        x, y, z = start or (1, 1, 1)
+        return (
+            values.get("block.x", x),
+            values.get("block.y", y),
+            values.get("block.z", z),
+        )
+
+    def _check_names(self, workload: Workload, devices: DeviceList) -> None:
+        """Refuse names that no point could use."""
+        manifest = workload.manifest
+        first = self.base.variant or manifest.first_variant
+        names = self.by_name["variant"].values if "variant" in self.by_name else (first,)
+        variants = {name: workload.variant(name) for name in names}
+        for axis in self.axes:
+            kind = axis.name.partition(".")[0]
+            if kind == "size" and axis.symbol not in manifest.sizes:
+                raise InputError(
+                    f"workload '{workload.name}' has no size '{axis.symbol}'",
+                    remedy=suggestion(axis.symbol, manifest.sizes),
+                )
+            if kind == "block" and not any(v.dimensions for v in variants.values()):
+                raise InputError(
+                    f"variant '{names[0]}' chooses its own blocks", remedy="leave the block out"
+                )
+            if kind == "precision":
+                _known(axis, manifest.precisions, f"workload '{workload.name}' has no precision")
+            if kind == "tunable":
+                offered = {
+                    name: None
+                    for variant in variants.values()
+                    for name, tunable in variant.tunables.items()
+                    if tunable.formula is None
+                }
+                if axis.symbol not in offered:
+                    raise InputError(
+                        f"no variant of this sweep has a tunable '{axis.symbol}' to choose",
+                        remedy=suggestion(axis.symbol, offered),
+                    )
+            if kind == "fill":
+                _known(axis, (OWN_FILL, *FILLS), "no input distribution")
+            if kind == "cache":
+                _known(axis, get_args(Cache), "no cache state")
+        if "device" not in self.by_name:
+            find_device(devices, self.base.device)
+        if "precision" not in self.by_name and self.base.precision is not None:
+            _known(
+                Axis("precision", (self.base.precision,)),
+                manifest.precisions,
+                f"workload '{workload.name}' has no precision",
+            )
+
+
+def _check_axis(axis: Axis) -> None:
+    kind, dot, symbol = axis.name.partition(".")
+    known = axis.name in (*PLAIN_AXES, "block", *BLOCK_AXES)
+    if not known and not (kind in ("size", "tunable") and dot and symbol):
+        raise InputError(
+            f"'{axis.name}' is no axis of a sweep",
+            remedy=f"use size.N, tunable.NAME, block, {', '.join((*BLOCK_AXES, *PLAIN_AXES))}",
+        )
+    if not axis.values:
+        raise InputError(f"axis '{axis.name}' has no values", remedy="give one at least")
+    if len(set(axis.values)) < len(axis.values):
+        raise InputError(f"axis '{axis.name}' names a value twice", remedy="name each once")
+
+
+def _known(axis: Axis, known: Sequence[str] | Mapping[str, Any], what: str) -> None:
+    for value in axis.values:
+        if value not in known:
+            raise InputError(f"{what} '{value}'", remedy=suggestion(str(value), known))
+
+
+def _same_as(first: Point, values: Mapping[str, Any], config: RunConfig) -> str:
+    """Say why a point is the same experiment as an earlier one."""
+    differ = {n: v for n, v in first.values.items() if values[n] != v}
+    titles = " and ".join(Axis(name, ()).title for name in differ) or "this"
+    return (
+        f"variant '{config.variant}' on {config.device} does not depend on {titles}: it is "
+        f"measured once, at {values_words(differ)}"
+    )
+
+
+def value_words(name: str, value: Any) -> str:
+    """Return one value of an axis in words, as it stands beside an axis or in a legend."""
+    if name == "block":
+        return block_words((*value, 1, 1)[:3])
+    if name == "fill":
+        return "the manifest's own" if value == OWN_FILL else str(value)
+    return str(value)
+
+
+def values_words(values: Mapping[str, Any]) -> str:
+    """Return a point's values in words; threads in x and y make one block."""
+    parts = []
+    block = {name[-1]: values[name] for name in BLOCK_AXES if name in values}
+    if len(block) > 1 and "x" in block and "y" in block:
+        parts.append("block " + block_words((block["x"], block["y"], block.get("z", 1))))
+    else:
+        block = {}
+    for name, value in values.items():
+        if name in BLOCK_AXES and block:
+            continue
+        text = value_words(name, value)
+        if name in ("precision", "variant", "device", "block"):
+            parts.append(f"{name} {text}" if name in ("variant", "block") else text)
+        else:
+            parts.append(f"{Axis(name, ()).title} = {text}")
+    return " · ".join(parts) or "the configuration as it stands"
