@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,30 @@ from gpuexplorer.core.comparison import Comparison, ratio_interval
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.workload import Workload
 
 ROUNDS = 12
 TURN_S = 0.05
 """Seconds of samples in a turn: short beside what disturbs a machine, so that it hits both."""
 STOPPED_BY = "turns"
+
+
+class Measures(Protocol):
+    """Something with an engine: a ``Session``, or a job in the window that has its engine."""
+
+    def measure_record(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+        allow_long: bool = False,
+    ) -> RunRecord:
+        """Measure one configuration as ``Session.measure_record`` does."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +60,14 @@ class Turns:
 
 
 def take_turns(
-    session: Session,
+    session: Measures,
     contenders: Sequence[Contender],
     *,
     rounds: int = ROUNDS,
     turn_s: float = TURN_S,
+    samples: int | None = None,
+    warm_up_s: float | None = None,
+    keep_arrays: bool = False,
     allow_long: bool = False,
     on_round: Callable[[int, int], None] | None = None,
 ) -> list[Turns]:
@@ -54,8 +75,9 @@ def take_turns(
 
     Every other round goes backwards (A B, B A, A B, ...), so that a machine that steadily gets
     slower favours nobody. ``turn_s`` is how long a turn samples, its launches' verification and a
-    short warm-up apart. ``on_round`` is told the rounds done and all. ValueError for no round; the
-    session's errors as ``Session.measure`` raises them.
+    short warm-up apart; ``samples`` ends it earlier, after so many. ``warm_up_s`` and
+    ``keep_arrays`` are those of ``Session.measure_record``. ``on_round`` is told the rounds done
+    and all. ValueError for no round; the session's errors as ``Session.measure`` raises them.
     """
     if rounds < 1:
         raise ValueError("there is at least one round")
@@ -66,7 +88,13 @@ def take_turns(
         for index in order if number % 2 == 0 else reversed(order):
             one = contenders[index]
             record = session.measure_record(
-                one.config, one.workload, seconds=turn_s, allow_long=allow_long
+                one.config,
+                one.workload,
+                seconds=turn_s,
+                samples=samples,
+                warm_up_s=warm_up_s,
+                keep_arrays=keep_arrays,
+                allow_long=allow_long,
             )
             medians_s[index, number] = np.median(record.samples_s())
             records[index] = record if number == 0 else _joined(records[index], record)
@@ -80,7 +108,7 @@ def take_turns(
 
 
 def compare_in_turns(
-    session: Session,
+    session: Measures,
     a: Contender,
     b: Contender,
     *,
