@@ -19,6 +19,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.engine import EngineChoice
 from gpuexplorer.gui.export import Exporter
@@ -348,8 +349,8 @@ class MainWindow(QMainWindow):
         if device is None:
             self.status.say("There is no device yet.")
             return
-        if self.session.calibration is not None:
-            self.status.say("A calibration is going on; wait for it, or cancel it.")
+        if self.session.job is not None:
+            self._show_notice(notices.engine_busy(self.session.job.doing))
             return
         if self._self_test is None:
             self._self_test = SelfTestDialog(self, partial(self.session.set_live, False))

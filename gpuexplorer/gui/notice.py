@@ -60,9 +60,14 @@ def counted(counters: Counters, traffic: Iterable[Traffic]) -> Notice:
     return Notice("info", f"{counted_words(counters, traffic)}.", detail=f"Kernels: {kernels}")
 
 
-def not_calibrated(error: ExplorerError) -> Notice:
-    """Say why there are no new ceilings."""
+def job_failed(error: ExplorerError) -> Notice:
+    """Say why work that had the engine to itself ended early."""
     return Notice("bad", f"{capital(str(error))}.", detail=error.detail)
+
+
+def engine_busy(doing: str) -> Notice:
+    """Say that something else has the engine."""
+    return Notice("info", f"The engine is busy {doing}: wait until it is done, or cancel it.")
 
 
 def no_device(devices: DeviceList) -> Notice:

@@ -32,6 +32,7 @@ from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.calibration import CalibrationJob
+    from gpuexplorer.gui.job import EngineJob
     from gpuexplorer.gui.model.advice import Adviser
 
 MOVED = QEvent.Type(QEvent.registerEventType())
@@ -99,9 +100,12 @@ class Session(QObject):
         self._resumed: RunConfig | None = None
         self._resume = False
         self.store = CeilingStore()
-        self.calibration: CalibrationJob | None = None
-        """The calibration that is going on."""
+        self.job: EngineJob | None = None
+        """The work that has the engine instead of live measuring."""
+        self._calibration: CalibrationJob | None = None
         self._live_before = False
+        self._lent_back = False
+        """Whether the job is paused, and live measuring has the engine meanwhile."""
         experiment.on_change = self._knobs_moved
         self._move_waits = False
         self.worker = EngineWorker(options)
@@ -119,9 +123,9 @@ class Session(QObject):
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""
         self.live = False
-        if self.calibration is not None:
-            self.calibration.cancel()
-            self.calibration.wait()
+        if self.job is not None:
+            self.job.cancel()
+            self.job.wait()
         return self.worker.close()
 
     def set_live(self, on: bool) -> None:
@@ -130,9 +134,9 @@ class Session(QObject):
             return
         self.live = on
         self._resumed = None
-        if self.calibration is not None:
+        if self.job is not None and self.job_has_engine:
             self._live_before = on
-            self.calibration.cancel()
+            self.job.cancel()
         elif on:
             self._wanted = None
             self._ask_for_run()
@@ -146,7 +150,7 @@ class Session(QObject):
         """Have one launch of the run that is shown counted by Nsight Compute; measuring ends."""
         run = self.live_model.current
         workload = self.experiment.workloads.get(run.config.workload) if run is not None else None
-        if run is None or run.record is None or workload is None or self.calibration is not None:
+        if run is None or run.record is None or workload is None or self.job_has_engine:
             self.notice.emit(notices.nothing_to_analyse())
             return
         self.live = False
@@ -165,8 +169,8 @@ class Session(QObject):
 
     def restart(self, options: EngineOptions) -> None:
         """End the engine and start one with other options."""
-        if self.calibration is not None:
-            self.calibration.cancel()
+        if self.job is not None:
+            self.job.cancel()
         self.options = options
         self._set_state("starting")
         self._end_current("user")
@@ -228,26 +232,104 @@ class Session(QObject):
         """Whether another look for advice would return the same."""
         return self.adviser.settled
 
-    # ---- calibrating
+    # ---- jobs: one at a time has the engine to itself
 
-    def calibrate(self, *, quick: bool = False) -> None:
-        """Measure what the chosen device can do at most; live measuring pauses meanwhile."""
-        devices, device = self.experiment.devices, self.experiment.device
-        if self.calibration is not None or devices is None or device is None:
+    @property
+    def job_has_engine(self) -> bool:
+        """Whether a job is measuring, and live measuring has to wait."""
+        return self.job is not None and not self._lent_back
+
+    def begin_job(self, job: EngineJob) -> bool:
+        """Lend the engine to a job and start it; live measuring pauses meanwhile.
+
+        One job at a time: False, and a notice, while another has the engine.
+        """
+        if self.job is not None:
+            self.notice.emit(notices.engine_busy(self.job.doing))
+            return False
+        self.job = job
+        job.waits.connect(self._job_waits)
+        job.ended.connect(self.end_job)
+        self._pause_live()
+        self.worker.ask_cancel()
+        self._set_activity(job.doing)
+        self.state_changed.emit()
+        job.start()
+        return True
+
+    def pause_job(self) -> None:
+        """Let live measuring have the engine once the job's present run has ended."""
+        if self.job is not None:
+            self.job.pause()
+            self.state_changed.emit()
+
+    def resume_job(self) -> None:
+        """Let the job go on."""
+        if self.job is None:
             return
-        from gpuexplorer.gui.calibration import CalibrationJob
+        if self._lent_back:
+            self._lent_back = False
+            self._pause_live()
+        self._set_activity(self.job.doing)
+        self.job.resume()
+        self.state_changed.emit()
 
+    def cancel_job(self) -> None:
+        """End the job, and measure on if that was so before."""
+        if self.job is not None:
+            self.job.cancel()
+
+    def end_job(self, outcome: object) -> None:
+        """Take the engine back from the job, which has ended with ``outcome``."""
+        job, self.job = self.job, None
+        if job is None:
+            return
+        job.wait()
+        if isinstance(outcome, ExplorerError):
+            self.notice.emit(notices.job_failed(outcome))
+        if not self._lent_back:
+            self.worker.ask_cancel()
+            self.live = self._live_before
+            succeeded = outcome is not None and not isinstance(outcome, ExplorerError)
+            self._set_activity(job.done if succeeded else job.not_done)
+            self._ask_for_run(keep_notice=True)
+        self._lent_back = False
+        self.state_changed.emit()
+        self.frame.emit(False)
+
+    def _job_waits(self) -> None:
+        """Measure live while the job is paused."""
+        if self.job is None or self._lent_back or not self.job.waiting:
+            return
+        self._lent_back = True
+        self.live = self._live_before
+        self._set_activity("paused")
+        self._ask_for_run(keep_notice=True)
+        self.state_changed.emit()
+
+    def _pause_live(self) -> None:
         self._live_before, self.live = self.live, False
         self._end_current("user")
         self._wanted = None
         self.moved_at = None
+
+    def calibrate(self, *, quick: bool = False) -> None:
+        """Measure what the chosen device can do at most."""
+        devices, device = self.experiment.devices, self.experiment.device
+        if devices is None or device is None:
+            return
+        from gpuexplorer.gui.calibration import CalibrationJob
+
         job = CalibrationJob(self.worker, devices, device, self.store, quick=quick)
-        self.calibration = job
         job.stepped.connect(self._calibration_stepped)
         job.ended.connect(self._calibrated)
-        self._set_activity("calibrating")
-        self.state_changed.emit()
-        job.start()
+        if self.begin_job(job):
+            self._calibration = job
+
+    @property
+    def calibration(self) -> CalibrationJob | None:
+        """The calibration that is going on."""
+        return self._calibration if self._calibration is self.job else None
 
     def cancel_calibration(self) -> None:
         """Stop calibrating, and measure on if that was so before."""
@@ -268,25 +350,12 @@ class Session(QObject):
         if self.calibration is not None:
             self.calibration_stepped.emit(step)
 
-    def _calibrated(self, outcome: object) -> None:
-        job, self.calibration = self.calibration, None
-        if job is None:
-            return
-        job.wait()
-        self.worker.ask_cancel()
+    def _calibrated(self, _: object) -> None:
+        self._calibration = None
         self.calibration_stepped.emit(None)
-        if isinstance(outcome, ExplorerError):
-            self.notice.emit(notices.not_calibrated(outcome))
-        words = "calibrated" if isinstance(outcome, Ceilings) else "not calibrated"
         run = self.live_model.current
         if run is not None and run.record is not None:
             run.record.ceilings = self.store.find(run.record.prepared.device)
-        self.live = self._live_before
-        self._set_activity(words)
-        if self.live:
-            self._ask_for_run(keep_notice=True)
-        self.state_changed.emit()
-        self.frame.emit(False)
 
     # ---- knobs to runs
 
@@ -310,7 +379,7 @@ class Session(QObject):
         return super().event(event)
 
     def _ask_for_run(self, *, allow_long: bool = False, keep_notice: bool = False) -> None:
-        if not self.live or self.experiment.devices is None or self.calibration is not None:
+        if not self.live or self.experiment.devices is None or self.job_has_engine:
             return
         try:
             config = self.experiment.config()
@@ -341,8 +410,6 @@ class Session(QObject):
     def _take(self, update: Update) -> None:
         answer = False
         for ticket, item in update.items:
-            if self.calibration is not None and ticket < 0:
-                self.calibration.put(ticket, item)
             self._begin_if_new(ticket)
             if isinstance(item, Chunk):
                 answer = answer or (self.moved_at is not None and ticket == self._ticket)
@@ -353,9 +420,9 @@ class Session(QObject):
                 self._take_event(ticket, item)
         device = self.device
         for device_id, time_s, reading in update.readings:
-            if self.calibration is not None:
-                self.calibration.read(reading)
-            elif device is None or device_id == device.id:
+            if self.job_has_engine:
+                continue  # the readings belong to its runs
+            if device is None or device_id == device.id:
                 self.live_model.read(reading, time_s)
         waiting = self.moved_at is not None and time.perf_counter() < self.moved_at + PATIENCE_S
         if answer or not waiting:
@@ -490,7 +557,7 @@ class Session(QObject):
                 )
             return
         if not event.restarting:
-            self.live = False
+            self.live = self._live_before = False
             self._give_up("no engine")
             said = "\n".join(self.engine_log)
             self.notice.emit(notices.no_engine(event, said, lambda: self.restart(self.options)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +40,8 @@ Told = (
     | protocol.Finished | protocol.Counted | protocol.Cancelled | protocol.Failed
     | protocol.NeedsConfirmation
 )  # fmt: skip
+Heard = Told | protocol.Samples | Reading
+"""What is said of a job's run."""
 
 
 @dataclass
@@ -71,7 +74,17 @@ class _Ask:
     workload: Workload
     allow_long: bool
     seconds: float | None
-    counters: bool
+    max_noise: float | None = None
+    samples: int | None = None
+    warm_up_s: float | None = None
+    keep_arrays: bool = False
+    counters: bool = False
+    sink: Callable[[Heard], None] | None = None
+    """Who is told of the run instead of the main thread."""
+
+
+JOB_TICKET = -1
+"""The ticket of every run of a job."""
 
 
 def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
@@ -116,6 +129,7 @@ class EngineWorker(QThread):
         self._offset_ns = 0
         self._generation = 0
         self._ticket = 0
+        self._sink: Callable[[Heard], None] | None = None
         self._tally = Tally()
         self._summary_due = 0.0
         self._summary_stale = False
@@ -136,9 +150,38 @@ class EngineWorker(QThread):
 
         With ``counters`` one launch runs under Nsight Compute instead.
         """
+        self._ask_engine(
+            _Ask(ticket, config, workload, allow_long, seconds=seconds, counters=counters)
+        )
+
+    def ask_for(
+        self,
+        sink: Callable[[Heard], None],
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+        allow_long: bool = False,
+    ) -> None:
+        """Measure a configuration for a job, instead of whatever runs or waits; from any thread.
+
+        What is said of the run goes to ``sink``, in this worker's thread, and not to ``updated``.
+        The choices are those of ``Engine.run``.
+        """
+        self._ask_engine(
+            _Ask(
+                JOB_TICKET, config, workload, allow_long, seconds, max_noise, samples, warm_up_s,
+                keep_arrays, sink=sink,
+            )
+        )  # fmt: skip
+
+    def _ask_engine(self, ask: _Ask) -> None:
         with self._lock:
-            self._ask = _Ask(ticket, config, workload, allow_long, seconds, counters)
-            self._cancel = False
+            self._ask, self._cancel = ask, False
         self._wake()
 
     def ask_cancel(self) -> None:
@@ -223,16 +266,21 @@ class EngineWorker(QThread):
         if cancel:
             engine.cancel()
         if ask is not None:
+            self._sink = ask.sink
             generation = engine.run(
                 ask.config,
                 ask.workload,
                 seconds=ask.seconds,
+                max_noise=ask.max_noise,
+                samples=ask.samples,
+                warm_up_s=ask.warm_up_s,
+                keep_arrays=ask.keep_arrays,
                 allow_long=ask.allow_long,
                 counters=ask.counters,
             )
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
-            self._unanswered = True
+            self._unanswered = ask.sink is None
             self._tally = Tally()
             self._summary_due, self._summary_stale = 0.0, False
         return True
@@ -248,6 +296,8 @@ class EngineWorker(QThread):
         return max(0.0, min(waits))
 
     def _on_event(self, event: protocol.EngineMessage | EngineReady | EngineLost) -> None:
+        if self._sink is not None and self._goes_to(self._sink, event):
+            return
         if isinstance(event, protocol.Telemetry):
             with self._lock:
                 time_s = (event.reading.t_ns + self._offset_ns) * 1e-9
@@ -270,6 +320,23 @@ class EngineWorker(QThread):
             ticket = self._ticket if event.generation == self._generation else 0
             if ticket or event.generation == 0:
                 self._tell(ticket, event)
+
+    def _goes_to(
+        self,
+        sink: Callable[[Heard], None],
+        event: protocol.EngineMessage | EngineReady | EngineLost,
+    ) -> bool:
+        """Tell a job what concerns its run; return whether it concerns nobody else."""
+        if isinstance(event, protocol.Telemetry):
+            sink(event.reading)
+        elif isinstance(event, EngineLost):
+            if event.generation or not event.restarting:
+                sink(event)
+        elif not isinstance(event, EngineReady | protocol.Devices | protocol.Welcome):
+            if event.generation and event.generation == self._generation:
+                sink(event)
+            return event.generation != 0
+        return False
 
     def _tell(self, ticket: int, item: Told | Summary) -> None:
         with self._lock:

@@ -1,0 +1,172 @@
+"""A job has the window's engine to itself: live measuring pauses, and goes on afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psutil
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.workloads.workload import Workload
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until, wait_measured
+
+
+class Runs(EngineJob):
+    """Measures the present configuration again and again."""
+
+    doing = "measuring again and again"
+    done = "measured again and again"
+
+    def __init__(self, window: MainWindow, runs: int, seconds: float = 60.0) -> None:
+        session = window.session
+        super().__init__(session.worker)
+        config = session.config
+        assert config is not None
+        self.config: RunConfig = config
+        self.workload: Workload = session.experiment.workload
+        self.runs, self.seconds = runs, seconds
+        self.results: list[RunResult] = []
+        self.errors: list[ExplorerError] = []
+        self.outcomes: list[object] = []
+        self.ended.connect(self.outcomes.append)
+
+    def work(self) -> int:
+        for _ in range(self.runs):
+            self.stepped.emit(len(self.results))
+            try:
+                record = self.measure(
+                    self.config, self.workload, seconds=self.seconds, samples=5, keep_arrays=True
+                )
+            except ExplorerError as error:
+                self.errors.append(error)
+            else:
+                self.results.append(record.result())
+        return len(self.results)
+
+
+def begun(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
+    window = open_window()
+    wait_measured(qtbot, window)
+    return window
+
+
+def test_a_job_measures_and_live_measuring_goes_on(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = begun(qtbot, open_window)
+    session = window.session
+    ticket = wait_measured(qtbot, window).ticket
+    job = Runs(window, 4)
+    assert session.begin_job(job)
+    assert (session.live, session.activity) == (False, job.doing)
+    until(qtbot, lambda: session.job is None)
+    assert (job.outcomes, job.errors) == ([4], [])
+    assert [r.timing.samples for r in job.results] == [5] * 4
+    assert {r.timing.stopped_by for r in job.results} == {"samples"}
+    assert session.live
+    assert wait_measured(qtbot, window).ticket != ticket
+
+
+def test_one_job_at_a_time(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = begun(qtbot, open_window)
+    said: list[str] = []
+    window.session.notice.connect(lambda n: said.append(n.text if n else ""))
+    job = Runs(window, 100_000)
+    assert window.session.begin_job(job)
+    assert not window.session.begin_job(Runs(window, 1))
+    assert "busy measuring again and again" in said[-1]
+    until(qtbot, lambda: len(job.results) > 1)
+    window.session.cancel_job()
+    until(qtbot, lambda: window.session.job is None)
+    assert job.outcomes == [None]
+    wait_measured(qtbot, window)
+
+
+def test_a_paused_job_gives_the_engine_to_live_measuring(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = begun(qtbot, open_window)
+    session = window.session
+    job = Runs(window, 100_000)
+    session.begin_job(job)
+    until(qtbot, lambda: len(job.results) > 1)
+    session.pause_job()
+    until(qtbot, lambda: job.waiting and session.live)
+    done = len(job.results)
+    session.experiment.set_block((8, 8, 1))
+    wait_measured(qtbot, window)
+    assert len(job.results) == done
+    session.resume_job()
+    until(qtbot, lambda: not session.live and len(job.results) > done + 1)
+    session.pause_job()
+    until(qtbot, lambda: job.waiting and session.live)
+    session.cancel_job()
+    until(qtbot, lambda: session.job is None)
+    assert session.live
+    assert (job.outcomes, job.errors) == ([None], [])
+
+
+def test_an_engine_that_dies_costs_a_job_one_run(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = begun(qtbot, open_window)
+    job = Runs(window, 100_000)
+    window.session.begin_job(job)
+    until(qtbot, lambda: len(job.results) > 1)
+    pid = window.session.worker.engine_pid
+    assert pid is not None
+    psutil.Process(pid).kill()
+    until(qtbot, lambda: bool(job.errors))
+    done = len(job.results)
+    until(qtbot, lambda: len(job.results) > done)
+    assert len(job.errors) == 1 and "killed" in str(job.errors[0])
+    window.session.cancel_job()
+    until(qtbot, lambda: window.session.job is None)
+
+
+def test_a_job_that_fails_says_why_and_live_measuring_goes_on(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    class Refuses(Runs):
+        def work(self) -> int:
+            raise InputError("there is nothing to measure")
+
+    class Broken(Runs):
+        def work(self) -> int:
+            return 1 // 0
+
+    window = begun(qtbot, open_window)
+    kinds: tuple[tuple[Callable[..., Runs], str], ...] = (
+        (Refuses, "There is nothing to measure."),
+        (Broken, "ZeroDivisionError"),
+    )
+    for kind, words in kinds:
+        said: list[str] = []
+        window.session.notice.connect(lambda n, said=said: said.append(n.text if n else ""))
+        window.session.begin_job(kind(window, 1))
+        until(qtbot, lambda: window.session.job is None)
+        assert any(words in text for text in said)
+        wait_measured(qtbot, window)
+
+
+def test_closing_the_window_ends_a_job_even_a_paused_one(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    def has_result(job: Runs) -> Callable[[], bool]:
+        return lambda: bool(job.results)
+
+    def is_waiting(job: Runs) -> Callable[[], bool]:
+        return lambda: job.waiting
+
+    for pause in (False, True):
+        window = begun(qtbot, open_window)
+        job = Runs(window, 100_000)
+        window.session.begin_job(job)
+        until(qtbot, has_result(job))
+        if pause:
+            window.session.pause_job()
+            until(qtbot, is_waiting(job))
+        window.close()
+        assert job.isFinished()
