@@ -13,7 +13,10 @@ STOPPED = {
     "turns": "its turns in a comparison were over",
     "user": "stopped by the user",
     "running": "still running",
+    "imported": "measured by another program",
 }
+
+NOT_VERIFIED = "The result was not verified, as far as the imported file says."
 
 
 def block_words(block: Block | tuple[int, ...]) -> str:
@@ -74,10 +77,15 @@ def method_words(result: RunResult) -> str:
     """Return how the times were taken, and what ended the run."""
     timing = result.timing
     why = STOPPED.get(timing.stopped_by, timing.stopped_by)
-    return (
-        f"Timed by {timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}; "
-        f"{count(timing.samples)} samples; {why}."
-    )
+    return f"Timed by {timing_words(result)}; {count(timing.samples)} samples; {why}."
+
+
+def timing_words(result: RunResult) -> str:
+    """Return the method and its resolution, where it is known."""
+    timing = result.timing
+    if timing.resolution_s is None:
+        return timing.method
+    return f"{timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}"
 
 
 def noise_words(result: RunResult) -> str:
@@ -103,6 +111,11 @@ def error_words(check: Verification) -> str:
 def verification_words(result: RunResult) -> str:
     """Return what was found when the result was compared with float64."""
     check = result.verification
+    return NOT_VERIFIED if check is None else check_words(check)
+
+
+def check_words(check: Verification) -> str:
+    """Return what one check found."""
     found = "Verified" if check.ok else "WRONG RESULT"
     method = check.method.removesuffix(", float64")
     return f"{found} against float64 ({method}): {error_words(check)}."

@@ -9,7 +9,14 @@ from gpuexplorer.analysis.advice.advice import NOTHING, Advice
 from gpuexplorer.analysis.advice.choose import nothing_to_improve
 from gpuexplorer.analysis.energy import energy_words
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
-from gpuexplorer.charts.words import STOPPED, config_parts, error_words, median_words
+from gpuexplorer.charts.words import (
+    NOT_VERIFIED,
+    STOPPED,
+    config_parts,
+    error_words,
+    median_words,
+    timing_words,
+)
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -32,11 +39,13 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     rows += _traffic(result)
     rows.append(("phases", "", _phases(result)))
     check = result.verification
-    error = f"{error_words(check)} ({check.method})"
-    rows.append(("result", "verified" if check.ok else "WRONG", error))
+    if check is None:
+        rows.append(("result", "", NOT_VERIFIED))
+    else:
+        error = f"{error_words(check)} ({check.method})"
+        rows.append(("result", "verified" if check.ok else "WRONG", error))
     noise = f"{'known' if timing.converged else 'not known'} to {percent(timing.max_noise)}"
-    method = f"{timing.method}, resolution {quantity(timing.resolution_s, 's', 1)}"
-    rows.append(("measured by", "", method))
+    rows.append(("measured by", "", timing_words(result)))
     ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
     rows.append(("ended", "", f"{ended}; median {noise}"))
     rows += _energy(result)

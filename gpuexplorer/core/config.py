@@ -19,6 +19,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     ``block`` counts threads, ``grid`` blocks, along x, y, z. ``grid`` is None for a library
     variant, which chooses its own. ``threads`` is the number of CPU threads the work may use and
     None on a GPU. ``switches`` holds what only some runs have, such as ``include_transfers``.
+    ``precision`` is empty where an imported file does not say it.
     """
 
     workload: str

@@ -25,7 +25,7 @@ class DeviceSummary(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     backend: str
     driver: str
-    compute_units: int
+    compute_units: int | None
     peak_bandwidth_B_per_s: float | None
     peak_source: str | None
 
@@ -33,8 +33,8 @@ class DeviceSummary(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Versions that a figure may depend on."""
 
-    gpuexplorer: str
-    python: str
+    gpuexplorer: str | None
+    python: str | None
     numpy: str | None = None
     cupy: str | None = None
     pyopencl: str | None = None
@@ -56,7 +56,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     ci95_low_s: float | None
     ci95_high_s: float | None
     method: str
-    resolution_s: float
+    resolution_s: float | None
     stopped_by: str
     converged: bool
     """Whether the median is known to ``max_noise``."""
@@ -162,6 +162,20 @@ class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
 
 
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run comes from that another program measured."""
+
+    program: str
+    """Such as ``NVBench``."""
+    version: str | None = None
+    file: str
+    """The name of the file it was read from."""
+    what: str
+    """What the run is called there."""
+    note: str = ""
+    """What the file does not say, or says otherwise than a run of ours would."""
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """One finished run; ``run --json`` prints exactly this."""
 
@@ -177,6 +191,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     phases_s: Phases
     throughput: Throughput
     traffic: list[Traffic]
-    verification: Verification
+    verification: Verification | None
+    """None: nobody checked the result, as far as an imported file says."""
     resources: Resources
     telemetry: TelemetrySummary
+    origin: Origin | None = None
+    """None: this program measured it."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether the result was checked and found right."""
+        return self.verification is not None and self.verification.ok

@@ -196,7 +196,7 @@ def _resolution(bench: Bench, short: Callable[[], RunConfig]) -> Found:
         result = bench.measure(config, seconds=2 * EACH_S)
         stated_s = result.timing.resolution_s
         times = np.unique(np.asarray(result.samples_s))
-        if not 0 < stated_s <= MOST_RESOLUTION_S:
+        if stated_s is None or not 0 < stated_s <= MOST_RESOLUTION_S:
             raise WorkFailed(f"a resolution of {quantity(stated_s, 's')} is not plausible")
         if times[0] <= 0:
             raise WorkFailed(f"a launch took {quantity(float(times[0]), 's')}")

@@ -34,7 +34,7 @@ def test_the_articles_kernel_runs_unchanged(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         result = msgspec.json.decode(done.stdout.encode(), type=RunResult)
-        assert result.verification.ok
+        assert result.verified
         assert result.config.precision == "fp32"
 
 

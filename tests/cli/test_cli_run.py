@@ -104,7 +104,8 @@ def test_caches_and_inputs_stand_in_the_document_and_beside_the_number(tmp_path:
     result = msgspec.json.decode((tmp_path / "run.json").read_bytes(), type=RunResult)
     assert (result.config.cache, result.config.fill) == ("cold", "zeros")
     assert "cold: " in result.timing.method
-    assert result.verification.ok and result.verification.max_rel_error == 0
+    assert result.verified
+    assert result.verification and result.verification.max_rel_error == 0
 
 
 def test_json_on_standard_output_is_alone_there(tmp_path: Path) -> None:

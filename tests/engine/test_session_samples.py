@@ -52,7 +52,7 @@ def test_arrays_that_were_kept_are_not_made_again(session: Session) -> None:
     second = session.measure_record(
         config_of(session, 128), WORKLOAD, seconds=None, samples=3
     ).result()
-    assert second.verification.ok
+    assert second.verified
     assert second.phases_s.allocate == first.phases_s.allocate
     assert second.phases_s.host_to_device == first.phases_s.host_to_device
     assert second.phases_s.free is not None

@@ -1,27 +1,20 @@
-"""Write runs to files that other programs read: JSON documents and CSV tables of samples.
+"""Files that appear whole or not at all, and what is said when one cannot be written or read.
 
-A file appears whole or not at all: it is written beside its target under another name, flushed to
-the disk, and renamed.
+A file is written beside its target under another name, flushed to the disk, and renamed.
 """
 
 from __future__ import annotations
 
-import csv
 import errno
-import io
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-import numpy as np
-
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import RunResult
 
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space or choose another folder"),
@@ -36,11 +29,6 @@ _REASONS = {
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name"),
     errno.ELOOP: ("the link leads back to itself", "choose another name"),
 }
-
-CSV_COLUMNS = (
-    "run", "workload", "variant", "size", "block", "precision", "device",
-    "batch", "batch_start_s", "sample", "duration_s",
-)  # fmt: skip
 
 
 def write_error(path: Path, error: OSError) -> InputError:
@@ -103,65 +91,29 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise write_error(path, error) from None
 
 
-def run_json(result: RunResult) -> bytes:
-    """Return one run's document: a line for each key, so that it also reads well."""
-    fields = msgspec.to_builtins(result)
-    lines = (f"  {_compact(key)}: {_compact(value)}" for key, value in fields.items())
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+def read_file(path: Path, most_B: int) -> bytes:
+    """Return a whole file; InputError when it cannot be read or is larger than ``most_B`` bytes."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "")
+        with path.open("rb") as stream:
+            data = stream.read(most_B + 1)
+    except OSError as error:
+        raise read_error(path, error) from None
+    if len(data) > most_B:
+        raise InputError(
+            f"{path} is larger than {most_B >> 20} MiB, the most that is read",
+            remedy="split it into several files",
+        )
+    return data
 
 
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def write_json(result: RunResult, path: Path) -> None:
-    """Write one run's document; InputError when the file cannot be written."""
-    _write(path, lambda: run_json(result))
-
-
-def _write(path: Path, make: Callable[[], bytes]) -> None:
-    with atomic_file(path) as stream:
-        stream.write(make())
-
-
-def write_csv(results: Sequence[RunResult], path: Path) -> None:
-    """Write every sample of some runs as one table; InputError when the file cannot be written.
-
-    One row a launch, in order. The leading columns repeat the configuration, so that the tables of
-    several runs can be stacked and nothing but the file is needed to read it. ``batch_start_s`` is
-    the time from the run's first batch to the one that holds the sample; it is empty when unknown.
-    """
-    with atomic_file(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(CSV_COLUMNS)
-        for result in results:
-            writer.writerows(_rows(result))
-        text.flush()
-        text.detach()
-
-
-def _rows(result: RunResult) -> Iterator[tuple[object, ...]]:
-    config = result.config
-    head = (
-        result.id,
-        config.workload,
-        config.variant,
-        " ".join(f"{symbol}={value}" for symbol, value in config.size.items()),
-        "x".join(map(str, config.block)) if config.block else "",
-        config.precision,
-        config.device,
-    )
-    batch, start = _batch_columns(result)
-    for index, duration in enumerate(result.samples_s):
-        yield (*head, batch[index], start[index], index, duration)
-
-
-def _batch_columns(result: RunResult) -> tuple[Sequence[object], Sequence[object]]:
-    counts = [b.samples for b in result.batches]
-    if sum(counts) != len(result.samples_s):
-        empty = [""] * len(result.samples_s)
-        return empty, empty
-    starts = np.array([b.start_s for b in result.batches])
-    relative = np.round(starts - starts[0], 9) if len(starts) else starts
-    return np.repeat(np.arange(len(counts)), counts).tolist(), np.repeat(relative, counts).tolist()
+def read_error(path: Path, error: OSError) -> InputError:
+    """Return what a user should be told when reading ``path`` failed."""
+    reasons = {
+        errno.ENOENT: ("there is no such file", "check the name"),
+        errno.EACCES: ("permission denied", "ask for the right to read it"),
+        errno.EISDIR: ("it is a folder", "give a file name"),
+    }
+    reason, remedy = reasons.get(error.errno or 0, (error.strerror or str(error), ""))
+    return InputError(f"cannot read {path}: {reason}", remedy=remedy)
