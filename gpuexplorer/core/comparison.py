@@ -1,4 +1,9 @@
-"""Two series taken in turns, A B B A ..., compared: the ratio of their times and its interval."""
+"""Two series taken in turns, compared: the ratio of their times, its interval, and a verdict.
+
+In each turn of the two a coin decides which goes first. Of two equal things each is then the slower
+one with a chance of one half in every pair, whatever disturbs the machine, bursts, drifts, clocks
+that change: so the error of the sign test is what it says, without a word on the noise.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from gpuexplorer.core.sequential import disagreeing
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,6 +36,7 @@ class Comparison:
     ci95_low: float
     ci95_high: float
     pairs: int
+    """0 when they were not measured in turns."""
     verdict: Verdict
     """What B is beside A."""
 
@@ -48,20 +56,65 @@ def ratio_interval(
 
     None below ``FEWEST_PAIRS``. ValueError for another number of turns or times not above 0.
     """
+    ratios = _log_ratios(a_groups_s, b_groups_s)
+    if len(ratios) < FEWEST_PAIRS:
+        return None
+    return _compared(*_median_interval(ratios), len(ratios), tolerance)
+
+
+def interval_so_far(
+    a_groups_s: Floats, b_groups_s: Floats, *, tolerance: float = TOLERANCE
+) -> Comparison | None:
+    """Compare as ``ratio_interval`` does, for one who looks after every pair and may stop there.
+
+    The intervals of all looks together hold the true ratio with 95 % (repeated confidence
+    intervals, Jennison & Turnbull 1989), so each is wider than that of a number of pairs fixed
+    beforehand. None while there are too few pairs for any.
+    """
+    ratios = np.sort(_log_ratios(a_groups_s, b_groups_s))
+    count = disagreeing(len(ratios))
+    if count is None:
+        return None
+    centre = float(np.median(ratios))
+    return _compared(
+        centre, float(ratios[count]), float(ratios[-1 - count]), len(ratios), tolerance
+    )
+
+
+def apart(
+    a_s: tuple[float, float, float],
+    b_s: tuple[float, float, float],
+    *,
+    tolerance: float = TOLERANCE,
+) -> Comparison:
+    """Compare two medians that were not measured in turns, each with its 95 % interval.
+
+    Both are (median, low, high) in seconds. The relative half-widths add up in squares. What
+    differed between the two occasions, the machine's state above all, no interval can hold.
+    """
+    widths = [math.log(high / low) / 2 for _, low, high in (a_s, b_s)]
+    centre, half = math.log(b_s[0] / a_s[0]), math.hypot(*widths)
+    return _compared(centre, centre - half, centre + half, 0, tolerance)
+
+
+def _log_ratios(a_groups_s: Floats, b_groups_s: Floats) -> Floats:
     if len(a_groups_s) != len(b_groups_s):
         raise ValueError("the two series have another number of turns")
-    if len(a_groups_s) < FEWEST_PAIRS:
-        return None
-    if min(a_groups_s.min(), b_groups_s.min()) <= 0:
+    if len(a_groups_s) and min(a_groups_s.min(), b_groups_s.min()) <= 0:
         raise ValueError("a ratio needs times above 0")
-    ratios = np.log(b_groups_s / a_groups_s)
-    centre, low, high = (math.exp(v) for v in _median_interval(ratios))
+    ratios: Floats = np.log(b_groups_s / a_groups_s)
+    return ratios
+
+
+def _compared(centre: float, low: float, high: float, pairs: int, tolerance: float) -> Comparison:
+    """Return the comparison for a logarithm of the ratio and its interval."""
+    ratio, least, most = math.exp(centre), math.exp(low), math.exp(high)
     return Comparison(
-        ratio=centre,
-        ci95_low=low,
-        ci95_high=high,
-        pairs=len(ratios),
-        verdict=verdict_of(centre, low, high, tolerance),
+        ratio=ratio,
+        ci95_low=least,
+        ci95_high=most,
+        pairs=pairs,
+        verdict=verdict_of(ratio, least, most, tolerance),
     )
 
 

@@ -59,6 +59,74 @@ class Turns:
         return self.record.result()
 
 
+class Interleaving:
+    """Contenders in turns, as many rounds as are asked for.
+
+    Chance decides the order of every round. A fixed one would favour somebody: with A first each
+    time, whoever comes later runs on a machine that is warmer by one turn; forwards and backwards
+    by turns (A B, B A), a disturbance of two turns always hits the same one twice.
+    """
+
+    def __init__(
+        self,
+        contenders: Sequence[Contender],
+        *,
+        turn_s: float = TURN_S,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+        allow_long: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        """``turn_s`` is how long a turn samples; ``seed`` makes the order repeatable.
+
+        The rest are the choices of ``Session.measure_record``.
+        """
+        self.contenders = tuple(contenders)
+        self._turn_s, self._samples, self._warm_up_s = turn_s, samples, warm_up_s
+        self._keep_arrays, self._allow_long = keep_arrays, allow_long
+        self._chance = np.random.default_rng(seed)
+        self._records: list[RunRecord | None] = [None] * len(self.contenders)
+        self._medians_s: list[list[float]] = [[] for _ in self.contenders]
+        self.rounds = 0
+
+    def round(self, session: Measures) -> None:
+        """Measure everyone once; what the session raises leaves the rounds before as they are."""
+        taken: dict[int, RunRecord] = {}
+        for index in self._chance.permutation(len(self.contenders)).tolist():
+            one = self.contenders[index]
+            taken[index] = session.measure_record(
+                one.config,
+                one.workload,
+                seconds=self._turn_s,
+                samples=self._samples,
+                warm_up_s=self._warm_up_s,
+                keep_arrays=self._keep_arrays,
+                allow_long=self._allow_long,
+            )
+        for index, record in taken.items():
+            self._medians_s[index].append(float(np.median(record.samples_s())))
+            before = self._records[index]
+            if before is None:
+                self._records[index] = record
+            else:
+                before.extend(record)
+            (before or record).end(STOPPED_BY)
+        self.rounds += 1
+
+    def medians_s(self, index: int) -> npt.NDArray[np.float64]:
+        """Return the median of each turn of one contender."""
+        return np.array(self._medians_s[index])
+
+    def turns(self) -> list[Turns]:
+        """Return what each did, in the order given; nothing before the first round."""
+        return [
+            Turns(record, self.medians_s(index))
+            for index, record in enumerate(self._records)
+            if record is not None
+        ]
+
+
 def take_turns(
     session: Measures,
     contenders: Sequence[Contender],
@@ -69,42 +137,28 @@ def take_turns(
     warm_up_s: float | None = None,
     keep_arrays: bool = False,
     allow_long: bool = False,
+    seed: int | None = None,
     on_round: Callable[[int, int], None] | None = None,
 ) -> list[Turns]:
     """Measure every contender once a round, and return what each did, in the order given.
 
-    Every other round goes backwards (A B, B A, A B, ...), so that a machine that steadily gets
-    slower favours nobody. ``turn_s`` is how long a turn samples, its launches' verification and a
-    short warm-up apart; ``samples`` ends it earlier, after so many. ``warm_up_s`` and
-    ``keep_arrays`` are those of ``Session.measure_record``. ``on_round`` is told the rounds done
-    and all. ValueError for no round; the session's errors as ``Session.measure`` raises them.
+    Chance decides the order of each round; ``seed`` makes it repeatable. ``turn_s`` is how long a
+    turn samples, its launches' verification and a short warm-up apart; ``samples`` ends it earlier,
+    after so many. ``warm_up_s`` and ``keep_arrays`` are those of ``Session.measure_record``.
+    ``on_round`` is told the rounds done and all. ValueError for no round; the session's errors as
+    ``Session.measure`` raises them.
     """
     if rounds < 1:
         raise ValueError("there is at least one round")
-    records: list[RunRecord | None] = [None] * len(contenders)
-    medians_s = np.empty((len(contenders), rounds))
+    interleaving = Interleaving(
+        contenders, turn_s=turn_s, samples=samples, warm_up_s=warm_up_s, keep_arrays=keep_arrays,
+        allow_long=allow_long, seed=seed,
+    )  # fmt: skip
     for number in range(rounds):
-        order = range(len(contenders))
-        for index in order if number % 2 == 0 else reversed(order):
-            one = contenders[index]
-            record = session.measure_record(
-                one.config,
-                one.workload,
-                seconds=turn_s,
-                samples=samples,
-                warm_up_s=warm_up_s,
-                keep_arrays=keep_arrays,
-                allow_long=allow_long,
-            )
-            medians_s[index, number] = np.median(record.samples_s())
-            records[index] = record if number == 0 else _joined(records[index], record)
+        interleaving.round(session)
         if on_round is not None:
             on_round(number + 1, rounds)
-    return [
-        Turns(record, medians)
-        for record, medians in zip(records, medians_s, strict=True)
-        if record is not None
-    ]
+    return interleaving.turns()
 
 
 def compare_in_turns(
@@ -115,6 +169,7 @@ def compare_in_turns(
     rounds: int = ROUNDS,
     turn_s: float = TURN_S,
     allow_long: bool = False,
+    seed: int | None = None,
     on_round: Callable[[int, int], None] | None = None,
 ) -> tuple[Comparison | None, RunResult, RunResult]:
     """Measure A and B in turns; return B's time over A's and both documents.
@@ -123,13 +178,7 @@ def compare_in_turns(
     ``take_turns``.
     """
     first, second = take_turns(
-        session, (a, b), rounds=rounds, turn_s=turn_s, allow_long=allow_long, on_round=on_round
-    )
+        session, (a, b), rounds=rounds, turn_s=turn_s, allow_long=allow_long, seed=seed,
+        on_round=on_round,
+    )  # fmt: skip
     return ratio_interval(first.medians_s, second.medians_s), first.result(), second.result()
-
-
-def _joined(record: RunRecord | None, later: RunRecord) -> RunRecord:
-    assert record is not None
-    record.extend(later)
-    record.end(STOPPED_BY)
-    return record

@@ -1,0 +1,67 @@
+"""A comparison as a document: the runs that were measured in turns, each against one of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.core.result import RunResult
+
+COMPARISON_SCHEMA = "gpuexplorer/comparison/1"
+
+ComparisonEnd = Literal["verdict", "rounds", "time", "user", "stored"]
+"""Clear for all; as many rounds, or as long, as asked for; stopped; nothing taken in turns."""
+
+
+class Contestant(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs, and how it stands beside the reference."""
+
+    label: str
+    """What tells it from the others, in a few words."""
+    run: RunResult
+    """All its samples; ``stopped_by`` is ``turns`` when they were taken in turns."""
+    turns_s: list[float] = []
+    """The median of each of its turns, in order; empty when none were taken."""
+    ratio: float | None = None
+    """Its time over the reference's; below 1 it is faster. None for the reference itself, and while
+    there are too few rounds."""
+    ci95_low: float | None = None
+    ci95_high: float | None = None
+    verdict: Verdict | None = None
+    """None for the reference."""
+    too_slow: bool | None = None
+    """Whether it is slower by more than ``fail_if_slower``, with confidence; None when that cannot
+    be told, or was not asked."""
+    stored_id: str | None = None
+    """The stored run that it repeats, or is."""
+    stored_median_s: float | None = None
+    """That run's median when it was stored."""
+    warnings: tuple[str, ...] = ()
+    """What a reader should know of it beside the reference, a sentence each."""
+
+
+class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished comparison; ``compare --json`` writes exactly this."""
+
+    schema: str = COMPARISON_SCHEMA
+    id: str
+    time_utc: str
+    reference: int
+    """Position of the run that the others are held against."""
+    interleaved: bool
+    """Whether they took turns in one session; otherwise nothing tells the machine's state on one
+    occasion from that on the other."""
+    rounds: int
+    """Turns of each."""
+    stopped_by: ComparisonEnd
+    tolerance: float
+    """Ratios within this of 1 count as the same."""
+    fail_if_slower: float | None = None
+    contestants: list[Contestant]
+
+    @property
+    def others(self) -> list[Contestant]:
+        """Everyone but the reference, in order."""
+        return [c for i, c in enumerate(self.contestants) if i != self.reference]
