@@ -69,6 +69,11 @@ class RunRecord:
         return self._samples
 
     @property
+    def batches(self) -> Sequence[SampleBatch]:
+        """The batches kept, in order of arrival."""
+        return self._batches
+
+    @property
     def readings(self) -> Sequence[Reading]:
         """The readings kept, in order of arrival."""
         return self._readings

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
 from PySide6.QtCore import QThread, Signal
 
 from gpuexplorer.core.config import RunConfig
@@ -22,6 +21,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady
 from gpuexplorer.gui.model.tally import Tally
+from gpuexplorer.gui.model.times import sample_times_s
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.workloads.workload import Workload
 
@@ -85,23 +85,6 @@ class _Ask:
 
 JOB_TICKET = -1
 """The ticket of every run of a job."""
-
-
-def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
-    """Return when each sample began, in seconds on the clock that ``offset_ns`` leads to.
-
-    A batch's start is measured; inside a batch the launches are taken to follow each other.
-    """
-    counts = np.asarray(batch.counts, dtype=np.int64)
-    launches = np.asarray(batch.launches or (1,) * len(counts), dtype=np.float64)
-    spans = batch.durations_s * np.repeat(launches, counts)
-    before = np.cumsum(spans) - spans
-    held = counts > 0
-    counts = counts[held]
-    starts = (np.asarray(batch.starts_ns, dtype=np.int64)[held] + offset_ns) * 1e-9
-    first = np.cumsum(counts) - counts
-    times: Floats = before + np.repeat(starts - before[first], counts)
-    return times
 
 
 class EngineWorker(QThread):

@@ -68,6 +68,12 @@ class DeviceTrack:
                 self.sources[field] = reading.sources.get(field, reading.source)
                 self.missing.pop(field, None)
 
+    def exchange(self, other: DeviceTrack) -> None:
+        """Swap what is held with another track."""
+        mine, theirs = vars(self), vars(other)
+        for name in mine:
+            mine[name], theirs[name] = theirs[name], mine[name]
+
     def place(self, from_s: float, to_s: float, shift_s: float) -> None:
         """Give readings made in ``from_s..to_s`` their place, ``shift_s`` earlier on the axis."""
         while self._waiting and self._waiting[0][0] <= to_s:

@@ -7,6 +7,7 @@ Times on the chart's axis are seconds since the first sample, with the pauses be
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +76,19 @@ def ghost_label(config: RunConfig) -> str:
     return f"{config.variant} · {sizes} · {block} · {config.precision}{cold}"
 
 
+def phases_of(rows: Sequence[tuple[float, float, float, float, float]]) -> dict[str, float]:
+    """Return the median of each phase over some samples; empty without any."""
+    if not rows:
+        return {}
+    middle = np.median(np.asarray(rows, dtype=np.float64), axis=0)
+    return dict(zip(PHASES, middle.tolist(), strict=True))
+
+
+def from_file_words(record: RunRecord) -> str:
+    """Return what a ghost's label says of a run that a session file brought."""
+    return f" · from file, {record.prepared.device.name}"
+
+
 @dataclass
 class Run:
     """One configuration on the timeline."""
@@ -106,6 +120,8 @@ class Run:
     state_due_s: float = STATE_GAP_S
     began_s: float = 0.0
     """When its first sample began, on the samples' clock."""
+    origin: str = ""
+    """The session file it was read from; empty for a run measured here."""
 
     @property
     def traffic(self) -> dict[str, Traffic]:
@@ -169,6 +185,24 @@ class Live:
     def end_s(self) -> float:
         """The latest time on the axis."""
         return self._end_s
+
+    def settle(self, end_s: float) -> None:
+        """Let the axis reach to ``end_s`` before a run is shown that was measured elsewhere."""
+        self._end_s = end_s
+
+    def show(self, run: Run) -> None:
+        """Show a run that is over as the current one; its trace is on this axis."""
+        self.current = run
+        self._end_s = run.trace.end_s
+        self._origin_s = 0.0 if self._origin_s is None else self._origin_s
+
+    def exchange(self, other: Live) -> None:
+        """Swap everything shown with another timeline, as opening a session file does."""
+        self.device.exchange(other.device)
+        mine, theirs = vars(self), vars(other)
+        for name in mine:
+            if name != "device":
+                mine[name], theirs[name] = theirs[name], mine[name]
 
     def begin(self, ticket: int, config: RunConfig) -> Run:
         """Start a new configuration; the one before it joins the past."""
@@ -243,8 +277,7 @@ class Live:
         whole = kernel = float(np.median(np.concatenate(run.waiting_s)))
         upload = download = float("nan")
         if run.waiting_phases:
-            middle = np.median(np.asarray(run.waiting_phases, dtype=np.float64), axis=0)
-            run.phases_s = dict(zip(PHASES, middle.tolist(), strict=True))
+            run.phases_s = phases_of(run.waiting_phases)
             kernel = run.phases_s["kernel"]
             upload, download = run.phases_s["host_to_device"], run.phases_s["device_to_host"]
         run.rates.add(self._end_s, kernel, upload, download, whole)
@@ -313,7 +346,7 @@ class Live:
         pin = Pin(
             number=self.pinned_ever,
             ticket=run.ticket,
-            label=ghost_label(run.config),
+            label=ghost_label(run.config) + (from_file_words(run.record) if run.origin else ""),
             words=words,
             median_s=run.summary.median_s if run.summary else float(np.median(samples)),
             drawing=Drawing(drawing.x - run.trace.start_s, drawing.y, drawing.stretch),

@@ -1,0 +1,344 @@
+"""The bench as a document: knobs, ghosts and the runs shown, as a session file holds them.
+
+``gpuexplorer/session/1`` is ``session.json`` with arrays beside it. A run is kept as what was
+received of it, not as its figures: whoever opens the file works the figures out again, with the
+same code that showed them first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.counters import Counters
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import Phases, Traffic
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import MAX_READINGS, MAX_SAMPLES, RunRecord
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.model.live import MAX_PAST, MAX_PINS
+from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.workloads.loader import MAX_SOURCE_B, SOURCE_SUFFIXES
+from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
+
+SESSION_SCHEMA = "gpuexplorer/session/1"
+MAX_NOTES = 200_000
+"""Characters of notes."""
+MAX_TEXT = 20_000
+"""Characters of any other text but sources."""
+MAX_NAME = 200
+LATEST_NS = 1 << 62
+LONGEST_S = 1e9
+MAX_ROWS = 100_000
+"""Rows of a thinned series."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]*")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_MARKUP = re.compile(r"<[A-Za-z/!?]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the window was in front."""
+
+    tab: str = "Live"
+    span_s: float = 0.0
+    """The stretch of time shown; 0 is everything."""
+
+
+class RunPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One run; its samples and thinned series stand in arrays beside it."""
+
+    id: str
+    time_utc: str
+    stopped_by: str
+    dropped: int
+    max_noise: float
+    label: str
+    shift_s: float
+    """The engine's clock less the time axis of the plots, in seconds."""
+    prepared: Prepared
+    phases_s: Phases
+    readings: list[Reading]
+    ceilings: Ceilings | None = None
+    idle_power_W: float | None = None
+    missing: dict[str, str] = {}
+    counters: Counters | None = None
+
+
+class PastPart(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier configuration, thinned as it was drawn."""
+
+    label: str
+    start_s: float
+    end_s: float
+    stretch: int
+    range_s: tuple[float, float, float]
+    traffic: dict[str, Traffic]
+
+
+class PinPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A ghost; ``run`` counts the runs of the document."""
+
+    number: int
+    label: str
+    words: str
+    median_s: float
+    stretch: int
+    run: int
+
+
+class SessionDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """``session.json``."""
+
+    schema: str = SESSION_SCHEMA
+    program: str
+    """The version that wrote it."""
+    saved_utc: str
+    notes: str = ""
+    knobs: Knobs
+    view: View = View()
+    runs: list[RunPart] = []
+    current: int | None = None
+    """Which of the runs was the current one."""
+    past: list[PastPart] = []
+    pins: list[PinPart] = []
+    kernels: dict[str, WorkloadSource] = {}
+    """Manifests and sources of the workloads used, by name; they are shown, never run from here."""
+    parts: list[str] = []
+    """Documents of other views beside it, by name, such as ``sweep``."""
+
+
+@dataclass
+class Bench:
+    """A document with its arrays, and the other views' documents as JSON."""
+
+    document: SessionDocument
+    arrays: Arrays = field(default_factory=dict)
+    parts: dict[str, bytes] = field(default_factory=dict)
+
+
+def plain_source(workload: Workload) -> WorkloadSource:
+    """Return a workload's manifest and sources without where they lie on this machine."""
+    return msgspec.structs.replace(workload.source, origin=MANIFEST_NAME)
+
+
+def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
+    """Return a run's part of the document."""
+    return RunPart(
+        id=record.id,
+        time_utc=record.time_utc,
+        stopped_by="user" if record.stopped_by == "running" else record.stopped_by,
+        dropped=record.dropped,
+        max_noise=record.max_noise,
+        label=label,
+        shift_s=shift_s,
+        prepared=record.prepared,
+        phases_s=record.phases_s,
+        readings=list(record.readings),
+        ceilings=record.ceilings,
+        idle_power_W=record.idle_power_W,
+        missing=record.missing,
+        counters=record.counters,
+    )
+
+
+def sample_arrays(batches: Iterable[SampleBatch]) -> Arrays:
+    """Return batches as columns: durations, then one row a batch."""
+    held = list(batches)
+    clocks = [c for b in held for c in (b.clocks_Hz or (None,) * len(b.counts))]
+    launches = [n for b in held for n in (b.launches or (1,) * len(b.counts))]
+    found: Arrays = {
+        "seconds": np.concatenate([b.durations_s for b in held]) if held else np.empty(0),
+        "counts": np.array([c for b in held for c in b.counts], dtype=np.int64),
+        "starts_ns": np.array([t for b in held for t in b.starts_ns], dtype=np.int64),
+        "launches": np.array(launches, dtype=np.int64),
+        "clocks_Hz": np.array([np.nan if c is None else c for c in clocks], dtype=np.float64),
+    }
+    phases = [row for b in held for row in b.phases_s]
+    if phases:
+        found["phases_s"] = np.array(phases, dtype=np.float64)
+    return found
+
+
+def _wrong(what: str) -> InputError:
+    return InputError(what)
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise _wrong(what)
+
+
+def one_batch(arrays: Mapping[str, np.ndarray[Any, Any]]) -> SampleBatch:
+    """Return columns as one batch of batches; InputError when they do not fit each other."""
+    missing = [n for n in ("seconds", "counts", "starts_ns", "launches", "clocks_Hz")
+               if n not in arrays]  # fmt: skip
+    _require(not missing, f"a run lacks its {', '.join(missing)}")
+    seconds, counts, starts = arrays["seconds"], arrays["counts"], arrays["starts_ns"]
+    launches, clocks = arrays["launches"], arrays["clocks_Hz"]
+    flat = all(a.ndim == 1 for a in (seconds, counts, starts, launches, clocks))
+    whole = all(a.dtype == np.int64 for a in (counts, starts, launches))
+    _require(flat and whole and seconds.dtype == clocks.dtype == np.float64, "samples of no shape")
+    rows = len(counts)
+    _require(rows == len(starts) == len(launches) == len(clocks), "batches of unequal columns")
+    _require(1 <= len(seconds) <= MAX_SAMPLES, "a run without samples, or with too many")
+    _require(bool((counts >= 0).all() and (counts <= MAX_SAMPLES).all()), "an impossible count")
+    _require(int(counts.sum()) == len(seconds), "counts that are not those of the samples")
+    _require(_times(seconds), "a duration that cannot be")
+    _require(bool(((starts >= 0) & (starts < LATEST_NS)).all()), "a start that cannot be")
+    _require(bool((np.diff(starts) >= 0).all()), "batches out of order")
+    _require(bool(((launches >= 1) & (launches < 2**31)).all()), "launches that cannot be")
+    known = clocks[~np.isnan(clocks)]
+    _require(bool(((known >= 0) & (known < 1e15)).all()), "a clock that cannot be")
+    phases: tuple[tuple[float, float, float, float, float], ...] = ()
+    if "phases_s" in arrays:
+        table = arrays["phases_s"]
+        _require(table.ndim == 2 and table.shape[1] == 5, "phases of no shape")
+        _require(len(table) <= len(seconds) and _times(table), "phases that cannot be")
+        phases = tuple((a, b, c, d, e) for a, b, c, d, e in table.tolist())
+    return SampleBatch(
+        seconds=np.ascontiguousarray(seconds, dtype="<f8").tobytes(),
+        counts=tuple(counts.tolist()),
+        starts_ns=tuple(starts.tolist()),
+        phases_s=phases,
+        launches=tuple(launches.tolist()),
+        clocks_Hz=tuple(None if math.isnan(c) else c for c in clocks.tolist()),
+    )
+
+
+def _times(values: np.ndarray[Any, Any]) -> bool:
+    return bool((np.isfinite(values) & (values >= 0) & (values < LONGEST_S)).all())
+
+
+def record_of(part: RunPart, arrays: Mapping[str, np.ndarray[Any, Any]]) -> RunRecord:
+    """Return a run as it was received; InputError when its arrays do not fit."""
+    record = RunRecord(part.prepared, max_noise=part.max_noise)
+    record.id, record.time_utc = part.id, part.time_utc
+    record.add(one_batch(arrays))
+    for reading in part.readings:
+        record.add_reading(reading)
+    record.missing = dict(part.missing)
+    record.dropped = part.dropped
+    record.ceilings, record.idle_power_W = part.ceilings, part.idle_power_W
+    record.counters = part.counters
+    record.end(part.stopped_by, part.phases_s)
+    return record
+
+
+def series_of(
+    arrays: Mapping[str, np.ndarray[Any, Any]], name: str, columns: int, *, times: bool = True
+) -> Floats:
+    """Return a thinned series, rows of ``columns``; InputError when it is not one."""
+    table = arrays.get(name)
+    _require(table is not None and table.dtype == np.float64, f"the series '{name}' is missing")
+    assert table is not None
+    shape = table.ndim == 2 and table.shape[1] == columns
+    _require(shape and len(table) <= MAX_ROWS, f"the series '{name}' has another shape")
+    known = table[~np.isnan(table)]
+    _require(bool((np.abs(known) < LONGEST_S).all()), f"the series '{name}' holds what cannot be")
+    if times and len(table):
+        _require(bool(np.isfinite(table[:, 0]).all()), f"the series '{name}' has no times")
+        _require(bool((np.diff(table[:, 0]) >= 0).all()), f"the series '{name}' runs backwards")
+    return np.array(table, dtype=np.float64)
+
+
+def check_document(document: SessionDocument) -> None:
+    """Raise InputError for what no bench can hold: names, texts, counts and references."""
+    check_texts(msgspec.to_builtins(msgspec.structs.replace(document, kernels={}, notes="")))
+    _require(len(document.notes) <= MAX_NOTES, "its notes are too long")
+    _require(len(document.runs) <= MAX_PINS + 1, "it holds too many runs")
+    _require(len(document.past) <= MAX_PAST, "it holds too many earlier runs")
+    _require(len(document.pins) <= MAX_PINS, "it holds too many ghosts")
+    runs = range(len(document.runs))
+    _require(document.current is None or document.current in runs, "it names a run it has not")
+    _require(all(pin.run in runs for pin in document.pins), "a ghost names a run it has not")
+    numbers = [pin.number for pin in document.pins]
+    _require(all(0 < n < 2**31 for n in numbers), "a ghost has an impossible number")
+    _require(len(set(numbers)) == len(numbers), "two ghosts have one number")
+    _require(all(_time(p.median_s) and p.stretch >= 1 for p in document.pins), "an odd ghost")
+    for name in document.parts:
+        _require(bool(re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name)), "a part has an odd name")
+    knobs = document.knobs
+    _names(knobs.workload, knobs.variant, knobs.precision, knobs.device, knobs.fill, *knobs.size)
+    _numbers((*knobs.size.values(), *(knobs.block or ())), knobs.tunables)
+    _require(0 <= document.view.span_s < LONGEST_S, "an odd stretch of time")
+    for past in document.past:
+        low, middle, high = past.range_s
+        _require(0 <= past.start_s <= past.end_s < LONGEST_S, "an earlier run at an odd time")
+        _require(_time(low) and low <= middle <= high and _time(high), "an odd earlier run")
+        _require(past.stretch >= 1, "an odd earlier run")
+    for run in document.runs:
+        _check_run(run)
+    for name, source in document.kernels.items():
+        _require(bool(_FILE_NAME.fullmatch(name)), "a workload has an odd name")
+        texts = {"": source.manifest, **source.files}
+        _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
+        for file in source.files:
+            known = file.endswith(SOURCE_SUFFIXES)
+            _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")
+
+
+def _check_run(run: RunPart) -> None:
+    _check_config(run.prepared.config)
+    _require(abs(run.shift_s) < 1e10, "a run at an odd time")
+    _require(0 < run.max_noise <= 1 and run.dropped >= 0, "a run with odd limits")
+    _require(len(run.readings) <= MAX_READINGS, "a run with too many readings")
+    times = [r.t_ns for r in run.readings]
+    _require(all(0 <= t < LATEST_NS for t in times), "a reading at an odd time")
+    step = run.prepared.resolution_s
+    _require(0 <= step < LONGEST_S, "a clock of an odd resolution")
+    _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
+
+
+def _check_config(config: RunConfig) -> None:
+    _names(config.workload, config.variant, config.precision, config.device, config.fill,
+           *config.size, *config.tunables, *config.switches)  # fmt: skip
+    _numbers((*config.size.values(), *(config.block or ()), *(config.grid or ())), config.tunables)
+    _require(bool(config.size), "a run without a size")
+
+
+def _time(value: float) -> bool:
+    return math.isfinite(value) and 0 <= value < LONGEST_S
+
+
+def _names(*names: str) -> None:
+    for name in names:
+        _require(len(name) <= MAX_NAME and bool(_NAME.fullmatch(name)), "a name that cannot be one")
+
+
+def _numbers(sizes: Iterable[int], tunables: Mapping[str, int]) -> None:
+    _require(all(1 <= n < 2**40 for n in sizes), "a size or a block that cannot be")
+    _require(all(abs(n) < 2**40 for n in tunables.values()), "a tunable that cannot be")
+
+
+def check_texts(value: object) -> None:
+    """Raise InputError for a text with markup or control characters, or one far too long.
+
+    Labels of the window may take markup for formatting; what a file says is words and no more.
+    Numbers that are not finite are refused too.
+    """
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            _require(len(one) <= MAX_TEXT, "a text far too long")
+            _require(not _MARKUP.search(one), "a text with markup")
+            _require(not _CONTROL.search(one), "a text with control characters")
+        elif isinstance(one, float):
+            _require(math.isfinite(one), "a number that is not finite")
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, (list, tuple)):
+            waiting += one

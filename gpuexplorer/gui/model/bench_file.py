@@ -1,0 +1,275 @@
+"""Session files: a zip of ``session.json``, arrays as ``.npy`` and other views' JSON.
+
+Nothing in a file is ever executed or unpacked to the disk. Members are read by the names the
+document leads to, so a path in a name leads nowhere; sizes are limited before and while they are
+unpacked; an array's head is matched letter by letter and never evaluated, and pickles are no
+arrays. A file is read as a whole or refused in one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.exchange import atomic_file
+from gpuexplorer.gui.model.bench import SESSION_SCHEMA, Bench, SessionDocument, check_document
+
+SUFFIX = ".gpux"
+DOCUMENT = "session.json"
+SUMS = "sha256.json"
+FAMILY = "gpuexplorer/session/"
+MAX_FILE_B = 512 << 20
+MAX_TOTAL_B = 768 << 20
+"""All members unpacked."""
+MAX_DOCUMENT_B = 96 << 20
+MAX_PART_B = 128 << 20
+MAX_MEMBERS = 400
+MAX_DIRECTORY_B = 1 << 18
+"""The zip's list of members."""
+_END = struct.Struct("<4s4H2LH")
+_LOCATOR_B = 20
+_NPY = re.compile(
+    rb"\{'descr': '<(f8|i8)', 'fortran_order': False, "
+    rb"'shape': \((\d{1,9}),(?: ?(\d{1,3}))?\), \} *\n"
+)
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def write_bench(bench: Bench, path: Path) -> None:
+    """Write a session file, whole or not at all; InputError when it cannot be written."""
+    members = {DOCUMENT: msgspec.json.encode(bench.document)}
+    members |= {f"arrays/{name}.npy": _npy(array) for name, array in bench.arrays.items()}
+    members |= {f"parts/{name}.json": data for name, data in bench.parts.items()}
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
+    members[SUMS] = msgspec.json.encode(sums)
+    if sum(map(len, members.values())) > MAX_TOTAL_B:
+        raise InputError(
+            f"cannot write {path}: the session is larger than {MAX_TOTAL_B >> 20} MiB",
+            remedy="remove some ghosts first",
+        )
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            head = zipfile.ZipInfo(name, _EPOCH)
+            head.compress_type = zipfile.ZIP_DEFLATED
+            head.external_attr = 0o644 << 16
+            archive.writestr(head, data, compresslevel=4)
+
+
+def _npy(array: np.ndarray[Any, Any]) -> bytes:
+    stream = io.BytesIO()
+    kind = "<i8" if array.dtype.kind in "iu" else "<f8"
+    made = np.ascontiguousarray(array, dtype=kind)
+    np.lib.format.write_array(stream, made, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def read_array(data: bytes) -> np.ndarray[Any, Any]:
+    """Read one ``.npy`` of whole numbers or floats with one or two axes; InputError otherwise."""
+    if not data.startswith(_NPY_MAGIC) or len(data) < 10:
+        raise InputError("an array is not one")
+    (length,) = struct.unpack_from("<H", data, len(_NPY_MAGIC))
+    body = len(_NPY_MAGIC) + 2 + length
+    found = _NPY.fullmatch(data[len(_NPY_MAGIC) + 2 : body])
+    if found is None:
+        raise InputError("an array of a kind that is not read")
+    shape = (int(found[2]),) if found[3] is None else (int(found[2]), int(found[3]))
+    if len(data) - body != 8 * int(np.prod(shape, dtype=object)):
+        raise InputError("an array is cut off")
+    return np.frombuffer(data, dtype=f"<{found[1].decode()}", offset=body).reshape(shape)
+
+
+def damaged(path: Path, what: str) -> InputError:
+    """Return what a user is told of a file that is no whole session."""
+    words = what.splitlines()[0][:200] if what else "it does not hold together"
+    return InputError(f"cannot open {path}: it is damaged: {words}", remedy="use another copy")
+
+
+def read_bench(path: Path) -> Bench:
+    """Read a session file; InputError with one sentence for any that is not whole and ours."""
+    try:
+        with path.open("rb") as stream:
+            return _read(stream)
+    except _Refused as refused:
+        raise InputError(f"cannot open {path}: {refused.what}", remedy=refused.remedy) from None
+    except InputError as error:
+        raise damaged(path, error.what) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+        raise damaged(path, str(error)) from None
+    except OSError as error:
+        raise InputError(f"cannot open {path}: {error.strerror or error}") from None
+    except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
+        # What Python's zip reader raises for encrypted, exotic or nonsensical members.
+        raise damaged(path, str(error)) from None
+
+
+class _Refused(Exception):
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.what, self.remedy = what, remedy
+
+
+_NOT_OURS = "it is not a session of GPU Explorer"
+_CHOOSE = f"choose a {SUFFIX} file that File > Save session wrote"
+
+
+def _read(stream: BinaryIO) -> Bench:
+    size = stream.seek(0, io.SEEK_END)
+    _check_ends(stream, size)
+    with zipfile.ZipFile(stream) as archive:
+        members = _members(archive)
+        if DOCUMENT not in members:
+            raise _Refused(_NOT_OURS, _CHOOSE)
+        data = _unpack(archive, members[DOCUMENT], MAX_DOCUMENT_B)
+        document = _document(data)
+        sums = _sums(archive, members)
+        _check_sum(DOCUMENT, data, sums)
+        arrays = {}
+        for name in _wanted(document, members):
+            arrays[name[len("arrays/") : -len(".npy")]] = read_array(
+                _checked(archive, members, name, sums, MAX_PART_B)
+            )
+        parts = {
+            name: _checked(archive, members, f"parts/{name}.json", sums, MAX_PART_B)
+            for name in document.parts
+        }
+    check_document(document)
+    return Bench(document, arrays, parts)
+
+
+def _check_ends(stream: BinaryIO, size: int) -> None:
+    """Refuse what is no plain zip, before its list of members is read into memory."""
+    if size > MAX_FILE_B:
+        raise _Refused(f"it is larger than the {MAX_FILE_B >> 20} MiB a session may have", _CHOOSE)
+    stream.seek(0)
+    if stream.read(4) != b"PK\x03\x04" or size < _END.size:
+        raise _Refused(_NOT_OURS, _CHOOSE)
+    stream.seek(size - _END.size)
+    mark, disk, first_disk, here, entries, directory_B, at, comment = _END.unpack(
+        stream.read(_END.size)
+    )
+    if mark != b"PK\x05\x06":
+        raise InputError("its end is missing")
+    if disk or first_disk or here != entries or comment:
+        raise InputError("its list of contents is odd")
+    if entries > MAX_MEMBERS or directory_B > MAX_DIRECTORY_B:
+        raise InputError("it holds more parts than a session has")
+    if at + directory_B + _END.size != size:
+        raise InputError("its list of contents is not where it should be")
+    stream.seek(max(0, size - _END.size - _LOCATOR_B))
+    if stream.read(4) == b"PK\x06\x07":  # a longer list elsewhere, which sessions never have
+        raise InputError("its list of contents is odd")
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    found: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        if member.filename in found:
+            raise InputError("it holds a part twice")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError("a part is packed in a way that is not read")
+        if member.flag_bits & 0x1:
+            raise InputError("a part is encrypted")
+        found[member.filename] = member
+    if sum(m.file_size for m in found.values()) > MAX_TOTAL_B:
+        raise _Refused(
+            f"unpacked it is larger than the {MAX_TOTAL_B >> 20} MiB a session may have", _CHOOSE
+        )
+    return found
+
+
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit_B: int) -> bytes:
+    if member.file_size > limit_B:
+        raise _Refused(f"a part of it is larger than {limit_B >> 20} MiB", _CHOOSE)
+    with archive.open(member) as stream:
+        data = stream.read(member.file_size + 1)
+    if len(data) != member.file_size:
+        raise InputError("a part has another length than it says")
+    return data
+
+
+class _Head(msgspec.Struct):
+    schema: str = ""
+
+
+def _document(data: bytes) -> SessionDocument:
+    try:
+        schema = msgspec.json.decode(data, type=_Head).schema
+    except (msgspec.MsgspecError, RecursionError):
+        raise InputError("its description cannot be read") from None
+    if not schema.startswith(FAMILY):
+        raise _Refused(_NOT_OURS, _CHOOSE)
+    if schema != SESSION_SCHEMA:
+        version = schema.removeprefix(FAMILY)
+        if version.isdecimal() and len(version) < 9 and int(version) > 1:
+            raise _Refused(
+                f"it was saved by a newer GPU Explorer (format {version}; this one reads 1)",
+                "update GPU Explorer",
+            )
+        raise InputError("its format is unknown")
+    try:
+        return msgspec.json.decode(data, type=SessionDocument)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InputError(f"its description does not fit: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    words = str(error).splitlines()
+    return words[0][:200] if words else type(error).__name__
+
+
+def _sums(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> dict[str, str]:
+    if SUMS not in members:
+        raise InputError("its check sums are missing")
+    try:
+        return msgspec.json.decode(_unpack(archive, members[SUMS], 1 << 20), type=dict[str, str])
+    except (msgspec.MsgspecError, RecursionError):
+        raise InputError("its check sums cannot be read") from None
+
+
+def _check_sum(name: str, data: bytes, sums: Mapping[str, str]) -> None:
+    if sums.get(name) != hashlib.sha256(data).hexdigest():
+        raise InputError(f"the check sum of {name} does not fit")
+
+
+def _checked(
+    archive: zipfile.ZipFile,
+    members: Mapping[str, zipfile.ZipInfo],
+    name: str,
+    sums: Mapping[str, str],
+    limit_B: int,
+) -> bytes:
+    if name not in members:
+        raise InputError(f"{name} is missing")
+    data = _unpack(archive, members[name], limit_B)
+    _check_sum(name, data, sums)
+    return data
+
+
+def _wanted(document: SessionDocument, members: Iterable[str]) -> list[str]:
+    """Return the arrays that the document leads to, as far as they are there."""
+    there = set(members)
+    names = [
+        *(f"arrays/run{i}-{a}.npy" for i in range(len(document.runs)) for a in RUN_ARRAYS),
+        *(f"arrays/past{i}-{a}.npy" for i in range(len(document.past)) for a in PAST_ARRAYS),
+        *(f"arrays/pin{i}-{a}.npy" for i in range(len(document.pins)) for a in PIN_ARRAYS),
+    ]
+    return [name for name in names if name in there]
+
+
+RUN_ARRAYS = (
+    "seconds", "counts", "starts_ns", "launches", "clocks_Hz", "phases_s", "medians", "rates",
+)  # fmt: skip
+PAST_ARRAYS = ("drawing", "rates")
+PIN_ARRAYS = ("drawing", "samples")

@@ -1,0 +1,285 @@
+"""From what is shown to a document and back: a timeline rebuilt as it was when it was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpuexplorer
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.bench import (
+    Arrays,
+    Bench,
+    PastPart,
+    PinPart,
+    RunPart,
+    SessionDocument,
+    View,
+    record_of,
+    run_part,
+    sample_arrays,
+    series_of,
+)
+from gpuexplorer.gui.model.bench_file import (
+    PAST_ARRAYS,
+    PIN_ARRAYS,
+    RUN_ARRAYS,
+    damaged,
+    read_bench,
+)
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.model.live import (
+    STATE_SPAN_S,
+    Live,
+    Past,
+    Pin,
+    Run,
+    from_file_words,
+    phases_of,
+)
+from gpuexplorer.gui.model.tally import Tally
+from gpuexplorer.gui.model.times import sample_times_s
+from gpuexplorer.gui.model.trace import Drawing, Floats
+from gpuexplorer.workloads.workload import WorkloadSource
+
+PIECE = 100_000
+"""Samples given to a trace at a time."""
+READINGS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown at a moment, taken so that later samples leave it alone."""
+
+    knobs: Knobs
+    view: View
+    notes: str
+    kernels: Mapping[str, WorkloadSource]
+    current: tuple[RunRecord, str, float, Floats, Floats] | None
+    """Record, label, when its trace ends, its medians and its rates; None without samples."""
+    past: Sequence[Past]
+    pins: Sequence[tuple[Pin, RunRecord]]
+
+
+def take(
+    live: Live, knobs: Knobs, view: View, notes: str, kernels: Mapping[str, WorkloadSource]
+) -> Shown:
+    """Return what is shown now; quick, for the thread that draws."""
+    run = live.current
+    current = None
+    if run is not None and run.record is not None and run.record.samples and len(run.trace):
+        rows = run.medians.rows(), run.rates.rows()
+        current = run.record.snapshot(), run.label, run.trace.end_s, *rows
+    return Shown(
+        knobs=knobs,
+        view=view,
+        notes=notes,
+        kernels=dict(kernels),
+        current=current,
+        past=tuple(live.past),
+        pins=tuple((pin, pin.record.snapshot()) for pin in live.pins),
+    )
+
+
+def bench_of(shown: Shown, parts: Mapping[str, bytes]) -> Bench:
+    """Return the document of what was shown, with other views' documents beside it."""
+    runs: list[RunPart] = []
+    arrays: Arrays = {}
+    places: dict[str, int] = {}
+
+    def place(record: RunRecord, label: str, end_s: float | None) -> int:
+        if record.id in places:
+            return places[record.id]
+        number = places[record.id] = len(runs)
+        columns = sample_arrays(record.batches)
+        runs.append(run_part(record, label, _last_s(record) - (end_s or 0.0)))
+        arrays.update({f"run{number}-{name}": column for name, column in columns.items()})
+        return number
+
+    current = None
+    if shown.current is not None:
+        record, label, end_s, medians, rates = shown.current
+        current = place(record, label, end_s)
+        arrays[f"run{current}-medians"] = medians
+        arrays[f"run{current}-rates"] = rates
+    pins = []
+    for index, (pin, record) in enumerate(shown.pins):
+        pins.append(
+            PinPart(
+                number=pin.number,
+                label=pin.label,
+                words=pin.words,
+                median_s=pin.median_s,
+                stretch=pin.drawing.stretch,
+                run=place(record, pin.label, None),
+            )
+        )
+        arrays[f"pin{index}-drawing"] = np.stack([pin.drawing.x, pin.drawing.y], axis=1)
+        arrays[f"pin{index}-samples"] = pin.samples_s
+    past = []
+    for index, one in enumerate(shown.past):
+        past.append(
+            PastPart(
+                label=one.label,
+                start_s=one.start_s,
+                end_s=one.end_s,
+                stretch=one.drawing.stretch,
+                range_s=one.range_s,
+                traffic=one.traffic,
+            )
+        )
+        arrays[f"past{index}-drawing"] = np.stack([one.drawing.x, one.drawing.y], axis=1)
+        arrays[f"past{index}-rates"] = one.rates
+    document = SessionDocument(
+        program=gpuexplorer.__version__,
+        saved_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        notes=shown.notes,
+        knobs=shown.knobs,
+        view=shown.view,
+        runs=runs,
+        current=current,
+        past=past,
+        pins=pins,
+        kernels=dict(shown.kernels),
+        parts=list(parts),
+    )
+    return Bench(document, arrays, dict(parts))
+
+
+def _last_s(record: RunRecord) -> float:
+    """Return when the last sample of a record began, on the engine's clock."""
+    for batch in reversed(record.batches):
+        if len(batch.seconds):
+            return float(sample_times_s(batch, 0)[-1])
+    return 0.0
+
+
+def replay(bench: Bench, origin: str, first_ticket: int) -> Live:
+    """Return the timeline of a document as it was shown; InputError when it does not hold together.
+
+    ``origin`` is what the file is called; the runs take tickets from ``first_ticket`` on.
+    """
+    document = bench.document
+    live = Live()
+    records = [
+        record_of(part, _of(bench.arrays, f"run{index}", RUN_ARRAYS))
+        for index, part in enumerate(document.runs)
+    ]
+    end_s = 0.0
+    for index, part in enumerate(document.past):
+        arrays = _of(bench.arrays, f"past{index}", PAST_ARRAYS)
+        x, y = _drawing(arrays)
+        if part.start_s < end_s - 1e-6 or not len(x):
+            raise InputError("its earlier runs do not follow each other")
+        end_s = part.end_s
+        live.past.append(
+            Past(
+                ticket=first_ticket + len(records) + index,
+                label=part.label,
+                start_s=part.start_s,
+                end_s=part.end_s,
+                drawing=Drawing(x, y, part.stretch),
+                range_s=part.range_s,
+                rates=series_of(arrays, "rates", 5),
+                traffic=part.traffic,
+            )
+        )
+    live.settle(end_s)
+    for index, pin in enumerate(document.pins):
+        arrays = _of(bench.arrays, f"pin{index}", PIN_ARRAYS)
+        x, y = _drawing(arrays)
+        samples = arrays.get("samples")
+        if samples is None or samples.ndim != 1 or not len(samples) or len(samples) > PIECE:
+            raise InputError("a ghost has no samples")
+        if samples.dtype != np.float64 or not (np.isfinite(samples) & (samples >= 0)).all():
+            raise InputError("a ghost has samples that cannot be")
+        record = records[pin.run]
+        live.pins.append(
+            Pin(
+                number=pin.number,
+                ticket=first_ticket + pin.run,
+                label=_from_file(pin.label, record),
+                words=f"{pin.words}\nFrom {origin}, measured on {record.prepared.device.name}",
+                median_s=pin.median_s,
+                drawing=Drawing(x, y, pin.stretch),
+                samples_s=np.array(samples),
+                record=record,
+            )
+        )
+    live.pinned_ever = max((pin.number for pin in live.pins), default=0)
+    if document.current is not None:
+        number = document.current
+        shown = document.runs[number]
+        arrays = _of(bench.arrays, f"run{number}", RUN_ARRAYS)
+        _replay_run(live, shown, records[number], arrays, first_ticket + number, origin)
+    return live
+
+
+def open_bench(path: Path, first_ticket: int) -> tuple[Bench, Live]:
+    """Read a session file and return it with its timeline; InputError in one sentence."""
+    bench = read_bench(path)
+    try:
+        return bench, replay(bench, path.name, first_ticket)
+    except (InputError, ValueError, ArithmeticError) as error:
+        what = error.what if isinstance(error, InputError) else str(error)
+        raise damaged(path, what) from None
+
+
+def _from_file(label: str, record: RunRecord) -> str:
+    """Return a ghost's label that says where it was measured; once is enough."""
+    said = from_file_words(record)
+    return label if label.endswith(said) else label + said
+
+
+def _of(arrays: Arrays, prefix: str, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: arrays[f"{prefix}-{name}"] for name in names if f"{prefix}-{name}" in arrays}
+
+
+def _drawing(arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Floats, Floats]:
+    rows = series_of(arrays, "drawing", 2)
+    if not np.isfinite(rows).all() or (rows[:, 1] < 0).any():
+        raise InputError("a drawing holds what cannot be drawn")
+    return rows[:, 0].copy(), rows[:, 1].copy()
+
+
+def _replay_run(
+    live: Live,
+    part: RunPart,
+    record: RunRecord,
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    ticket: int,
+    origin: str,
+) -> None:
+    run = Run(ticket, part.prepared.config, part.label, origin=origin, over=True)
+    run.prepared, run.record = part.prepared, record
+    (batch,) = record.batches
+    engine_s = sample_times_s(batch, 0)
+    times_s: Floats = np.maximum.accumulate(engine_s - part.shift_s)
+    if times_s[0] < live.end_s - 1e-3 or times_s[-1] > 1e9:
+        raise InputError("its current run begins before the earlier ones end")
+    for start in range(0, len(times_s), PIECE):
+        stop = start + PIECE
+        run.trace.extend(times_s[start:stop], batch.durations_s[start:stop])
+    for row in series_of(arrays, "medians", 4).tolist():
+        run.medians.add(*row)
+    for row in series_of(arrays, "rates", 5).tolist():
+        run.rates.add(*row)
+    tally = Tally(part.prepared.resolution_s)
+    tally.extend(batch)
+    run.summary = tally.summary()
+    run.warnings = run.summary.warnings
+    run.phases_s = phases_of(batch.phases_s)
+    run.began_s = float(engine_s[0])
+    run.state, run.counted = record.state(STATE_SPAN_S)
+    live.show(run)
+    for start in range(0, len(part.readings), READINGS_AT_ONCE):
+        for reading in part.readings[start : start + READINGS_AT_ONCE]:
+            live.readings.append(reading)
+            live.device.read(reading.t_ns * 1e-9, reading)
+        live.device.place(run.began_s, float(engine_s[-1]), part.shift_s)
