@@ -1,0 +1,469 @@
+"""Tuning: search the blocks and tunables for the fastest, then let the leaders decide in turns.
+
+A sampler proposes, a race gives up clear losers after a few samples, and what was dropped while
+the machine was disturbed is judged again. The leaders are then measured in turns before one is
+named, with all that cannot be told from it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+import numpy as np
+
+from gpuexplorer.core.comparison import ratio_interval
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.core.units import ratio as ratio_words
+from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.tune_document import (
+    Budget,
+    Evaluation,
+    Finalist,
+    Outcome,
+    SpaceSummary,
+    StoppedBy,
+    Tuning,
+)
+from gpuexplorer.search.tune_final import FinalRun, prefer, run_final
+from gpuexplorer.search.tune_race import (
+    FIRST_SAMPLES,
+    Watch,
+    clear_loser,
+    first_look_s,
+)
+from gpuexplorer.search.tune_sampler import make_sampler
+from gpuexplorer.search.tune_space import Place, TuningSpace
+from gpuexplorer.workloads.workload import Workload
+
+SAMPLES = 7
+MOST_LOOK_S = 2.0
+"""One configuration is sampled for no longer, however few samples that makes."""
+WARM_UP_S = 0.25
+"""Launches before the very first sample: a device that rested runs slower at first."""
+FINAL_SHARE = 0.25
+"""Share of a budget in seconds that is kept for the final."""
+MOST_FINAL_S = 15.0
+LEADERS = 16
+WITHIN = 1.15
+"""Who took at most this many times the best in the search goes to the final."""
+START_WITHIN = 10.0
+"""The configuration one gets without tuning goes there too, unless it is this much slower."""
+HOPELESS = 20
+"""So many failures, and nothing measured yet: the next one would fail as well."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to tune; a budget without limits tries everything."""
+
+    sampler: str = "tpe"
+    budget: Budget = field(default_factory=Budget)
+    samples: int = SAMPLES
+    racing: bool = True
+    final: bool = True
+    seed: int = 1
+    allow_long: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a tuning is: ``done`` of ``total`` configurations (None: as time allows) or rounds."""
+
+    phase: Literal["search", "final"]
+    done: int
+    total: int | None
+    elapsed_s: float
+    best: Evaluation | None
+    latest: Evaluation | None
+
+
+class Tuner:
+    """One tuning of one problem on one device.
+
+    ``run`` does it in the calling thread; ``enough``, ``evaluations`` and ``best`` may be used from
+    another one meanwhile. ``on_progress`` follows every configuration and every round of the
+    final, ``on_result`` is given the document of each contender and finalist.
+    """
+
+    def __init__(
+        self,
+        session: Measures,
+        workload: Workload,
+        space: TuningSpace,
+        options: Options,
+        *,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_result: Callable[[RunResult], None] = lambda result: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raise what ``make_sampler`` raises."""
+        self.id = uuid.uuid4().hex
+        self._session, self._workload, self.space = session, workload, space
+        self._options = options
+        self._sampler = make_sampler(options.sampler, space, options.seed)
+        self._on_progress, self._on_result, self._clock = on_progress, on_result, clock
+        self._watch = Watch(clock)
+        self._taken: set[Place] = set()
+        self._again: deque[Place] = deque()
+        self._evaluations: list[Evaluation] = []
+        self._latest: dict[str, Evaluation] = {}
+        self._best: Evaluation | None = None
+        self._device: DeviceSummary | None = None
+        self._enough = False
+        self._time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._began = self._search_ended = clock()
+        self._looks = self._disturbed = 0
+
+    # ---- asked from outside, in any thread
+
+    def enough(self) -> None:
+        """End the search after the present configuration, and go on to the final."""
+        self._enough = True
+
+    @property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """What was tried so far, in order."""
+        return tuple(self._evaluations)
+
+    @property
+    def best(self) -> Evaluation | None:
+        """The fastest of the search so far."""
+        return self._best
+
+    # ---- the whole
+
+    def run(self) -> Tuning:
+        """Search, let the leaders decide, and return what came of it.
+
+        Raises WorkFailed when nothing can be measured, CannotRunHere when no engine is left. What
+        else the session raises (an interruption) is let through; ``so_far`` is then what is known.
+        """
+        self._began = self._clock()
+        stopped_by = self._search()
+        self._search_ended = self._clock()
+        if self._best is None:
+            raise WorkFailed(f"none of the configurations could be measured: {self._reasons()}")
+        if not self._options.final:
+            return self._document(stopped_by)
+        return self._final(stopped_by)
+
+    def so_far(self) -> Tuning:
+        """Return what is known of a tuning that was interrupted: no final, nothing named."""
+        self._search_ended = self._clock()
+        return self._document("user")
+
+    # ---- the search
+
+    def _search(self) -> StoppedBy:
+        while True:
+            ended = self._over()
+            if ended is not None:
+                return ended
+            if self._options.racing and self._watch.due:
+                self._look_at_best()
+            if self._again:
+                self._judge(self._again.popleft(), again=True)
+                continue
+            place = self._next()
+            if place is None:
+                return "space"
+            self._taken.add(place)
+            self._judge(place)
+
+    def _next(self) -> Place | None:
+        """Return the next place; the first is what one gets without tuning."""
+        if not self._taken and (start := self.space.start_place) is not None:
+            return start
+        return self._sampler.ask(self._taken)
+
+    def _over(self) -> StoppedBy | None:
+        budget = self._options.budget
+        if self._enough:
+            return "user"
+        if self._again:  # those who were wronged are judged again, whatever the count says
+            return "time" if self._time_is_up() else None
+        if budget.evaluations is not None and len(self._taken) >= budget.evaluations:
+            return "evaluations"
+        return "time" if self._time_is_up() else None
+
+    def _time_is_up(self) -> bool:
+        seconds = self._options.budget.seconds
+        if seconds is None or not self._evaluations:
+            return False
+        kept = min(FINAL_SHARE * seconds, MOST_FINAL_S) if self._options.final else 0.0
+        return self._clock() - self._began >= seconds - kept
+
+    def _judge(self, place: Place, *, again: bool = False) -> None:
+        """Measure one configuration, or give it up early, and tell everybody."""
+        config = self.space.legal[place]
+        try:
+            record, lost = self._race(config)
+            median_s, reason = self._figures(record, lost=lost)
+        except CannotRunHere:
+            raise
+        except ExplorerError as error:
+            self._note(config, "failed", reason=str(error), again=again)
+            self._sampler.failed(place)
+            self._give_up_if_hopeless()
+            return
+        samples_s = record.samples_s()
+        outcome: Outcome = "pruned" if lost else "failed" if reason else "measured"
+        self._watch.judged(place)
+        if outcome == "failed":
+            self._sampler.failed(place)
+        else:
+            self._sampler.measured(place, median_s, pruned=lost)
+        if lost:
+            times = ratio_words(median_s / (self._watch.best_s or median_s), "", 3)
+            reason = f"given up: it took {times.strip()} times as long as the best"
+        self._note(
+            config,
+            outcome,
+            median_s=median_s,
+            min_s=float(samples_s.min()),
+            samples=len(samples_s),
+            reason=reason,
+            again=again,
+        )
+
+    def _race(self, config: RunConfig) -> tuple[RunRecord, bool]:
+        """Return the samples of a configuration, and whether it was given up."""
+        options, best_s = self._options, self._watch.best_s
+        if not options.racing or best_s is None or options.samples <= FIRST_SAMPLES:
+            return self._take(config, options.samples, first=best_s is None), False
+        record = self._take(config, FIRST_SAMPLES, first_look_s(best_s, MOST_LOOK_S))
+        if clear_loser(record.samples_s(), best_s):
+            return record, True
+        record.extend(self._take(config, options.samples - record.samples))
+        return record, False
+
+    def _take(
+        self,
+        config: RunConfig,
+        samples: int,
+        seconds: float = MOST_LOOK_S,
+        *,
+        first: bool = False,
+    ) -> RunRecord:
+        return self._session.measure_record(
+            config,
+            self._workload,
+            seconds=seconds,
+            samples=samples,
+            warm_up_s=WARM_UP_S if first else 0.0,
+            keep_arrays=True,
+            allow_long=self._options.allow_long,
+        )
+
+    def _figures(self, record: RunRecord, *, lost: bool) -> tuple[float, str | None]:
+        """Return the median in seconds, and why it cannot be true."""
+        if lost:
+            return float(np.median(record.samples_s())), None
+        result = record.result()
+        if self._device is None:
+            self._device = result.device
+        self._on_result(result)
+        suspect = result.timing.suspect
+        return result.timing.median_s, f"suspect: {suspect}" if suspect else None
+
+    def _look_at_best(self) -> None:
+        """Measure the best again; when the machine is disturbed, others are judged again."""
+        assert self._best is not None
+        self._looks += 1
+        try:
+            record = self._take(self._best.config, FIRST_SAMPLES)
+        except CannotRunHere:
+            raise
+        except ExplorerError:  # it ran before: the engine was lost, and is there again
+            return
+        wronged = self._watch.look(record.samples_s())
+        self._disturbed += bool(wronged)
+        self._again.extend(wronged)
+
+    def _note(
+        self,
+        config: RunConfig,
+        outcome: Outcome,
+        *,
+        median_s: float | None = None,
+        min_s: float | None = None,
+        samples: int = 0,
+        reason: str | None = None,
+        again: bool = False,
+    ) -> None:
+        made = Evaluation(
+            number=len(self._evaluations) + 1,
+            config=config,
+            outcome=outcome,
+            median_s=median_s,
+            min_s=min_s,
+            samples=samples,
+            reason=reason,
+            time_s=self._clock() - self._began,
+            again=again,
+        )
+        self._latest[config.key] = made
+        if outcome == "measured":
+            best = self._best
+            if best is None or (median_s or 0.0) < (best.median_s or 0.0):
+                self._best = made
+                self._watch.leads(median_s or 0.0)
+        self._evaluations.append(made)
+        self._on_progress(
+            Progress(
+                phase="search",
+                done=len(self._taken),
+                total=self._total(),
+                elapsed_s=made.time_s,
+                best=self._best,
+                latest=made,
+            )
+        )
+
+    def _total(self) -> int | None:
+        """Return how many configurations there will be; None when the time decides."""
+        budget, all_of_them = self._options.budget, len(self.space.legal)
+        if budget.evaluations is not None:
+            return min(budget.evaluations, all_of_them)
+        return all_of_them if budget.seconds is None else None
+
+    def _give_up_if_hopeless(self) -> None:
+        if self._best is None and len(self._evaluations) >= HOPELESS:
+            raise WorkFailed(
+                f"the first {len(self._evaluations)} configurations all failed: {self._reasons()}",
+                remedy="see that the kernel runs as it is, with 'gpuexplorer run'",
+            )
+
+    def _reasons(self) -> str:
+        counted = Counter(e.reason for e in self._evaluations if e.reason)
+        (reason, times), *_ = counted.most_common(1) or [("there are none", 1)]
+        return f"{reason}" + (f" ({times} times)" if times > 1 else "")
+
+    # ---- the final
+
+    def _final(self, stopped_by: StoppedBy) -> Tuning:
+        leaders, untested = self._leaders()
+        fastest_s = leaders[0].median_s or 0.0
+        configs = [e.config for e in leaders]
+        start = self._latest.get(self.space.start.key)
+        if start is not None and start.median_s is not None and start.config not in configs:
+            if start.median_s <= START_WITHIN * fastest_s:
+                configs.append(start.config)
+
+        def on_round(done: int, of: int) -> None:
+            elapsed_s = self._clock() - self._began
+            self._on_progress(Progress("final", done, of, elapsed_s, self._best, None))
+
+        runners = run_final(
+            self._session,
+            self._workload,
+            configs,
+            seconds=self._final_s(),
+            seed=self._options.seed,
+            allow_long=self._options.allow_long,
+            on_round=on_round,
+            clock=self._clock,
+        )
+        return self._named(runners, untested, stopped_by)
+
+    def _leaders(self) -> tuple[list[Evaluation], int]:
+        """Return who goes to the final, the fastest first, and how many as near do not."""
+        measured = [e for e in self._latest.values() if e.outcome == "measured"]
+        measured.sort(key=lambda e: e.median_s or 0.0)
+        most_s = WITHIN * (measured[0].median_s or 0.0)
+        near = [e for e in measured if (e.median_s or 0.0) <= most_s]
+        if len(near) < 2:
+            near = measured[:2]
+        return near[:LEADERS], len(near[LEADERS:])
+
+    def _final_s(self) -> float:
+        seconds = self._options.budget.seconds
+        if seconds is None:
+            return MOST_FINAL_S
+        return max(0.0, seconds - (self._clock() - self._began))
+
+    def _named(self, runners: Sequence[FinalRun], untested: int, stopped_by: StoppedBy) -> Tuning:
+        """Return the document: the best, all that cannot be told from it, and the one to use."""
+        best = runners[0]
+        finalists = []
+        for runner in runners:
+            result = runner.record.result()
+            self._on_result(result)
+            finalists.append(self._finalist(runner, best, result))
+        compared = {r.config.key: r.against(best) for r in runners}
+        tied = [(f.config, compared[f.config.key]) for f in finalists if f.tied]
+        chosen, why = prefer(tied, self.space.start)
+        by_key = {r.config.key: r for r in runners}
+        start, used = by_key.get(self.space.start.key), by_key[chosen.key]
+        over = None
+        if start is not None and start is not used:
+            turns = min(len(start.medians_s), len(used.medians_s))
+            over = ratio_interval(used.medians_s[:turns], start.medians_s[:turns])
+        return self._document(
+            stopped_by,
+            finalists=tuple(finalists),
+            untested=untested,
+            best=best.config,
+            chosen=chosen,
+            why=why,
+            start_ratio=over.ratio if over else 1.0 if start is used else None,
+            start_ci95_low=over.ci95_low if over else None,
+            start_ci95_high=over.ci95_high if over else None,
+        )
+
+    def _finalist(self, runner: FinalRun, best: FinalRun, result: RunResult) -> Finalist:
+        is_best = runner is best
+        found = None if is_best else runner.against(best)
+        return Finalist(
+            config=runner.config,
+            median_s=result.timing.median_s,
+            samples=result.timing.samples,
+            ratio=1.0 if is_best else found.ratio if found else None,
+            ci95_low=found.ci95_low if found else None,
+            ci95_high=found.ci95_high if found else None,
+            pairs=found.pairs if found else 0,
+            verdict=found.verdict if found else None,
+            tied=is_best or (found is not None and found.verdict != "slower"),
+            run=result.id,
+        )
+
+    def _document(self, stopped_by: StoppedBy, **named: object) -> Tuning:
+        options, space, start = self._options, self.space, self.space.start
+        return Tuning(
+            id=self.id,
+            time_utc=self._time_utc,
+            workload=start.workload,
+            variant=start.variant,
+            size=start.size,
+            precision=start.precision,
+            source_sha256=self._workload.sha256,
+            device=self._device,
+            threads=start.threads,
+            sampler=options.sampler,
+            racing=options.racing,
+            seed=options.seed,
+            samples=options.samples,
+            budget=options.budget,
+            space=SpaceSummary(
+                axes=dict(zip(space.names, space.values, strict=True)),
+                configurations=len(space.legal),
+                refused=space.refused,
+            ),
+            evaluations=self.evaluations,
+            start=start,
+            stopped_by=stopped_by,
+            search_s=self._search_ended - self._began,
+            final_s=self._clock() - self._search_ended,
+            best_again=self._looks,
+            disturbed=self._disturbed,
+            **named,  # type: ignore[arg-type]
+        )

@@ -1,0 +1,126 @@
+"""What came of a tuning: every configuration that was tried, the finalists, and the one named.
+
+``gpuexplorer tune --json`` writes exactly this (SI units; a value not measured is null).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import DeviceSummary
+
+TUNING_SCHEMA = "gpuexplorer/tuning/1"
+
+Outcome = Literal["measured", "pruned", "failed"]
+StoppedBy = Literal["time", "evaluations", "space", "user"]
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration that was tried. ``time_s`` counts from the start to its end."""
+
+    number: int
+    config: RunConfig
+    outcome: Outcome
+    """``pruned``: given up after a few samples as a clear loser."""
+    median_s: float | None = None
+    min_s: float | None = None
+    samples: int = 0
+    reason: str | None = None
+    """Why it failed or was given up."""
+    time_s: float
+    again: bool = False
+    """Whether it was judged before, while the machine was slower than usual."""
+
+
+class Finalist(msgspec.Struct, frozen=True, kw_only=True):
+    """A leader, measured again in turns with the others."""
+
+    config: RunConfig
+    median_s: float
+    """Over all samples of its turns."""
+    samples: int
+    ratio: float | None
+    """Its time over that of the best, from turns that stood side by side; 1 for the best."""
+    ci95_low: float | None
+    ci95_high: float | None
+    pairs: int
+    verdict: Verdict | None
+    """What it is beside the best; None for the best itself, and where turns were too few."""
+    tied: bool
+    """Whether it cannot be told from the best, or is the best."""
+    run: str | None = None
+    """The id of its run."""
+
+
+class SpaceSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What there was to choose among."""
+
+    axes: dict[str, tuple[int, ...]]
+    configurations: int
+    refused: int
+    """Combinations that cannot be launched; they were never proposed."""
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How long or how many; None sets no limit."""
+
+    seconds: float | None = None
+    evaluations: int | None = None
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished tuning. ``best`` and ``chosen`` are None when it ended before the final."""
+
+    schema: str = TUNING_SCHEMA
+    id: str
+    time_utc: str
+    workload: str
+    variant: str
+    size: dict[str, int]
+    precision: str
+    source_sha256: str
+    device: DeviceSummary | None
+    threads: int | None
+    sampler: str
+    racing: bool
+    seed: int
+    samples: int
+    """Samples of a contender."""
+    budget: Budget
+    space: SpaceSummary
+    evaluations: tuple[Evaluation, ...]
+    finalists: tuple[Finalist, ...] = ()
+    """The fastest first."""
+    untested: int = 0
+    """How many more were as near to the best in the search and not measured again."""
+    best: RunConfig | None = None
+    chosen: RunConfig | None = None
+    """The simplest of those that cannot be told from the best."""
+    why: str | None = None
+    start: RunConfig
+    """What one gets without tuning."""
+    start_ratio: float | None = None
+    """The time of ``start`` over that of ``chosen``, with its 95 % interval."""
+    start_ci95_low: float | None = None
+    start_ci95_high: float | None = None
+    stopped_by: StoppedBy
+    search_s: float
+    final_s: float
+    best_again: int = 0
+    """How often the best so far was measured again during the search."""
+    disturbed: int = 0
+    """How often it was then slower, so that others were judged again."""
+
+    @property
+    def tied(self) -> tuple[Finalist, ...]:
+        """The best and all that cannot be told from it."""
+        return tuple(f for f in self.finalists if f.tied)
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many configurations ended so."""
+        last = {e.config.key: e.outcome for e in self.evaluations}
+        return sum(1 for found in last.values() if found == outcome)

@@ -1,0 +1,175 @@
+"""The final of a tuning: the leaders measured again in turns, and what can be said of them.
+
+An autotuner's winner is the luckiest sample. The leaders therefore take turns, and what is
+quoted are ratios of turns that stood side by side.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.change import block_words
+from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison, interval_so_far, ratio_interval
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.engine.interleave import Contender, Measures, take_turns
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.workloads.workload import Workload
+
+MOST_ROUNDS = 24
+TURN_S = 0.05
+TURN_SAMPLES = 7
+TURN_WARM_UP_S = 0.005
+CLEARLY_SLOWER = 1.02
+"""Who is slower than the best by more than this leaves the final early."""
+SIMPLER_AT_MOST = 1.02
+"""A simpler configuration is preferred when it is surely not slower than the best by more."""
+
+
+@dataclass
+class FinalRun:
+    """One of the final: its samples so far, and the median of each of its turns."""
+
+    config: RunConfig
+    record: RunRecord
+    medians_s: npt.NDArray[np.float64]
+    out: bool = False
+    """Whether it has left as clearly slower."""
+
+    @property
+    def median_s(self) -> float:
+        """The median of its turns, in seconds."""
+        return float(np.median(self.medians_s))
+
+    def against(self, best: FinalRun) -> Comparison | None:
+        """Return its time over that of ``best``; None with too few turns.
+
+        Who left early was looked at after every round, and its interval allows for that.
+        """
+        turns = min(len(self.medians_s), len(best.medians_s))
+        compare = interval_so_far if self.out else ratio_interval
+        return compare(best.medians_s[:turns], self.medians_s[:turns])
+
+
+def run_final(
+    session: Measures,
+    workload: Workload,
+    configs: Sequence[RunConfig],
+    *,
+    seconds: float,
+    seed: int = 1,
+    allow_long: bool = False,
+    on_round: Callable[[int, int], None] = lambda done, of: None,
+    enough: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[FinalRun]:
+    """Measure configurations in turns and return them, the fastest first.
+
+    Goes on for ``seconds`` or ``MOST_ROUNDS``, but at least until ratios have an interval;
+    ``enough`` ends it after that. Who is clearly slower drops out. ``on_round`` is told the rounds
+    done and the most there will be. The session's errors are let through.
+    """
+    began = clock()
+    runners: list[FinalRun] = []
+    rounds = 0
+    while rounds < MOST_ROUNDS:
+        present = [r for r in runners if not r.out]
+        if rounds >= FEWEST_PAIRS:
+            if len(present) < 2 or clock() - began >= seconds or enough():
+                break
+        contenders = [
+            Contender(c, workload) for c in ([r.config for r in present] if runners else configs)
+        ]
+        turns = take_turns(
+            session,
+            contenders,
+            rounds=1,
+            turn_s=TURN_S,
+            samples=TURN_SAMPLES,
+            warm_up_s=TURN_WARM_UP_S,
+            keep_arrays=True,
+            seed=seed + rounds,
+            allow_long=allow_long,
+        )
+        if not runners:
+            runners = [
+                FinalRun(c.config, t.record, t.medians_s)
+                for c, t in zip(contenders, turns, strict=True)
+            ]
+        else:
+            for runner, turn in zip(present, turns, strict=True):
+                runner.record.extend(turn.record)
+                runner.medians_s = np.concatenate([runner.medians_s, turn.medians_s])
+        rounds += 1
+        on_round(rounds, MOST_ROUNDS)
+        _drop_losers(runners)
+    return sorted(runners, key=lambda r: (r.out, r.median_s))
+
+
+def _drop_losers(runners: Sequence[FinalRun]) -> None:
+    best = min((r for r in runners if not r.out), key=lambda r: r.median_s)
+    for runner in runners:
+        if runner is best or runner.out:
+            continue
+        found = interval_so_far(best.medians_s, runner.medians_s)
+        runner.out = found is not None and found.ci95_low > CLEARLY_SLOWER
+
+
+def prefer(
+    tied: Sequence[tuple[RunConfig, Comparison | None]], start: RunConfig
+) -> tuple[RunConfig, str]:
+    """Return the one to use of those that cannot be told from the best, and why.
+
+    ``tied`` begins with the best. Simpler is what changes fewer knobs of ``start``, the
+    configuration one gets without tuning; it is preferred when its interval says that it is not
+    slower than the best by more than ``SIMPLER_AT_MOST``.
+    """
+    best = tied[0][0]
+
+    def rank(entry: tuple[RunConfig, Comparison | None]) -> tuple[int, float]:
+        config, found = entry
+        return len(changed(config, start)), found.ratio if found is not None else 1.0
+
+    close = [
+        (config, found)
+        for config, found in tied
+        if config is best or (found is not None and found.ci95_high <= SIMPLER_AT_MOST)
+    ]
+    config, found = min(close, key=rank)
+    if found is None or config is best or rank((config, found))[0] == rank(tied[0])[0]:
+        alone = len(tied) == 1
+        words = (
+            "it is the fastest" if alone else "it is the fastest, and none of its equals simpler"
+        )
+        return best, words
+    kept = kept_words(config, best, start)
+    slower = math.ceil(max(0.0, found.ci95_high - 1) * 1000) / 10
+    return config, (
+        f"it is at most {slower:g} % slower than the fastest, if at all, and simpler: {kept}"
+    )
+
+
+def changed(config: RunConfig, start: RunConfig) -> list[str]:
+    """Return the knobs that differ from ``start``: ``block``, and tunables by name."""
+    names = ["block"] if config.block != start.block else []
+    tunables = config.tunables
+    return names + [n for n in tunables if tunables[n] != start.tunables.get(n)]
+
+
+def kept_words(config: RunConfig, best: RunConfig, start: RunConfig) -> str:
+    """Return what ``config`` leaves as it was and ``best`` changes."""
+    if not changed(config, start):
+        return "it is what one gets without tuning"
+    kept = [name for name in changed(best, start) if name not in changed(config, start)]
+    words = [
+        f"block {block_words(start.block or (1, 1, 1))}"
+        if name == "block"
+        else f"{name} = {start.tunables[name]}"
+        for name in kept
+    ]
+    return f"it keeps {' and '.join(words)}"
