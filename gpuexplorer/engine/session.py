@@ -43,6 +43,10 @@ class LongRun(InputError):
         self.predicted_s = predicted_s
 
 
+class EngineGone(CannotRunHere):
+    """There is no engine any more, and starting one failed too often to try again."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """Where a run is: the step, and what was sampled so far."""
@@ -273,7 +277,7 @@ class Session:
                 if self._record is not None:
                     self._record.end(event.kind)
                 if event.generation or not event.restarting:
-                    kind = WorkFailed if event.generation else CannotRunHere
+                    kind = WorkFailed if event.restarting else EngineGone
                     self._error = kind(event.reason, remedy=_REMEDIES.get(event.kind, ""))
                     if not event.restarting:
                         self._cannot_start = self._error

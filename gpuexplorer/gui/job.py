@@ -16,12 +16,12 @@ from PySide6.QtCore import QThread, Signal
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import LongRun, error_of
+from gpuexplorer.engine.session import EngineGone, LongRun, error_of
 from gpuexplorer.gui.worker import EngineWorker, Heard
 from gpuexplorer.workloads.workload import Workload
 
@@ -146,7 +146,7 @@ class EngineJob(QThread):
         """Measure one configuration as ``engine.session.Session.measure_record`` does.
 
         Waits first while the job is paused. Raises JobCancelled, LongRun when a launch would take
-        long and ``allow_long`` is False, CannotRunHere when there is no engine any more, and the
+        long and ``allow_long`` is False, EngineGone when there is no engine any more, and the
         ExplorerError of whatever went wrong with this run alone.
         """
         self.keep_going()
@@ -188,7 +188,7 @@ class EngineJob(QThread):
             elif isinstance(heard, protocol.Failed):
                 raise error_of(heard)
             elif isinstance(heard, EngineLost):
-                kind = WorkFailed if heard.restarting else CannotRunHere
+                kind = WorkFailed if heard.restarting else EngineGone
                 raise kind(heard.reason)
 
     measure_record = measure

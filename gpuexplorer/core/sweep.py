@@ -1,0 +1,124 @@
+"""A sweep as a document: its axes, and one entry for each configuration that was tried.
+
+In JSON an entry is a run's document with the ``values`` of the axes beside it, or, for one that
+could not be measured, its configuration, its ``values`` and ``skipped`` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RUN_SCHEMA, RunResult
+
+SWEEP_SCHEMA = "gpuexplorer/sweep/1"
+
+
+class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of a sweep: ``run`` or ``skipped`` is there, never both."""
+
+    values: dict[str, Any]
+    """The axes' values there, by axis name; a block is a list of threads along x, y, z."""
+    config: RunConfig
+    run: RunResult | None = None
+    skipped: str | None = None
+
+
+class SweepDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A sweep: axes in the order they were given, entries in row-major order of the axes.
+
+    ``axes`` are named as ``search.space.Axis`` names them. Points that nobody got to are left out;
+    ``points`` counts them all.
+    """
+
+    schema: str = SWEEP_SCHEMA
+    id: str
+    time_utc: str
+    workload: str
+    title: str
+    points: int
+    axes: dict[str, list[Any]]
+    runs: list[SweptRun]
+
+    @property
+    def measured(self) -> list[RunResult]:
+        """The runs' documents."""
+        return [entry.run for entry in self.runs if entry.run is not None]
+
+
+def sweep_json(document: SweepDocument) -> bytes:
+    """Return a sweep as JSON, a line for each entry."""
+    fields: dict[str, Any] = {
+        name: getattr(document, name)
+        for name in ("schema", "id", "time_utc", "workload", "title", "points", "axes")
+    }
+    head = ",\n".join(f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items())
+    entries = ",\n".join(f"    {_compact(_entry(entry))}" for entry in document.runs)
+    return f'{{\n{head},\n  "runs": [\n{entries}\n  ]\n}}\n'.encode()
+
+
+def read_sweep(data: bytes, where: str = "the sweep") -> SweepDocument:
+    """Read a sweep from JSON; InputError naming ``where`` when it is none, or of a newer kind."""
+    try:
+        raw = msgspec.json.decode(data, type=_Raw)
+        if raw.schema != SWEEP_SCHEMA:
+            raise InputError(
+                f"{where} is of the kind '{raw.schema or 'unknown'}', not {SWEEP_SCHEMA}",
+                remedy="give the file of 'gpuexplorer sweep --json'",
+            )
+        fields = {name: getattr(raw, name) for name in raw.__struct_fields__ if name != "runs"}
+        return SweepDocument(**fields, runs=[_read_entry(entry) for entry in raw.runs])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{where} is not a sweep: {error}") from None
+
+
+class _Raw(msgspec.Struct, kw_only=True):
+    schema: str = ""
+    id: str = ""
+    time_utc: str = ""
+    workload: str = ""
+    title: str = ""
+    points: int = 0
+    axes: dict[str, list[Any]] = {}
+    runs: list[msgspec.Raw] = []
+
+
+class _Entry(msgspec.Struct, kw_only=True):
+    values: dict[str, Any] = {}
+    config: RunConfig
+    skipped: str | None = None
+
+
+def _entry(entry: SweptRun) -> Mapping[str, Any]:
+    if entry.run is None:
+        return {
+            "schema": RUN_SCHEMA,
+            "values": entry.values,
+            "config": entry.config,
+            "skipped": entry.skipped,
+        }
+    fields = {name: getattr(entry.run, name) for name in entry.run.__struct_fields__}
+    return {**fields, "values": entry.values, "skipped": None}
+
+
+def _read_entry(data: msgspec.Raw) -> SweptRun:
+    head = msgspec.json.decode(data, type=_Entry)
+    run = None if head.skipped is not None else msgspec.json.decode(data, type=RunResult)
+    return SweptRun(values=head.values, config=head.config, run=run, skipped=head.skipped)
+
+
+def _compact(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def reasons(runs: Iterable[SweptRun]) -> dict[str, int]:
+    """Return why points were skipped, and how many for each reason, the most frequent first."""
+    counted: dict[str, int] = {}
+    for entry in runs:
+        if entry.skipped is not None:
+            counted[entry.skipped] = counted.get(entry.skipped, 0) + 1
+    return dict(sorted(counted.items(), key=lambda item: -item[1]))

@@ -1,0 +1,73 @@
+"""From the cells of a search to the document of a sweep."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.sweep import SweepDocument, SweptRun
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.space import Space
+from gpuexplorer.workloads.choose import default_block
+from gpuexplorer.workloads.workload import Workload
+
+
+def sweep_document(
+    space: Space, workload: Workload, cells: Sequence[Cell], *, group: str | None = None
+) -> SweepDocument:
+    """Return a sweep's document: every cell that has a result or a reason.
+
+    ``group`` is the sweep's id in the store; without one it gets an id of its own.
+    """
+    return SweepDocument(
+        id=group or uuid.uuid4().hex,
+        time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        workload=workload.name,
+        title=workload.manifest.title,
+        points=len(cells),
+        axes={axis.name: [plain(value) for value in axis.values] for axis in space.axes},
+        runs=[_swept(space, workload, cell) for cell in cells if not cell.waiting],
+    )
+
+
+def _swept(space: Space, workload: Workload, cell: Cell) -> SweptRun:
+    point = cell.point
+    values = {name: plain(value) for name, value in point.values.items()}
+    if cell.result is not None:
+        return SweptRun(values=values, config=cell.result.config, run=cell.result)
+    config = point.config or wanted_config(space, point.values, workload)
+    return SweptRun(values=values, config=config, skipped=cell.skipped)
+
+
+def plain(value: Any) -> Any:
+    """Return an axis value as JSON has it: a block as a list."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def wanted_config(space: Space, values: Mapping[str, Any], workload: Workload) -> RunConfig:
+    """Return what a point that cannot run would have been, as far as it can be said."""
+    request = space.request(values, workload)
+    name = request.variant or workload.manifest.first_variant
+    sizes = {symbol: spec.default for symbol, spec in workload.manifest.sizes.items()}
+    first = next(iter(sizes))
+    sizes |= {symbol or first: value for symbol, value in request.size.items()}
+    block = request.block or default_block(workload.variant(name))
+    x, y, z = (*block, 1, 1)[:3] if block else (1, 1, 1)
+    offered = workload.precisions_of(name)
+    return RunConfig(
+        workload=workload.name,
+        variant=name,
+        size=sizes,
+        precision=request.precision or ("fp32" if "fp32" in offered else offered[0]),
+        device=request.device,
+        block=(x, y, z) if block else None,
+        tunables=request.tunables,
+        cache=request.cache,
+        fill=request.fill or OWN_FILL,
+        seed=request.seed,
+        threads=request.threads,
+        switches=request.switches,
+    )

@@ -1,0 +1,224 @@
+"""Measure every point of a search, one after another, whatever happens to single ones.
+
+A point that does not compile, gives a wrong result, hangs or takes its engine down is skipped with
+the reason, and the sweep goes on with a fresh engine. What is done is handed to the ``Keeper`` at
+once, so a crash loses the configuration that was being measured and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.search.estimate import Estimate, Estimator
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.order import measuring_order
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.workloads.workload import Workload
+
+ESTIMATE_EVERY_S = 0.25
+
+
+class Measurer(Protocol):
+    """Measures one configuration; ``engine.session.Session`` and the window's jobs do."""
+
+    def measure_record(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+        allow_long: bool = False,
+    ) -> RunRecord:
+        """Return the record of one run; raise what ``Session.measure`` raises."""
+
+
+class Keeper(Protocol):
+    """Keeps what is done, so that another process can go on from there."""
+
+    def keep(self, result: RunResult) -> None:
+        """Keep a finished run; nothing is raised."""
+
+    def skip(self, config: RunConfig, reason: str) -> None:
+        """Keep that a configuration cannot be measured, and why; nothing is raised."""
+
+
+class Ahead(Protocol):
+    """Builds kernels before their turn, where that disturbs no measurement."""
+
+    def begin(self, coming: Sequence[RunConfig]) -> None:
+        """Take in what will be measured, in order."""
+
+    def at(self, index: int) -> None:
+        """Say that the turn of ``coming[index]`` has come."""
+
+    def close(self) -> None:
+        """Stop building."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a sweep: ``index`` is about to be measured, or was, when ``cell`` has its word.
+
+    ``done`` counts every cell that has a result or a reason, ``total`` all cells.
+    """
+
+    index: int
+    cell: Cell
+    done: int
+    total: int
+    left: Estimate
+
+    @property
+    def ended(self) -> bool:
+        """Whether the cell is done; otherwise it is being measured now."""
+        return not self.cell.waiting
+
+
+class Sweep:
+    """The cells of a search, and the way through those that wait.
+
+    ``pause``, ``resume`` and ``cancel`` may be called from any thread; they act between two
+    configurations. (A window's job, which measures, can be paused and cancelled by itself.)
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        cells: Sequence[Cell],
+        measuring: Measuring,
+        *,
+        seed: int = 1,
+        keeper: Keeper | None = None,
+        ahead: Ahead | None = None,
+        on_step: Callable[[Step], None] | None = None,
+        least_s: Callable[[RunConfig], float | None] | None = None,
+    ) -> None:
+        """``seed`` decides the order; ``least_s`` is ``Estimator``'s."""
+        self.workload = workload
+        self.cells = list(cells)
+        self.measuring = measuring
+        self._keeper, self._ahead, self._on_step = keeper, ahead, on_step
+        waiting = [(i, c.point.config) for i, c in enumerate(self.cells) if c.waiting]
+        configs = [config for _, config in waiting if config is not None]
+        self._order = [waiting[i][0] for i in measuring_order(configs, seed)]
+        self._estimator = Estimator(workload, measuring, configs, least_s=least_s)
+        for cell in self.cells:
+            if cell.result is not None:
+                self._estimator.learn(cell.result)
+        self._left: Estimate | None = None
+        self._left_due = 0.0
+        self._done = len(self.cells) - len(self._order)
+        self._gate = threading.Condition()
+        self._paused = self._cancelled = False
+
+    @property
+    def done(self) -> int:
+        """How many cells have a result or a reason."""
+        return self._done
+
+    @property
+    def left(self) -> Estimate:
+        """How long the rest will take."""
+        now = time.monotonic()
+        if self._left is None or now >= self._left_due:
+            self._left = self._estimator.left()
+            self._left_due = now + max(ESTIMATE_EVERY_S, 20 * (time.monotonic() - now))
+        return self._left
+
+    # ---- from any thread
+
+    def pause(self) -> None:
+        """Measure nothing more until ``resume``."""
+        with self._gate:
+            self._paused = True
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._gate:
+            self._paused = False
+            self._gate.notify_all()
+
+    def cancel(self) -> None:
+        """Stop after the configuration that is being measured; ``run`` returns what there is."""
+        with self._gate:
+            self._cancelled = True
+            self._gate.notify_all()
+
+    def _go_on(self) -> bool:
+        with self._gate:
+            while self._paused and not self._cancelled:
+                self._gate.wait()
+            return not self._cancelled
+
+    # ---- the way through
+
+    def run(self, engine: Measurer) -> list[Cell]:
+        """Measure what waits and return all cells, in the order of the points.
+
+        Raises EngineGone when there is no engine to go on with, and lets through what is no
+        ExplorerError, such as KeyboardInterrupt; ``cells`` holds what was done by then.
+        """
+        try:
+            if self._ahead is not None:
+                configs = [self.cells[i].point.config for i in self._order]
+                self._ahead.begin([config for config in configs if config is not None])
+            for turn, index in enumerate(self._order):
+                if not self._go_on():
+                    break
+                if self._ahead is not None:
+                    self._ahead.at(turn)
+                self._measure(engine, index)
+        finally:
+            if self._ahead is not None:
+                self._ahead.close()
+        return self.cells
+
+    def _measure(self, engine: Measurer, index: int) -> None:
+        cell = self.cells[index]
+        config = cell.point.config
+        assert config is not None  # only what waits is in the order
+        self._tell(index)
+        how = self.measuring
+        started = time.perf_counter()
+        try:
+            result = engine.measure_record(
+                config,
+                self.workload,
+                seconds=how.seconds,
+                max_noise=how.max_noise,
+                samples=how.samples,
+                warm_up_s=how.warm_up_s,
+                keep_arrays=True,
+                allow_long=how.allow_long,
+            ).result()
+        except EngineGone:
+            raise
+        except ExplorerError as error:
+            self.cells[index] = cell.skip(error.what)
+            self._estimator.took(config, 0.0, None)
+            if self._keeper is not None:
+                self._keeper.skip(config, error.what)
+        else:
+            self.cells[index] = cell.measured(result)
+            if self._keeper is not None:
+                self._keeper.keep(result)
+            self._estimator.took(config, time.perf_counter() - started, result)
+        self._done += 1
+        self._tell(index)
+
+    def _tell(self, index: int) -> None:
+        if self._on_step is not None:
+            self._on_step(Step(index, self.cells[index], self._done, len(self.cells), self.left))
