@@ -1,0 +1,193 @@
+"""A run's document as the store keeps it: the JSON as it came, its samples apart as arrays."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.history.fingerprint import fingerprint
+
+Floats = npt.NDArray[np.float64]
+
+CHUNK_SAMPLES = 65_536
+"""Samples of one stored array: 512 KiB before compression."""
+SAMPLES_LEVEL = 1
+"""Of zlib: the digits of times are noise, which harder work does not make smaller."""
+DOCUMENT_LEVEL = 6
+LITTLE_ENDIAN = np.dtype("<f8")
+MAX_INT = 2**62
+"""What fits any database's whole numbers."""
+_SPACED_EQUALS = re.compile(r"\s*=\s*")
+
+
+# ---- samples
+
+
+def pack_samples(samples_s: Floats) -> bytes:
+    """Return samples as they are stored: little-endian float64, compressed; bit for bit."""
+    return zlib.compress(np.ascontiguousarray(samples_s, LITTLE_ENDIAN).tobytes(), SAMPLES_LEVEL)
+
+
+def unpack_samples(data: bytes) -> Floats:
+    """Return the samples of one stored array; ValueError when it is damaged."""
+    try:
+        return np.frombuffer(zlib.decompress(data), LITTLE_ENDIAN).astype(np.float64, copy=False)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+
+
+def chunks(samples_s: Floats) -> Iterator[Floats]:
+    """Yield samples in pieces of at most ``CHUNK_SAMPLES``."""
+    for start in range(0, len(samples_s), CHUNK_SAMPLES):
+        yield samples_s[start : start + CHUNK_SAMPLES]
+
+
+# ---- documents
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A run taken apart for the store."""
+
+    result: RunResult
+    """The run without its samples."""
+    json: bytes
+    """The document with an empty ``samples_s``; every other byte as it came."""
+    samples_s: Floats
+
+
+def take_apart(run: RunResult | bytes) -> Document:
+    """Take a run, or its JSON, apart; InputError when it is not a run's document."""
+    if isinstance(run, RunResult):
+        samples_s = np.array(run.samples_s, LITTLE_ENDIAN)
+        json = msgspec.json.encode(msgspec.structs.replace(run, samples_s=[]))
+    else:
+        json, samples_s = _split(run)
+    return Document(decode(json), json, samples_s)
+
+
+def _split(data: bytes) -> tuple[bytes, Floats]:
+    try:
+        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        samples = msgspec.json.decode(fields["samples_s"], type=list[float])
+        fields["samples_s"] = msgspec.Raw(b"[]")
+        return msgspec.json.encode(fields), np.array(samples, LITTLE_ENDIAN)
+    except (msgspec.DecodeError, KeyError, UnicodeDecodeError) as error:
+        raise InputError(f"this is not a run's document: {error}") from None
+
+
+def put_together(json: bytes, samples_s: Floats) -> bytes:
+    """Return the whole document again."""
+    fields = msgspec.json.decode(json, type=dict[str, msgspec.Raw])
+    fields["samples_s"] = msgspec.Raw(msgspec.json.encode(samples_s.tolist()))
+    return msgspec.json.encode(fields)
+
+
+def decode(json: bytes) -> RunResult:
+    """Return the run in a document; fields of a newer program are passed over."""
+    try:
+        return msgspec.json.decode(json, type=RunResult)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"this is not a run's document: {error}") from None
+
+
+def pack_document(json: bytes) -> bytes:
+    """Return a document as it is stored."""
+    return zlib.compress(json, DOCUMENT_LEVEL)
+
+
+def unpack_document(data: bytes) -> bytes:
+    """Return a stored document; ValueError when it is damaged."""
+    try:
+        return zlib.decompress(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+
+
+# ---- what is searched and sorted
+
+
+def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
+    """Return what the list of runs holds of a finished run."""
+    timing, throughput = result.timing, result.throughput
+    error = None
+    if timing.ci95_low_s is not None and timing.ci95_high_s is not None and timing.median_s > 0:
+        error = (timing.ci95_high_s - timing.ci95_low_s) / 2 / timing.median_s
+    return {
+        **head_columns(result.id, result.time_utc, result.config, result.device),
+        "fingerprint": fingerprint(result.environment, result.device, result.config).digest,
+        "median_s": timing.median_s,
+        "relative_error": error,
+        "flop_per_s": throughput.flop_per_s,
+        "bandwidth_B_per_s": throughput.bandwidth_B_per_s,
+        "samples": samples,
+        "verified": result.verification.ok if result.verification is not None else None,
+        "suspect": clean(timing.suspect) if timing.suspect is not None else None,
+        "running": False,
+    }
+
+
+def head_columns(
+    run_id: str, time_utc: str, config: RunConfig, device: DeviceSummary | DeviceInfo
+) -> dict[str, Any]:
+    """Return what the list of runs holds of a run before it has figures."""
+    size_words = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
+    block = block_words(config.block) if config.block else ""
+    columns = {
+        "id": clean(run_id),
+        "time_utc": clean(time_utc),
+        "time_s": seconds_of(time_utc),
+        "workload": clean(config.workload),
+        "variant": clean(config.variant),
+        "size_words": clean(size_words),
+        "size_order": _product(config.size.values()),
+        "block_words": block,
+        "block_order": _product(config.block) if config.block else None,
+        "precision": clean(config.precision),
+        "device": clean(config.device),
+        "device_name": clean(device.name),
+        "hardware_id": clean(device.hardware_id),
+    }
+    tunables = " ".join(f"{name}={value}" for name, value in config.tunables.items())
+    said = (
+        config.workload, config.variant, size_words, block, config.precision, config.device,
+        device.name, tunables, config.cache if config.cache != "hot" else "",
+    )  # fmt: skip
+    return columns | {"words": clean(searched(" ".join(filter(None, said))))}
+
+
+def _product(values: Any) -> float:
+    product = 1.0
+    for value in values:
+        product *= float(max(0, min(value, MAX_INT)))
+    return product
+
+
+def searched(text: str) -> str:
+    """Return text as it is searched: ``N = 512`` and ``n=512``, ``16×16`` and ``16x16`` are one."""
+    return _SPACED_EQUALS.sub("=", text.casefold().replace("×", "x"))
+
+
+def clean(text: str) -> str:
+    """Return text that every database stores: no NUL, no half of a surrogate pair."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def seconds_of(time_utc: str) -> float:
+    """Return a document's time as seconds since 1970; InputError when it is not a time."""
+    try:
+        moment = datetime.fromisoformat(time_utc)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(f"'{time_utc}' is not a time", remedy="write it as ISO 8601") from None

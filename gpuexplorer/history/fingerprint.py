@@ -1,0 +1,105 @@
+"""What two runs must share before their times may be compared, and what of it they do not."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.result import DeviceSummary, Environment, RunResult
+
+SHOWN_DIGITS = 12
+"""Of a source's SHA-256, in a sentence."""
+
+
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
+    """What a time depends on beyond its configuration; None is "not recorded"."""
+
+    workload: str
+    source_sha256: str | None
+    """Of the workload's manifest and kernel sources."""
+    compiler: str | None
+    """CUDA's version: it comes with its compiler. On OpenCL the compiler is the driver's."""
+    driver: str
+    device: str
+    """The hardware, not the place where it stands in a list."""
+    device_name: str
+    libraries: dict[str, str]
+    """Versions by name, of those that took part."""
+
+    @property
+    def digest(self) -> str:
+        """Eight bytes in hexadecimal that are equal for equal fingerprints."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
+
+
+def fingerprint(
+    environment: Environment, device: DeviceSummary | DeviceInfo, config: RunConfig
+) -> Fingerprint:
+    """Return the fingerprint of a run."""
+    versions = {
+        name: getattr(environment, name)
+        for name in ("gpuexplorer", "python", "numpy", "cupy", "pyopencl", "torch")
+    }
+    return Fingerprint(
+        workload=config.workload,
+        source_sha256=environment.source_sha256,
+        compiler=environment.cuda,
+        driver=device.driver,
+        device=device.hardware_id,
+        device_name=device.name,
+        libraries={name: version for name, version in versions.items() if version is not None},
+    )
+
+
+def fingerprint_of(result: RunResult) -> Fingerprint:
+    """Return the fingerprint of a finished run."""
+    return fingerprint(result.environment, result.device, result.config)
+
+
+def differences(a: RunResult, b: RunResult) -> list[str]:
+    """Return a sentence for everything that differs in what two runs' times depend on.
+
+    What only one of them recorded is said too. The sources of two workloads always differ, and are
+    not mentioned.
+    """
+    return fingerprint_differences(fingerprint_of(a), fingerprint_of(b))
+
+
+def fingerprint_differences(a: Fingerprint, b: Fingerprint) -> list[str]:
+    """Return what ``differences`` does, from the fingerprints."""
+    found = []
+    if a.device != b.device:
+        names = (a.device_name, b.device_name)
+        same_name = f"two of {names[0]}" if names[0] == names[1] else f"{names[0]} and {names[1]}"
+        found.append(f"The device differs: {same_name}.")
+    if a.workload == b.workload:
+        sources = (_short(a.source_sha256), _short(b.source_sha256))
+        found += _differs("kernel source", *sources)
+    found += _differs("CUDA compiler", a.compiler, b.compiler)
+    found += _differs("driver", a.driver, b.driver)
+    for name in sorted(a.libraries.keys() | b.libraries.keys(), key=_place):
+        title = {"gpuexplorer": "GPU Explorer", "python": "Python"}.get(name, name)
+        mine, theirs = a.libraries.get(name), b.libraries.get(name)
+        if mine != theirs:
+            found.append(f"{title} differs: {mine or 'none'} and {theirs or 'none'}.")
+    return found
+
+
+def _differs(title: str, mine: str | None, theirs: str | None) -> list[str]:
+    if mine == theirs:
+        return []
+    if not mine or not theirs:
+        return [f"The {title} is known for only one of them: {mine or theirs}."]
+    return [f"The {title} differs: {mine} and {theirs}."]
+
+
+def _short(sha256: str | None) -> str | None:
+    return sha256[:SHOWN_DIGITS] if sha256 else None
+
+
+def _place(name: str) -> tuple[bool, str]:
+    """Our own version first."""
+    return (name != "gpuexplorer", name)

@@ -1,0 +1,120 @@
+"""What the store of runs is asked and what it answers; nothing here touches a database."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+
+Sort = Literal[
+    "time", "workload", "variant", "size", "block", "precision", "device", "median", "error",
+    "flops", "bandwidth", "starred", "note",
+]  # fmt: skip
+"""What a list of runs may be sorted by."""
+SORTS: tuple[str, ...] = get_args(Sort)
+
+Choice = Literal["workload", "variant", "precision", "device", "device_name", "tag"]
+"""What a filter may offer the values of."""
+
+NO_GROUP = ""
+"""As ``Query.group``: the runs that belong to no sweep or tuning."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs; whatever is None or empty does not matter."""
+
+    text: str = ""
+    """Words that all occur in the configuration, the device, the tags or the note."""
+    workload: str | None = None
+    variant: str | None = None
+    device: str | None = None
+    """A device's id, its name or its ``hardware_id``."""
+    precision: str | None = None
+    tag: str | None = None
+    starred: bool | None = None
+    group: str | None = None
+    """A sweep or a tuning by its id; ``NO_GROUP`` for the runs that belong to none."""
+    since: datetime | None = None
+    deleted: bool = False
+    """Whether the deleted runs are meant, in place of all others."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in a list: what is shown of it without reading its document."""
+
+    id: str
+    time_utc: str
+    workload: str
+    variant: str
+    size_words: str
+    block_words: str
+    """Such as ``16×16``; empty for a library variant."""
+    precision: str
+    device: str
+    device_name: str
+    median_s: float | None
+    """None while a run is going."""
+    relative_error: float | None
+    """Half the 95 % interval over the median; None when there were too few samples."""
+    flop_per_s: float | None
+    bandwidth_B_per_s: float | None
+    samples: int
+    verified: bool | None
+    """None where the program that measured it does not say."""
+    suspect: str | None
+    """Why the figure is impossible; such a run is never ranked."""
+    starred: bool
+    tags: tuple[str, ...]
+    note: str
+    group: str | None
+    fingerprint: str
+    """Equal for runs with the same source, compiler, driver, device and libraries."""
+    running: bool
+
+
+class Deletion(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``Store.delete`` took away and ``Store.undelete`` brings back."""
+
+    token: int
+    runs: int
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that belong together: a sweep, a tuning, a comparison."""
+
+    id: str
+    kind: str
+    """``sweep``, ``tuning``, ``comparison`` or ``block-map``."""
+    time_utc: str
+    document: Any
+    """What was asked for, as its maker wrote it; plain JSON values."""
+    finished: bool
+    runs: int
+    """Runs in the store that belong to it, the deleted ones left out."""
+
+
+class TunedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The best configuration that a tuning found for one problem on one piece of hardware.
+
+    It is found again by the workload's source, variant, size, precision and hardware; a later
+    entry for the same takes its place.
+    """
+
+    workload_sha256: str
+    hardware_id: str
+    config: RunConfig
+    median_s: float
+    relative_error: float | None = None
+    time_utc: str
+    method: str = ""
+    """How it was found, in words."""
+    evaluations: int | None = None
+    """Configurations that were measured for it."""
+    ties: tuple[RunConfig, ...] = ()
+    """Configurations that could not be told from it."""
+    group: str | None = None
+    run_id: str | None = None
+    fingerprint: str = ""

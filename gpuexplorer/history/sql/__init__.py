@@ -1,0 +1,1 @@
+"""The store in SQL: the only place that imports SQLAlchemy, and never before a store is opened."""

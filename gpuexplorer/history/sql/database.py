@@ -1,0 +1,256 @@
+"""Connections and transactions: SQLite's file as it is safest where it lies, or a server."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, select, update
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.exchange import write_error
+from gpuexplorer.history.errors import StoreForeign
+from gpuexplorer.history.place import Place, on_network
+from gpuexplorer.history.sql import migrations
+from gpuexplorer.history.sql.failures import locked, read_only, told
+from gpuexplorer.history.sql.tables import store
+
+CACHE_KIB = 64 * 1024
+"""Pages SQLite keeps of a large store, so that a search reads the file once."""
+CONNECT_S = 5
+RETRY_S = 0.02
+
+
+class Database:
+    """A store's connections; safe to use from several threads at once."""
+
+    def __init__(self, place: Place, *, can_write: bool, busy_s: float) -> None:
+        """Open a store and bring its tables up to date; an ExplorerError when that fails."""
+        self.place = place
+        self.can_write = can_write
+        self._busy_s = busy_s
+        # One connection is all that a store in memory has.
+        self._one_at_a_time = threading.RLock() if not (place.path or place.url) else None
+        with told(place):
+            self.engine = self._server() if place.url else self._sqlite()
+            try:
+                self._prepare()
+            except BaseException:
+                self.engine.dispose()
+                raise
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read in one transaction: everything is seen as of one moment."""
+        with (
+            self._alone(),
+            told(self.place),
+            self.engine.connect() as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Write in one transaction that other programs see whole or not at all."""
+        if not self.can_write:
+            raise read_only(self.place)
+        with self._alone(), told(self.place), self._writing() as connection:
+            yield connection
+            # Last, because on a server everybody who writes waits for this row.
+            connection.execute(update(store).values(generation=store.c.generation + 1))
+
+    def generation(self) -> int:
+        """Return a number that grows with every change of the store, by whichever program."""
+        with self.read() as connection:
+            return int(connection.scalar(select(store.c.generation)) or 0)
+
+    def give_back(self) -> None:
+        """Give the room of what was removed back to the disk; a server does so by itself."""
+        if self.dialect != "sqlite":
+            return
+        with self._alone(), told(self.place), self.engine.connect() as connection:
+            # Past SQLAlchemy's own BEGIN: within a transaction nothing is given back.
+            raw: Any = connection.connection.dbapi_connection
+            raw.execute("PRAGMA incremental_vacuum").fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with (
+            self.engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        return self._one_at_a_time or nullcontext()
+
+    # ---- opening
+
+    def _prepare(self) -> None:
+        """Refuse what is not ours, then make or update the tables."""
+        with self.engine.connect() as connection, connection.begin():
+            version = migrations.version_of(connection, self.place)
+        if version == migrations.VERSION:
+            return
+        if not self.can_write:
+            raise migrations.too_old(self.place)
+        with self._writing() as connection:
+            migrations.migrate(connection, self.place)
+
+    def _server(self) -> Engine:
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise CannotRunHere(
+                "a history on a PostgreSQL server needs psycopg, which is not installed",
+                remedy="pip install 'gpuexplorer[postgres]'",
+            ) from None
+        milliseconds = int(self._busy_s * 1000)
+        options = f"-c lock_timeout={milliseconds} -c timezone=UTC"
+        if not self.can_write:
+            options += " -c default_transaction_read_only=on"
+        try:
+            url = make_url(str(self.place.url))
+        except (ArgumentError, ValueError):
+            raise InputError(
+                f"{self.place.words} is not a database's URL",
+                remedy="write it as postgresql://USER@HOST/DATABASE",
+            ) from None
+        return create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=2,
+            max_overflow=8,
+            connect_args={
+                "connect_timeout": CONNECT_S,
+                "application_name": "gpuexplorer",
+                "options": options,
+            },
+        )
+
+    def _sqlite(self) -> Engine:
+        path = self.place.path
+        if path is None:
+            engine = create_engine("sqlite://", creator=self._connect_memory, poolclass=StaticPool)
+        else:
+            self._look(path)
+            engine = create_engine(
+                "sqlite://",
+                creator=lambda: self._connect(path),
+                poolclass=QueuePool,
+                pool_size=2,
+                max_overflow=8,
+            )
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            # Writers queue up here, with the time-out; a later change from reading to writing
+            # would fail at once.
+            writes = connection.get_execution_options().get("writes", False)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+
+    @staticmethod
+    def _connect_memory() -> sqlite3.Connection:
+        return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+    def _look(self, path: Path) -> None:
+        """Make the file's folder, and look at the file before anything in it is touched."""
+        if self.can_write:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise write_error(path.parent, error) from None
+        connection = self._open(path)
+        try:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+            if names and store.name not in names:
+                raise StoreForeign(
+                    f"{path} is a database of another program",
+                    remedy="name another file with --history FILE",
+                )
+        finally:
+            connection.close()
+
+    def _open(self, path: Path) -> sqlite3.Connection:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder", remedy="give a file's name")
+        uri = path.as_uri()
+        if self.can_write:
+            return self._uri(f"{uri}?mode=rwc")
+        connection = self._uri(f"{uri}?mode=ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        except sqlite3.OperationalError as error:
+            connection.close()
+            log = path.with_name(path.name + "-wal")
+            if (
+                error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN
+                or not path.is_file()
+                or log.exists()
+            ):
+                raise
+            # In a folder where nothing can be written, nobody else has the file open either:
+            # its index of the log would stand beside it.
+            return self._uri(f"{uri}?mode=ro&immutable=1")
+        return connection
+
+    def _uri(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            uri, uri=True, timeout=self._busy_s, isolation_level=None, check_same_thread=False
+        )
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        connection = self._open(path)
+        try:
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            if self.can_write:
+                # Before the first page is written; later it changes nothing.
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                self._journal(connection, shared=on_network(path))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _journal(self, connection: sqlite3.Connection, *, shared: bool) -> None:
+        """Choose the journal: a write-ahead log needs memory that all its readers map.
+
+        With it, a commit is in the file's log when it returns, which outlives this process; the
+        disk is waited for at checkpoints. A rollback journal waits at each commit.
+        """
+        wanted = "delete" if shared else "wal"
+        ends = time.monotonic() + self._busy_s
+        while True:
+            try:
+                (found,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
+                break
+            except sqlite3.OperationalError as error:
+                # Two programs that change it at once do not wait for each other by themselves.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+                if time.monotonic() > ends:
+                    raise locked(self.place) from error
+                time.sleep(RETRY_S)
+        synchronous = "NORMAL" if found == "wal" else "FULL"
+        connection.execute(f"PRAGMA synchronous = {synchronous}")

@@ -1,0 +1,121 @@
+"""Sweeps and tunings as groups of runs, and what tunings found."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.documents import clean, pack_document, unpack_document
+from gpuexplorer.history.model import Group, TunedEntry
+from gpuexplorer.history.place import Place
+from gpuexplorer.history.sql.failures import damaged
+from gpuexplorer.history.sql.runs import insert_new
+from gpuexplorer.history.sql.tables import groups, runs, tuned
+
+
+def begin(connection: Connection, kind: str, document: Any) -> str:
+    """Enter a group; return its id."""
+    made = uuid.uuid4().hex
+    connection.execute(
+        insert(groups).values(
+            id=made,
+            kind=clean(kind),
+            time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            finished=False,
+            document=pack_document(msgspec.json.encode(document)),
+        )
+    )
+    return made
+
+
+def change(connection: Connection, group: str, document: Any, finished: bool | None) -> None:
+    """Change a group's document, or whether it is finished; None leaves it."""
+    values: dict[str, Any] = {}
+    if document is not None:
+        values["document"] = pack_document(msgspec.json.encode(document))
+    if finished is not None:
+        values["finished"] = finished
+    changed = connection.execute(
+        update(groups).where(groups.c.id == clean(group)).values(**values)
+    ).rowcount
+    if not changed:
+        raise _unknown(group)
+
+
+def one(connection: Connection, place: Place, group: str) -> Group:
+    """Return a group by its id; InputError when there is none."""
+    found = _read(connection, place, groups.c.id == clean(group))
+    if not found:
+        raise _unknown(group)
+    return found[0]
+
+
+def of_kind(connection: Connection, place: Place, kind: str | None) -> list[Group]:
+    """Return the groups of a kind, or all, the latest first."""
+    return _read(connection, place, groups.c.kind == clean(kind) if kind is not None else None)
+
+
+def _read(connection: Connection, place: Place, wanted: ColumnElement[bool] | None) -> list[Group]:
+    number = (
+        select(func.count())
+        .select_from(runs)
+        .where(runs.c.group_id == groups.c.id, runs.c.deleted == 0)
+        .scalar_subquery()
+    )
+    query = select(groups, number.label("runs")).order_by(groups.c.time_utc.desc(), groups.c.id)
+    try:
+        return [
+            Group(
+                id=row.id,
+                kind=row.kind,
+                time_utc=row.time_utc,
+                document=msgspec.json.decode(unpack_document(row.document)),
+                finished=row.finished,
+                runs=row.runs,
+            )
+            for row in connection.execute(query.where(wanted) if wanted is not None else query)
+        ]
+    except (msgspec.DecodeError, ValueError) as error:
+        raise damaged(place, f"a group: {error}") from None
+
+
+def _unknown(group: str) -> InputError:
+    return InputError(f"the history has no group '{group}'")
+
+
+# ---- what tunings found
+
+
+def save_tuned(connection: Connection, entry: TunedEntry) -> None:
+    """Keep an entry in place of the last one for the same problem and hardware."""
+    config = entry.config
+    key = tuned_key(
+        entry.workload_sha256, config.variant, config.size, config.precision, entry.hardware_id
+    )
+    values = {"time_utc": clean(entry.time_utc), "entry": msgspec.json.encode(entry)}
+    insert_new(connection, tuned, [{"key": key, **values}])
+    connection.execute(update(tuned).where(tuned.c.key == key).values(**values))
+
+
+def find_tuned(connection: Connection, place: Place, key: str) -> TunedEntry | None:
+    """Return the entry of a key."""
+    data = connection.scalar(select(tuned.c.entry).where(tuned.c.key == key))
+    try:
+        return msgspec.json.decode(data, type=TunedEntry) if data is not None else None
+    except msgspec.DecodeError as error:
+        raise damaged(place, f"a tuned entry: {error}") from None
+
+
+def tuned_key(
+    workload_sha256: str, variant: str, size: Mapping[str, int], precision: str, hardware_id: str
+) -> str:
+    """Return what a tuned entry is found by."""
+    parts = [workload_sha256, variant, dict(sorted(size.items())), precision, hardware_id]
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

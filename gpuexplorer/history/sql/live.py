@@ -1,0 +1,169 @@
+"""Runs while they go: samples in chunks, and a document for those whose program ended first."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cache
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection, func, insert, select, update
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.history.documents import (
+    Floats,
+    head_columns,
+    pack_samples,
+    take_apart,
+    unpack_samples,
+)
+from gpuexplorer.history.fingerprint import fingerprint
+from gpuexplorer.history.place import Place
+from gpuexplorer.history.sql import runs as stored
+from gpuexplorer.history.sql.failures import damaged
+from gpuexplorer.history.sql.tables import live, runs, samples
+
+INTERRUPTED = "interrupted"
+"""What ended a run whose program was gone before it could finish it."""
+
+
+def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
+    """Enter a run that is about to be sampled."""
+    prepared = record.prepared
+    columns = head_columns(record.id, record.time_utc, prepared.config, prepared.device)
+    columns |= {
+        "fingerprint": fingerprint(prepared.environment, prepared.device, prepared.config).digest,
+        "samples": 0,
+        "verified": prepared.verification.ok,
+        "running": True,
+        "group_id": group,
+    }
+    number = connection.execute(insert(runs).values(**columns, **stored.NEW)).inserted_primary_key
+    assert number is not None
+    connection.execute(
+        insert(live).values(
+            run=number[0],
+            prepared=msgspec.json.encode(prepared),
+            host=socket.gethostname(),
+            process=this_process(),
+        )
+    )
+
+
+def append(connection: Connection, run_id: str, batch: SampleBatch | Floats) -> None:
+    """Add samples to a run that is going."""
+    number, _, running = stored.resolve(connection, run_id)
+    if not running:
+        raise InputError(f"the run '{run_id}' is finished and takes no more samples")
+    if isinstance(batch, SampleBatch):
+        values = batch.durations_s
+        said = msgspec.json.encode(msgspec.structs.replace(batch, seconds=b""))
+    else:
+        values, said = np.asarray(batch, np.float64), None
+    last = connection.scalar(select(func.max(samples.c.chunk)).where(samples.c.run == number))
+    connection.execute(
+        insert(samples).values(
+            run=number,
+            chunk=0 if last is None else last + 1,
+            count=len(values),
+            data=pack_samples(values),
+            batch=said,
+        )
+    )
+    connection.execute(
+        update(runs).where(runs.c.seq == number).values(samples=runs.c.samples + len(values))
+    )
+
+
+def result_of(connection: Connection, place: Place, number: int, run_id: str) -> RunResult | None:
+    """Return the document of what a run that is going has so far; None before its first sample."""
+    head = connection.execute(
+        select(live.c.prepared, runs.c.time_utc)
+        .join(runs, runs.c.seq == live.c.run)
+        .where(live.c.run == number)
+    ).first()
+    if head is None:
+        raise damaged(place, "a run that is going has no beginning")
+    rows = connection.execute(
+        select(samples.c.data, samples.c.batch)
+        .where(samples.c.run == number)
+        .order_by(samples.c.chunk)
+    )
+    try:
+        record = RunRecord(msgspec.json.decode(head.prepared, type=Prepared))
+        record.id, record.time_utc = run_id, head.time_utc
+        for row in rows:
+            values = unpack_samples(row.data).astype("<f8", copy=False)
+            said = (
+                SampleBatch(seconds=b"", counts=(len(values),), starts_ns=(0,))
+                if row.batch is None
+                else msgspec.json.decode(row.batch, type=SampleBatch)
+            )
+            record.add(msgspec.structs.replace(said, seconds=values.tobytes()))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise damaged(place, f"a run that is going: {error}") from None
+    return record.result() if record.samples else None
+
+
+# ---- after a program ended without a word
+
+
+def close_interrupted(connection: Connection, place: Place) -> list[str]:
+    """Finish the runs of programs that are gone, with what they had sampled; return their ids.
+
+    Programs on other machines are left alone: whether they still run cannot be told from here.
+    """
+    gone = [
+        row
+        for row in connection.execute(
+            select(live.c.run, live.c.process, runs.c.id)
+            .join(runs, runs.c.seq == live.c.run)
+            .where(live.c.host == socket.gethostname())
+        )
+        if not is_running(row.process)
+    ]
+    for row in gone:
+        result = result_of(connection, place, row.run, row.id)
+        if result is None:
+            stored.erase(connection, [row.run])
+            continue
+        timing = msgspec.structs.replace(result.timing, stopped_by=INTERRUPTED)
+        ended = msgspec.structs.replace(result, timing=timing)
+        stored.finish(connection, row.run, take_apart(ended))
+    return [row.id for row in gone]
+
+
+def any_live(connection: Connection) -> bool:
+    """Whether any run is going, or was when its program ended."""
+    return connection.scalar(select(live.c.run).limit(1)) is not None
+
+
+@cache
+def _process(number: int) -> str:
+    import psutil
+
+    return f"{number} {psutil.Process(number).create_time():.2f}"
+
+
+def this_process() -> str:
+    """Return what tells this process from every other on this machine, before and after."""
+    return _process(os.getpid())
+
+
+def is_running(process: str) -> bool:
+    """Whether a process of this machine, as ``this_process`` names it, still runs."""
+    import psutil
+
+    number, _, started = process.partition(" ")
+    try:
+        found = psutil.Process(int(number))
+        return found.status() != psutil.STATUS_ZOMBIE and f"{found.create_time():.2f}" == started
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True

@@ -1,0 +1,114 @@
+"""What a user says of runs, beside their documents: stars, tags, notes; and deletions."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.documents import clean, searched
+from gpuexplorer.history.model import Deletion
+from gpuexplorer.history.sql.runs import erase, insert_new, numbers_of, pieces
+from gpuexplorer.history.sql.tables import deletions, runs, tags
+
+MAX_TAG = 60
+"""Characters."""
+MAX_NOTE = 20_000
+"""Characters."""
+
+
+def star(connection: Connection, ids: Iterable[str], on: bool) -> None:
+    """Star runs, or take their stars away."""
+    for piece in pieces(numbers_of(connection, ids).values()):
+        connection.execute(update(runs).where(runs.c.seq.in_(piece)).values(starred=on))
+
+
+def tag(connection: Connection, ids: Iterable[str], name: str, on: bool) -> None:
+    """Give runs a tag, or take it away."""
+    wanted = tag_name(name)
+    for piece in pieces(numbers_of(connection, ids).values()):
+        if on:
+            insert_new(connection, tags, [{"tag": wanted, "run": number} for number in piece])
+        else:
+            connection.execute(delete(tags).where(tags.c.tag == wanted, tags.c.run.in_(piece)))
+        _search_again(connection, piece)
+
+
+def tag_name(name: str) -> str:
+    """Return a tag as it is stored; InputError when it cannot be one."""
+    wanted = " ".join(clean(name).split())
+    if not wanted:
+        raise InputError("a tag needs a name")
+    if len(wanted) > MAX_TAG:
+        raise InputError(f"a tag has at most {MAX_TAG} characters", remedy="put more into the note")
+    return wanted
+
+
+def note(connection: Connection, run_id: str, text: str) -> None:
+    """Set a run's note; an empty one takes it away."""
+    if len(text) > MAX_NOTE:
+        raise InputError(f"a note has at most {MAX_NOTE} characters", remedy="shorten it")
+    numbers = list(numbers_of(connection, [run_id]).values())
+    said = clean(text).strip()
+    connection.execute(update(runs).where(runs.c.seq.in_(numbers)).values(note=said))
+    _search_again(connection, numbers)
+
+
+def _search_again(connection: Connection, numbers: list[int]) -> None:
+    """Write down anew what is searched of some runs' tags and notes."""
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for row in connection.execute(select(tags).where(tags.c.run.in_(numbers))):
+        found[row.run].append(row.tag)
+    notes = connection.execute(select(runs.c.seq, runs.c.note).where(runs.c.seq.in_(numbers)))
+    rows = [
+        {"number": seq, "said": searched(" ".join([*sorted(found[seq]), said]))}
+        for seq, said in notes
+    ]
+    if rows:
+        connection.execute(
+            update(runs).where(runs.c.seq == bindparam("number")).values(marks=bindparam("said")),
+            rows,
+        )
+
+
+# ---- deletions
+
+
+def remove(connection: Connection, ids: Iterable[str]) -> Deletion:
+    """Take runs out of the list; they stay in the store until they are purged."""
+    numbers = numbers_of(connection, ids)
+    key = connection.execute(insert(deletions).values(time_s=time.time())).inserted_primary_key
+    assert key is not None
+    token, removed = int(key[0]), 0
+    for piece in pieces(numbers.values()):
+        removed += connection.execute(
+            update(runs)
+            .where(runs.c.seq.in_(piece), runs.c.deleted == 0, ~runs.c.running)
+            .values(deleted=token)
+        ).rowcount
+    return Deletion(token=token, runs=removed)
+
+
+def bring_back(connection: Connection, token: int) -> int:
+    """Put the runs of a deletion back; return how many."""
+    return int(
+        connection.execute(
+            update(runs).where(runs.c.deleted == token, runs.c.deleted != 0).values(deleted=0)
+        ).rowcount
+    )
+
+
+def latest(connection: Connection) -> int | None:
+    """Return the latest deletion of which runs could be brought back."""
+    token = connection.scalar(select(func.max(runs.c.deleted)))
+    return int(token) or None if token is not None else None
+
+
+def purge(connection: Connection) -> int:
+    """Remove the deleted runs for good; return how many."""
+    numbers = list(connection.scalars(select(runs.c.seq).where(runs.c.deleted != 0)))
+    erase(connection, numbers)
+    return len(numbers)

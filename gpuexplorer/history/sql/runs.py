@@ -1,0 +1,201 @@
+"""Put runs in and take them out again, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+from sqlalchemy import Connection, Select, Table, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.documents import (
+    Document,
+    Floats,
+    chunks,
+    clean,
+    columns_of,
+    pack_document,
+    pack_samples,
+    unpack_document,
+    unpack_samples,
+)
+from gpuexplorer.history.place import Place
+from gpuexplorer.history.sql.failures import damaged
+from gpuexplorer.history.sql.tables import documents, live, runs, samples, tags
+
+T = TypeVar("T")
+AT_ONCE = 500
+"""Ids or rows of one statement."""
+NEW = {"deleted": 0, "starred": False, "note": "", "marks": ""}
+"""What a user has said of a run that was just stored."""
+
+
+def pieces(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    """Yield items in lists of at most ``size``."""
+    iterator = iter(items)
+    while piece := list(islice(iterator, size)):
+        yield piece
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows, but none whose key is there already."""
+    if not rows:
+        return
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+
+
+def add(connection: Connection, found: Sequence[Document], group: str | None) -> None:
+    """Store finished runs; those that are there stay as they are, deleted ones come back."""
+    known = _known(connection, [d.result.id for d in found])
+    fresh: dict[str, Document] = {}
+    for document in found:
+        run_id = clean(document.result.id)
+        if run_id not in known:
+            fresh.setdefault(run_id, document)
+        elif known[run_id][1]:
+            finish(connection, known[run_id][0], document)
+    connection.execute(
+        update(runs).where(runs.c.id.in_(list(known)), runs.c.deleted != 0).values(deleted=0)
+    )
+    if not fresh:
+        return
+    insert_new(
+        connection,
+        runs,
+        [
+            {**columns_of(d.result, len(d.samples_s)), **NEW, "group_id": group}
+            for d in fresh.values()
+        ],
+    )
+    numbers = {run_id: seq for run_id, (seq, _) in _known(connection, list(fresh)).items()}
+    insert_new(
+        connection, documents, [_document(numbers[run_id], d) for run_id, d in fresh.items()]
+    )
+    rows = [row for run_id, d in fresh.items() for row in _samples(numbers[run_id], d.samples_s)]
+    insert_new(connection, samples, rows)
+
+
+def _known(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, bool]]:
+    """Return the number of each run that is there, and whether it is still going."""
+    found = connection.execute(
+        select(runs.c.id, runs.c.seq, runs.c.running).where(runs.c.id.in_(map(clean, ids)))
+    )
+    return {run_id: (seq, running) for run_id, seq, running in found}
+
+
+def _document(number: int, document: Document) -> dict[str, Any]:
+    return {
+        "run": number,
+        "config_key": clean(document.result.config.key),
+        "data": pack_document(document.json),
+    }
+
+
+def _samples(number: int, samples_s: Floats) -> Iterator[dict[str, Any]]:
+    for index, chunk in enumerate(chunks(samples_s)):
+        yield {
+            "run": number, "chunk": index, "count": len(chunk), "data": pack_samples(chunk),
+            "batch": None,
+        }  # fmt: skip
+
+
+def finish(connection: Connection, number: int, document: Document) -> None:
+    """Make a run that was going a finished one; its samples are those of the document."""
+    connection.execute(
+        update(runs)
+        .where(runs.c.seq == number)
+        .values(columns_of(document.result, len(document.samples_s)))
+    )
+    connection.execute(delete(live).where(live.c.run == number))
+    connection.execute(delete(documents).where(documents.c.run == number))
+    connection.execute(insert(documents), _document(number, document))
+    connection.execute(delete(samples).where(samples.c.run == number))
+    rows = list(_samples(number, document.samples_s))
+    if rows:
+        connection.execute(insert(samples), rows)
+
+
+# ---- out again
+
+
+def resolve(connection: Connection, text: str) -> tuple[int, str, bool]:
+    """Return number, id and whether it is going of the run whose id begins with ``text``.
+
+    Raises InputError when there is none, or more than one. A whole id is always that run.
+    """
+    wanted = clean(text.strip())
+    row = runs.c.seq, runs.c.id, runs.c.running
+    exact = connection.execute(select(*row).where(runs.c.id == wanted)).first()
+    if exact is not None:
+        return exact.seq, exact.id, exact.running
+    found = connection.execute(_beginning(select(*row), wanted).limit(2)).all() if wanted else []
+    if not found:
+        raise InputError(f"the history has no run '{text}'", remedy="see 'gpuexplorer history'")
+    if len(found) > 1:
+        raise InputError(
+            f"more than one run begins with '{text}'", remedy="give more characters of the id"
+        )
+    return found[0].seq, found[0].id, found[0].running
+
+
+def _beginning(query: Select[Any], text: str) -> Select[Any]:
+    return query.where(runs.c.id >= text, runs.c.id < text + "\U0010ffff")
+
+
+def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return the number of each run, in the order of numbers; InputError when one is not there."""
+    wanted = list(dict.fromkeys(map(clean, ids)))
+    found: dict[str, int] = {}
+    for piece in pieces(wanted):
+        rows = connection.execute(select(runs.c.id, runs.c.seq).where(runs.c.id.in_(piece)))
+        found |= {row.id: row.seq for row in rows}
+    for run_id in wanted:
+        if run_id not in found:
+            raise InputError(
+                f"the history has no run '{run_id}'", remedy="see 'gpuexplorer history'"
+            )
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def json_of(connection: Connection, place: Place, number: int) -> bytes:
+    """Return a finished run's document without its samples."""
+    data = connection.scalar(select(documents.c.data).where(documents.c.run == number))
+    if data is None:
+        raise damaged(place, "a run has no document")
+    try:
+        return unpack_document(data)
+    except ValueError as error:
+        raise damaged(place, f"a run's document: {error}") from None
+
+
+def samples_of(connection: Connection, place: Place, number: int) -> Floats:
+    """Return a run's samples in seconds."""
+    rows = connection.execute(
+        select(samples.c.data).where(samples.c.run == number).order_by(samples.c.chunk)
+    )
+    try:
+        found = [unpack_samples(row.data) for row in rows]
+    except ValueError as error:
+        raise damaged(place, f"a run's samples: {error}") from None
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def keys_of(connection: Connection, group: str) -> set[str]:
+    """Return the keys of the configurations that a group has a finished run of."""
+    rows = connection.execute(
+        select(documents.c.config_key)
+        .join(runs, runs.c.seq == documents.c.run)
+        .where(runs.c.group_id == group, runs.c.deleted == 0, ~runs.c.running)
+    )
+    return {row.config_key for row in rows}
+
+
+def erase(connection: Connection, numbers: Sequence[int]) -> None:
+    """Remove runs for good."""
+    for piece in pieces(numbers):
+        for column in (samples.c.run, documents.c.run, live.c.run, tags.c.run, runs.c.seq):
+            connection.execute(delete(column.table).where(column.in_(piece)))

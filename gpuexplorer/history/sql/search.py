@@ -1,0 +1,138 @@
+"""Find runs: conditions, order and pages, each answered from an index."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.documents import clean, searched
+from gpuexplorer.history.model import NO_GROUP, SORTS, Query, Row
+from gpuexplorer.history.sql.tables import runs, tags
+
+_ORDER: dict[str, tuple[ColumnElement[Any], ...]] = {
+    "time": (runs.c.time_s,),
+    "workload": (runs.c.workload,),
+    "variant": (runs.c.variant,),
+    "size": (runs.c.size_order,),
+    "block": (runs.c.block_order, runs.c.block_words),
+    "precision": (runs.c.precision,),
+    "device": (runs.c.device_name, runs.c.device),
+    "median": (runs.c.median_s,),
+    "error": (runs.c.relative_error,),
+    "flops": (runs.c.flop_per_s,),
+    "bandwidth": (runs.c.bandwidth_B_per_s,),
+    "starred": (runs.c.starred, runs.c.time_s),
+    "note": (runs.c.note,),
+}
+_UNKNOWN = {"block", "median", "error", "flops", "bandwidth"}
+"""What some runs have no value of: they come last, whichever way one sorts."""
+_SHOWN = (
+    "id", "time_utc", "workload", "variant", "size_words", "block_words", "precision", "device",
+    "device_name", "median_s", "relative_error", "flop_per_s", "bandwidth_B_per_s", "samples",
+    "verified", "suspect", "starred", "note", "fingerprint", "running",
+)  # fmt: skip
+
+
+def find(
+    connection: Connection, query: Query, *, sort: str, descending: bool, offset: int, limit: int
+) -> list[Row]:
+    """Return one page of the runs that a query is for."""
+    if sort not in SORTS:
+        raise InputError(f"runs cannot be sorted by '{sort}'", remedy=f"use {', '.join(SORTS)}")
+    order = _order(sort, descending)
+    # The page's rows are looked up once it is known which they are: skipping reads the index only.
+    page = select(runs.c.seq).where(condition(connection, query)).order_by(*order)
+    page = page.offset(max(0, offset)).limit(max(0, limit))
+    rows = connection.execute(select(runs).where(runs.c.seq.in_(page)).order_by(*order)).all()
+    marked = _tags(connection, [row.seq for row in rows])
+    return [
+        Row(
+            **{name: getattr(row, name) for name in _SHOWN},
+            group=row.group_id,
+            tags=tuple(sorted(marked[row.seq])),
+        )
+        for row in rows
+    ]
+
+
+def _order(sort: str, descending: bool) -> list[ColumnElement[Any]]:
+    columns: list[ColumnElement[Any]] = [
+        c.desc() if descending else c.asc() for c in (*_ORDER[sort], runs.c.seq)
+    ]
+    if sort in _UNKNOWN:
+        columns[0] = columns[0].nulls_last()
+    return columns
+
+
+def _tags(connection: Connection, numbers: list[int]) -> defaultdict[int, list[str]]:
+    marked: defaultdict[int, list[str]] = defaultdict(list)
+    if numbers:
+        for row in connection.execute(select(tags).where(tags.c.run.in_(numbers))):
+            marked[row.run].append(row.tag)
+    return marked
+
+
+def count(connection: Connection, query: Query) -> int:
+    """Return how many runs a query is for."""
+    found = select(func.count()).select_from(runs).where(condition(connection, query))
+    return int(connection.scalar(found) or 0)
+
+
+def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
+    """Return a query as a condition."""
+    parts: list[ColumnElement[bool]] = [
+        runs.c.deleted != 0 if query.deleted else runs.c.deleted == 0
+    ]
+    parts += [_holds(connection, word) for word in searched(clean(query.text)).split()]
+    for column, wanted in (
+        (runs.c.workload, query.workload),
+        (runs.c.variant, query.variant),
+        (runs.c.precision, query.precision),
+    ):
+        if wanted is not None:
+            parts.append(column == clean(wanted))
+    if query.device is not None:
+        device = clean(query.device)
+        parts.append(or_(*(c == device for c in (
+            runs.c.device, runs.c.device_name, runs.c.hardware_id))))  # fmt: skip
+    if query.tag is not None:
+        parts.append(runs.c.seq.in_(select(tags.c.run).where(tags.c.tag == clean(query.tag))))
+    if query.starred is not None:
+        parts.append(runs.c.starred if query.starred else ~runs.c.starred)
+    if query.group is not None:
+        group = runs.c.group_id
+        parts.append(group.is_(None) if query.group == NO_GROUP else group == clean(query.group))
+    if query.since is not None:
+        since = query.since if query.since.tzinfo else query.since.replace(tzinfo=UTC)
+        parts.append(runs.c.time_s >= since.timestamp())
+    return and_(*parts)
+
+
+def _holds(connection: Connection, word: str) -> ColumnElement[bool]:
+    """Return that a run's words hold ``word``; no character in it means anything but itself."""
+    place = func.strpos if connection.dialect.name == "postgresql" else func.instr
+    return or_(place(runs.c.words, word) > 0, place(runs.c.marks, word) > 0)
+
+
+def choices(connection: Connection, field: str) -> list[str]:
+    """Return the values that the runs have of a field, in order."""
+    if field == "tag":
+        column: Any = tags.c.tag
+        rows: Iterable[Any] = connection.execute(
+            select(column)
+            .join(runs, runs.c.seq == tags.c.run)
+            .where(runs.c.deleted == 0)
+            .distinct()
+            .order_by(column)
+        )
+    else:
+        column = runs.c[field]
+        rows = connection.execute(
+            select(column).where(runs.c.deleted == 0).distinct().order_by(column)
+        )
+    return [row[0] for row in rows]

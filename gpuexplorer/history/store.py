@@ -1,0 +1,356 @@
+"""The store of runs: every run that was made, found again, and what a user says of it.
+
+A store is SQLite's file in the user's data folder, another file, or a team's PostgreSQL. Each call
+is one transaction: whatever ends the program, a run is in the store whole or not at all, and of a
+run that was going the samples are there up to the last ``append``. Several programs and threads may
+use one store. SQLAlchemy is imported when a store is opened, not before.
+
+Every failure is an ExplorerError that says what is wrong and what to do (``history.errors``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.history.errors import StoreReadOnly
+from gpuexplorer.history.model import Choice, Deletion, Group, Query, Row, Sort, TunedEntry
+from gpuexplorer.history.place import find_place
+
+if TYPE_CHECKING:
+    from gpuexplorer.engine.record import RunRecord
+    from gpuexplorer.history.documents import Floats
+    from gpuexplorer.history.sql.database import Database
+
+__all__ = ["Deletion", "Group", "Query", "Row", "Store", "TunedEntry"]
+
+BUSY_S = 5.0
+"""How long one waits for another program that is writing."""
+BULK = 200
+"""Runs of one statement when many are added."""
+
+
+class Store:
+    """One store, opened with ``Store.open``; use it in a ``with`` statement or close it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(
+        cls, url: str | Path | None = None, *, read_only: bool = False, busy_s: float = BUSY_S
+    ) -> Self:
+        """Open a store, and make it when it is not there.
+
+        ``url`` is a file's path, a URL (``sqlite:///PATH``, ``postgresql://USER@HOST/DATABASE``,
+        ``sqlite://`` for one in memory) or None for what GPUEXPLORER_HISTORY_URL names, else the
+        user's own. ``busy_s`` is how long to wait for another program that is writing.
+
+        Runs that a program left unfinished when it was ended are finished here, with what they
+        had sampled.
+        """
+        from gpuexplorer.history.sql.database import Database
+
+        store = cls(Database(find_place(url), can_write=not read_only, busy_s=busy_s))
+        if not read_only:
+            store._close_interrupted()
+        return store
+
+    @classmethod
+    def open_to_read(cls, url: str | Path | None = None, *, busy_s: float = BUSY_S) -> Self:
+        """Open a store for writing where that is allowed, else to read only."""
+        try:
+            return cls.open(url, busy_s=busy_s)
+        except StoreReadOnly:
+            return cls.open(url, read_only=True, busy_s=busy_s)
+
+    def close(self) -> None:
+        """Close the store; nothing is lost without it."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def words(self) -> str:
+        """Where the store is, as it may be shown: without a password."""
+        return self._database.place.words
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file; None for a server and in memory."""
+        return self._database.place.path
+
+    @property
+    def can_write(self) -> bool:
+        """Whether it was opened for writing."""
+        return self._database.can_write
+
+    def generation(self) -> int:
+        """Return a number that grows with every change of the store, by whichever program."""
+        return self._database.generation()
+
+    # ---- runs in
+
+    def add(self, result: RunResult, *, group: str | None = None) -> None:
+        """Store a finished run; one that is there already stays as it is."""
+        self.add_all([result], group=group)
+
+    def add_all(self, results: Iterable[RunResult | bytes], *, group: str | None = None) -> int:
+        """Store runs, as documents or as their JSON, in one transaction; return how many came.
+
+        Of JSON every field is kept, those of a newer program included. A run that is there already
+        stays as it is, and one that was deleted comes back. Raises InputError when one is not a
+        run's document; then none is stored.
+        """
+        from gpuexplorer.history.documents import take_apart
+        from gpuexplorer.history.sql import runs
+
+        came = 0
+        with self._database.write() as connection:
+            for piece in runs.pieces(map(take_apart, results), BULK):
+                runs.add(connection, piece, group)
+                came += len(piece)
+        return came
+
+    def begin(self, record: RunRecord, *, group: str | None = None) -> None:
+        """Enter a run that is about to be sampled, so that what it samples outlives the program."""
+        from gpuexplorer.history.sql import live
+
+        with self._database.write() as connection:
+            live.begin(connection, record, group)
+
+    def append(self, run_id: str, samples: SampleBatch | Floats) -> None:
+        """Add samples (seconds) to a run that was begun."""
+        from gpuexplorer.history.sql import live
+
+        with self._database.write() as connection:
+            live.append(connection, run_id, samples)
+
+    def finish(self, result: RunResult) -> None:
+        """Make a run that was begun a finished one; its samples are those of the document."""
+        self.add(result)
+
+    # ---- runs out
+
+    def get(self, run_id: str) -> RunResult:
+        """Return a run by its id, or by the beginning of one; its samples are bit for bit.
+
+        Of a run that is still going it is what it has so far. Raises InputError for an id that no
+        run or more than one begins with, and for a run that has no sample yet.
+        """
+        import msgspec
+
+        from gpuexplorer.history import documents
+        from gpuexplorer.history.sql import live, runs
+
+        place = self._database.place
+        with self._database.read() as connection:
+            number, found, running = runs.resolve(connection, run_id)
+            if running:
+                going = live.result_of(connection, place, number, found)
+                if going is None:
+                    raise InputError(f"the run '{found}' has no samples yet")
+                return going
+            json = runs.json_of(connection, place, number)
+            samples_s = runs.samples_of(connection, place, number)
+        return msgspec.structs.replace(documents.decode(json), samples_s=samples_s.tolist())
+
+    def json(self, run_id: str) -> bytes:
+        """Return a finished run's document as it came, a newer program's fields included."""
+        from gpuexplorer.history.documents import put_together
+        from gpuexplorer.history.sql import runs
+
+        place = self._database.place
+        with self._database.read() as connection:
+            number, found, running = runs.resolve(connection, run_id)
+            if running:
+                raise InputError(f"the run '{found}' is not finished")
+            json = runs.json_of(connection, place, number)
+            return put_together(json, runs.samples_of(connection, place, number))
+
+    def resolve(self, beginning: str) -> str:
+        """Return the id of the one run whose id begins so; InputError for none and for several."""
+        from gpuexplorer.history.sql import runs
+
+        with self._database.read() as connection:
+            return runs.resolve(connection, beginning)[1]
+
+    def find(
+        self,
+        query: Query | None = None,
+        *,
+        sort: Sort = "time",
+        descending: bool = True,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> list[Row]:
+        """Return one page of the runs a query is for; runs without a value come last."""
+        from gpuexplorer.history.sql import search
+
+        with self._database.read() as connection:
+            return search.find(
+                connection,
+                query or Query(),
+                sort=sort,
+                descending=descending,
+                offset=offset,
+                limit=limit,
+            )
+
+    def count(self, query: Query | None = None) -> int:
+        """Return how many runs a query is for."""
+        from gpuexplorer.history.sql import search
+
+        with self._database.read() as connection:
+            return search.count(connection, query or Query())
+
+    def choices(self, field: Choice) -> list[str]:
+        """Return the values that the runs have of a field, for a filter to offer."""
+        from gpuexplorer.history.sql import search
+
+        with self._database.read() as connection:
+            return search.choices(connection, field)
+
+    # ---- what is said of runs
+
+    def star(self, ids: str | Iterable[str], on: bool = True) -> None:
+        """Star runs, or take their stars away; InputError for an id that is not there."""
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            marks.star(connection, _ids(ids), on)
+
+    def tag(self, ids: str | Iterable[str], tag: str, on: bool = True) -> None:
+        """Give runs a tag, or take it away."""
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            marks.tag(connection, _ids(ids), tag, on)
+
+    def note(self, run_id: str, text: str) -> None:
+        """Set a run's note; an empty one takes it away."""
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            marks.note(connection, run_id, text)
+
+    def delete(self, ids: str | Iterable[str]) -> Deletion:
+        """Take runs out of the list; ``undelete`` brings them back until they are purged.
+
+        A run that is going stays.
+        """
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            return marks.remove(connection, _ids(ids))
+
+    def undelete(self, deletion: Deletion | int | None = None) -> int:
+        """Bring back what a deletion took away, None for the latest; return how many runs."""
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            token = deletion.token if isinstance(deletion, Deletion) else deletion
+            if token is None:
+                token = marks.latest(connection)
+            return marks.bring_back(connection, token) if token else 0
+
+    def purge(self) -> int:
+        """Remove the deleted runs for good and give their room back; return how many."""
+        from gpuexplorer.history.sql import marks
+
+        with self._database.write() as connection:
+            removed = marks.purge(connection)
+        self._database.give_back()
+        return removed
+
+    # ---- groups
+
+    def begin_group(self, kind: str, document: Any) -> str:
+        """Enter a sweep or a tuning with what it was asked for; return its id."""
+        from gpuexplorer.history.sql import groups
+
+        with self._database.write() as connection:
+            return groups.begin(connection, kind, document)
+
+    def change_group(
+        self, group_id: str, *, document: Any = None, finished: bool | None = None
+    ) -> None:
+        """Change a group's document, or say that it is finished; None leaves it as it is."""
+        from gpuexplorer.history.sql import groups
+
+        with self._database.write() as connection:
+            groups.change(connection, group_id, document, finished)
+
+    def group(self, group_id: str) -> Group:
+        """Return a group; InputError when there is none."""
+        from gpuexplorer.history.sql import groups
+
+        with self._database.read() as connection:
+            return groups.one(connection, self._database.place, group_id)
+
+    def groups(self, kind: str | None = None) -> list[Group]:
+        """Return the groups of a kind, or all, the latest first."""
+        from gpuexplorer.history.sql import groups
+
+        with self._database.read() as connection:
+            return groups.of_kind(connection, self._database.place, kind)
+
+    def finished_keys(self, group_id: str) -> set[str]:
+        """Return ``RunConfig.key`` of each configuration that a group has a finished run of."""
+        from gpuexplorer.history.sql import runs
+
+        with self._database.read() as connection:
+            return runs.keys_of(connection, group_id)
+
+    # ---- what tunings found
+
+    def save_tuned(self, entry: TunedEntry) -> None:
+        """Keep what a tuning found, in place of the last for the same problem and hardware."""
+        from gpuexplorer.history.sql import groups
+
+        with self._database.write() as connection:
+            groups.save_tuned(connection, entry)
+
+    def find_tuned(
+        self,
+        workload_sha256: str,
+        variant: str,
+        size: Mapping[str, int],
+        precision: str,
+        hardware_id: str,
+    ) -> TunedEntry | None:
+        """Return what the last tuning of a problem on some hardware found; None for none."""
+        from gpuexplorer.history.sql import groups
+
+        key = groups.tuned_key(workload_sha256, variant, size, precision, hardware_id)
+        with self._database.read() as connection:
+            return groups.find_tuned(connection, self._database.place, key)
+
+    # ---- after a program ended without a word
+
+    def _close_interrupted(self) -> None:
+        from gpuexplorer.history.sql import live
+
+        with self._database.read() as connection:
+            if not live.any_live(connection):
+                return
+        with self._database.write() as connection:
+            live.close_interrupted(connection, self._database.place)
+
+
+def _ids(ids: str | Iterable[str]) -> list[str]:
+    return [ids] if isinstance(ids, str) else list(ids)
