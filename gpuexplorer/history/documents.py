@@ -135,6 +135,7 @@ def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
         "verified": result.verification.ok if result.verification is not None else None,
         "suspect": clean(timing.suspect) if timing.suspect is not None else None,
         "running": False,
+        "stopped_by": clean(timing.stopped_by),
     }
 
 

@@ -73,6 +73,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Equal for runs with the same source, compiler, driver, device and libraries."""
     running: bool
+    stopped_by: str
+    """What ended it; ``interrupted`` when its program was gone before it could."""
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):

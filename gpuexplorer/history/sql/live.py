@@ -41,6 +41,7 @@ def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
         "samples": 0,
         "verified": prepared.verification.ok,
         "running": True,
+        "stopped_by": record.stopped_by,
         "group_id": group,
     }
     number = connection.execute(insert(runs).values(**columns, **stored.NEW)).inserted_primary_key

@@ -34,7 +34,7 @@ _UNKNOWN = {"block", "median", "error", "flops", "bandwidth"}
 _SHOWN = (
     "id", "time_utc", "workload", "variant", "size_words", "block_words", "precision", "device",
     "device_name", "median_s", "relative_error", "flop_per_s", "bandwidth_B_per_s", "samples",
-    "verified", "suspect", "starred", "note", "fingerprint", "running",
+    "verified", "suspect", "starred", "note", "fingerprint", "running", "stopped_by",
 )  # fmt: skip
 
 

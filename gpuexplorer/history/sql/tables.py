@@ -63,6 +63,7 @@ runs = Table(
     Column("verified", Boolean),
     Column("suspect", _Words),
     Column("running", Boolean, nullable=False),
+    Column("stopped_by", _Words, nullable=False),
     Column("group_id", _Words),
     Column("deleted", BigInteger, nullable=False),
     Column("starred", Boolean, nullable=False),
