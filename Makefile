@@ -15,8 +15,8 @@ BOOTSTRAP = $(PYTHON) packaging/bootstrap.py
 OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose)
 PY = .venv/bin/python
 PY_NOQT = .venv-noqt/bin/python
-# The window's tests, and those of parts that may not import Qt and run no engine: once is enough.
-ONLY_WITH_QT = gui core compile kernels
+# What is also tested where Qt is not installed: the engine, and everything that a terminal starts.
+WITHOUT_QT ?= tests/cli tests/engine tests/measure tests/selftest tests/test_api.py
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
 .NOTPARALLEL:
@@ -65,7 +65,7 @@ pytest: setup-test
 # The engine and the command line never need Qt: here it is not even installed.
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
-	$(PY_NOQT) -m pytest $(TESTS) $(foreach part,$(ONLY_WITH_QT),--ignore=tests/$(part))
+	$(PY_NOQT) -m pytest $(WITHOUT_QT)
 
 bench: setup-test
 	@for file in $(BENCH); do \
