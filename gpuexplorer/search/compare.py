@@ -1,0 +1,295 @@
+"""Two or more configurations held against one of them, measured in turns until it is clear."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, Contestant
+from gpuexplorer.core.comparison import (
+    TOLERANCE,
+    Comparison,
+    apart,
+    interval_so_far,
+    ratio_interval,
+)
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.interleave import TURN_S, Contender, Interleaving, Measures
+from gpuexplorer.history.fingerprint import differences
+from gpuexplorer.workloads.workload import Workload
+
+AT_MOST_S = 20.0
+"""How long a comparison may take where nobody says otherwise."""
+WARM_UP_S = 0.02
+"""Launches before each turn's first sample, so that none of it pays for the one before."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One that takes part: what is measured, its name, and the stored run it repeats."""
+
+    label: str
+    config: RunConfig
+    workload: Workload
+    stored: RunResult | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an entrant stands beside the reference so far; no comparison for the reference itself."""
+
+    label: str
+    median_s: float
+    comparison: Comparison | None
+    too_slow: bool | None
+
+
+class Comparing:
+    """A comparison under way; ``measure`` goes on with it, as often as one likes.
+
+    A look is taken after every round; the intervals of all looks together hold the true ratios with
+    95 % each (``core.sequential``), so stopping at a clear one calls no more equal things different
+    than that. With ``rounds`` there is one look at the end of so many, which knows a little more.
+    """
+
+    def __init__(
+        self,
+        entrants: Sequence[Entrant],
+        *,
+        reference: int = 0,
+        tolerance: float = TOLERANCE,
+        fail_if_slower: float | None = None,
+        rounds: int | None = None,
+        turn_s: float = TURN_S,
+        allow_long: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        """``fail_if_slower`` is the share above which a slower one is too slow, such as 0.05."""
+        if len(entrants) < 2:
+            raise ValueError("a comparison takes two")
+        self.entrants = tuple(entrants)
+        self.reference = reference
+        self.tolerance = tolerance
+        self.fail_if_slower = fail_if_slower
+        self.fixed_rounds = rounds
+        self.id = uuid.uuid4().hex
+        self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.stopped_by: ComparisonEnd = "user"
+        self._turns = Interleaving(
+            [Contender(e.config, e.workload) for e in entrants],
+            turn_s=turn_s,
+            warm_up_s=min(WARM_UP_S, turn_s),
+            keep_arrays=True,
+            allow_long=allow_long,
+            seed=seed,
+        )
+
+    @property
+    def rounds(self) -> int:
+        """Rounds done."""
+        return self._turns.rounds
+
+    def measure(
+        self,
+        session: Measures,
+        *,
+        seconds: float = AT_MOST_S,
+        most_rounds: int | None = None,
+        on_round: Callable[[Sequence[Standing]], None] | None = None,
+    ) -> None:
+        """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
+
+        A fixed number of rounds is done whatever the time and the verdict.
+
+        A second call goes on from there, whether it was clear or not. At least one round is done.
+        Raises what the session raises; the rounds before are kept.
+        """
+        until = time.monotonic() + seconds
+        self.stopped_by = "user"
+        while True:
+            self._turns.round(session)
+            if on_round is not None:
+                on_round(self.standings())
+            if self.fixed_rounds is not None:
+                if self.rounds >= self.fixed_rounds:
+                    self.stopped_by = "rounds"
+                    return
+            elif self.clear:
+                self.stopped_by = "verdict"
+                return
+            elif self.rounds == most_rounds:
+                self.stopped_by = "rounds"
+                return
+            elif time.monotonic() >= until:
+                self.stopped_by = "time"
+                return
+
+    @property
+    def clear(self) -> bool:
+        """Whether every verdict is clear, and whether each is too slow, where that was asked."""
+        return all(
+            s.comparison is not None
+            and s.comparison.verdict != "can't tell"
+            and (self.fail_if_slower is None or s.too_slow is not None)
+            for i, s in enumerate(self.standings())
+            if i != self.reference
+        )
+
+    def standings(self) -> list[Standing]:
+        """Return how everyone stands, in the order given; nothing before the first round."""
+        if not self.rounds:
+            return []
+        return [self._standing(index) for index in range(len(self.entrants))]
+
+    def _standing(self, index: int) -> Standing:
+        ours = self._turns.medians_s(index)
+        theirs = self._turns.medians_s(self.reference)
+        found = None
+        if index != self.reference and min(ours.min(), theirs.min()) > 0:
+            interval = interval_so_far if self.fixed_rounds is None else ratio_interval
+            found = interval(theirs, ours, tolerance=self.tolerance)
+        return Standing(
+            label=self.entrants[index].label,
+            median_s=float(np.median(ours)),
+            comparison=found,
+            too_slow=too_slow(found, self.fail_if_slower),
+        )
+
+    def result(self) -> ComparisonResult:
+        """Return the document of all rounds done; ValueError before the first."""
+        turns = self._turns.turns()
+        if not turns:
+            raise ValueError("no round was done")
+        runs = [turn.result() for turn in turns]
+        return ComparisonResult(
+            id=self.id,
+            time_utc=self.time_utc,
+            reference=self.reference,
+            interleaved=True,
+            rounds=self.rounds,
+            stopped_by=self.stopped_by,
+            tolerance=self.tolerance,
+            fail_if_slower=self.fail_if_slower,
+            contestants=[
+                _contestant(
+                    entrant, run, runs[self.reference], standing.comparison, self.fail_if_slower,
+                    turn.medians_s.tolist(),
+                )
+                for entrant, run, standing, turn in zip(
+                    self.entrants, runs, self.standings(), turns, strict=True
+                )
+            ],
+        )  # fmt: skip
+
+
+def compare_stored(
+    entrants: Sequence[Entrant],
+    runs: Sequence[RunResult],
+    *,
+    reference: int = 0,
+    tolerance: float = TOLERANCE,
+    fail_if_slower: float | None = None,
+) -> ComparisonResult:
+    """Compare runs as they are, each measured on an occasion of its own."""
+    base = runs[reference]
+    contestants = []
+    for index, (entrant, run) in enumerate(zip(entrants, runs, strict=True)):
+        found = None
+        ours, theirs = _median(run), _median(base)
+        if index != reference and ours is not None and theirs is not None:
+            found = apart(theirs, ours, tolerance=tolerance)
+        contestants.append(_contestant(entrant, run, base, found, fail_if_slower, []))
+    return ComparisonResult(
+        id=uuid.uuid4().hex,
+        time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        reference=reference,
+        interleaved=False,
+        rounds=0,
+        stopped_by="stored",
+        tolerance=tolerance,
+        fail_if_slower=fail_if_slower,
+        contestants=contestants,
+    )
+
+
+def _median(run: RunResult) -> tuple[float, float, float] | None:
+    timing = run.timing
+    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.ci95_low_s <= 0:
+        return None
+    return timing.median_s, timing.ci95_low_s, timing.ci95_high_s
+
+
+def too_slow(found: Comparison | None, limit: float | None) -> bool | None:
+    """Return whether something is slower by more than ``limit``, None when that is not known.
+
+    It is known when the whole interval of the ratio lies on one side of 1 + ``limit``.
+    """
+    if found is None or limit is None:
+        return None
+    if found.ci95_low > 1 + limit:
+        return True
+    return False if found.ci95_high <= 1 + limit else None
+
+
+def _contestant(
+    entrant: Entrant,
+    run: RunResult,
+    reference: RunResult,
+    found: Comparison | None,
+    limit: float | None,
+    turns_s: list[float],
+) -> Contestant:
+    warnings = warnings_of(entrant, run, reference)
+    if found is not None and (run.timing.suspect or reference.timing.suspect):
+        found = replace(found, verdict="can't tell")
+    is_reference = run is reference
+    return Contestant(
+        label=entrant.label,
+        run=run,
+        turns_s=turns_s,
+        ratio=found.ratio if found else None,
+        ci95_low=found.ci95_low if found else None,
+        ci95_high=found.ci95_high if found else None,
+        verdict=None if is_reference else found.verdict if found else "can't tell",
+        too_slow=too_slow(found, limit),
+        stored_id=entrant.stored.id if entrant.stored else None,
+        stored_median_s=entrant.stored.timing.median_s if entrant.stored else None,
+        warnings=tuple(warnings),
+    )
+
+
+WORK = {"workload": "workload", "size": "size", "fill": "inputs", "cache": "state of the caches"}
+"""Parts of a configuration in which two that do the same work agree."""
+
+
+def warnings_of(entrant: Entrant, run: RunResult, reference: RunResult) -> list[str]:
+    """Return what a reader should know of a run beside the reference, a sentence each."""
+    made = []
+    if run.timing.suspect:
+        made.append(f"Its figure is suspect: {run.timing.suspect}.")
+    stored = entrant.stored
+    if stored is not None and stored.id != run.id:
+        made += [_said("Since it was stored", words) for words in differences(stored, run)]
+    if run is reference:
+        return made
+    other = [
+        words
+        for field, words in WORK.items()
+        if getattr(run.config, field) != getattr(reference.config, field)
+    ]
+    if run.config.include_transfers != reference.config.include_transfers:
+        other.append("part of the program is timed")
+    if other:
+        made.append(f"It does not do the same work: another {' and another '.join(other)}.")
+    made += [_said("Beside the reference", words) for words in differences(reference, run)]
+    return made
+
+
+def _said(where: str, sentence: str) -> str:
+    return f"{where}: {sentence.replace('The ', 'the ', 1)}"

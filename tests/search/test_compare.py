@@ -1,0 +1,234 @@
+"""A comparison from the first round to its document, on a session with known times."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import Environment, RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.compare import Comparing, Entrant, Standing, compare_stored
+from gpuexplorer.workloads.loader import load
+from tests.support.prepared import prepared
+from tests.support.results import made_result
+from tests.support.synthetic import Floats, machine, rng
+
+MATMUL = load()["matmul"]
+LAUNCHES = 20
+RUNS = 200
+MOST_ROUNDS = 64
+
+
+class Machine:
+    """Takes launches from one series in time; a variant's name says how much slower it is."""
+
+    def __init__(self, times: Floats, *, driver: str = "1") -> None:
+        self._times = times
+        self._at = 0
+        self._driver = driver
+
+    def measure_record(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
+        slower = float(config.variant.removeprefix("v"))
+        part = self._times[self._at : self._at + LAUNCHES] * (1 + slower) * 1e-3
+        self._at += LAUNCHES
+        said = prepared()
+        record = RunRecord(
+            msgspec.structs.replace(
+                said,
+                config=config,
+                device=msgspec.structs.replace(said.device, driver=self._driver),
+            )
+        )
+        record.add(
+            SampleBatch(
+                seconds=part.astype("<f8").tobytes(), counts=(LAUNCHES,), starts_ns=(self._at,)
+            )
+        )
+        record.end("time")
+        return record
+
+
+def entrant(slower: float, stored: RunResult | None = None, label: str = "") -> Entrant:
+    config = msgspec.structs.replace(prepared().config, variant=f"v{slower:g}")
+    return Entrant(label or f"v{slower:g}", config, MATMUL, stored)
+
+
+def quiet(rounds: int, runs: int = 1) -> Floats:
+    times: Floats = machine(rng(5), runs, 4 * rounds * LAUNCHES, ())[0]
+    return times
+
+
+def compared(
+    slower: list[float], times: Floats, limit: float | None = None, rounds: int | None = None
+) -> tuple[Comparing, ComparisonResult]:
+    comparing = Comparing([entrant(s) for s in slower], fail_if_slower=limit, rounds=rounds, seed=1)
+    comparing.measure(Machine(times), seconds=1e9, most_rounds=MOST_ROUNDS)
+    return comparing, comparing.result()
+
+
+@pytest.mark.parametrize(("slower", "least", "most"), [(0.0, 0, 10), (0.05, 180, 200)])
+def test_of_200_comparisons_on_a_disturbed_machine(slower: float, least: int, most: int) -> None:
+    told = 0
+    for times in machine(rng(81), RUNS, 2 * MOST_ROUNDS * LAUNCHES):
+        comparing = Comparing([entrant(0), entrant(slower)], seed=int(times[0] * 1e9))
+        comparing.measure(Machine(times), seconds=1e9, most_rounds=MOST_ROUNDS)
+        found = comparing.standings()[1].comparison
+        assert found is not None
+        different = found.verdict in ("faster", "slower")
+        told += found.verdict == "slower" if slower else different
+    assert least <= told <= most
+
+
+def test_it_ends_when_every_verdict_is_clear() -> None:
+    seen: list[int] = []
+    comparing = Comparing([entrant(0), entrant(0.3), entrant(-0.2)], seed=2)
+    comparing.measure(
+        Machine(quiet(40)), seconds=1e9, on_round=lambda standings: seen.append(len(standings))
+    )
+    result = comparing.result()
+    assert result.stopped_by == "verdict"
+    assert (result.rounds, len(seen), set(seen)) == (8, 8, {3})
+    assert [c.verdict for c in result.contestants] == [None, "slower", "faster"]
+    assert [c.ratio for c in result.others] == pytest.approx([1.3, 0.8], rel=0.01)
+    assert all(len(c.turns_s) == 8 and len(c.run.samples_s) == 160 for c in result.contestants)
+    assert {c.run.timing.stopped_by for c in result.contestants} == {"turns"}
+    assert result.interleaved
+    for one in result.others:
+        assert one.ci95_low is not None and one.ci95_high is not None and one.ratio is not None
+        assert one.ci95_low <= one.ratio <= one.ci95_high
+
+
+def test_what_cannot_be_told_uses_the_whole_budget_and_more_can_be_asked_for() -> None:
+    source = rng(3)
+    times = np.exp(0.3 * source.standard_normal(8000 * LAUNCHES))
+    comparing = Comparing([entrant(0), entrant(0.004)], seed=1)
+    session = Machine(times)
+    comparing.measure(session, seconds=1e9, most_rounds=20)
+    assert (comparing.result().stopped_by, comparing.rounds) == ("rounds", 20)
+    assert comparing.result().others[0].verdict == "can't tell"
+    comparing.measure(session, seconds=0.0)
+    assert (comparing.result().stopped_by, comparing.rounds) == ("time", 21)
+
+
+def test_a_number_of_rounds_is_kept_and_knows_a_little_more() -> None:
+    _, fixed = compared([0, 0.3], quiet(40), rounds=12)
+    assert (fixed.rounds, fixed.stopped_by) == (12, "rounds")
+    one = fixed.others[0]
+    times_a, times_b = (np.array(c.turns_s) for c in fixed.contestants)
+    ordered = np.sort(times_b / times_a)
+    assert one.ci95_low is not None and one.ci95_low > ordered[2]  # a look of many: ordered[1]
+
+
+def test_too_few_rounds_tell_nothing() -> None:
+    _, result = compared([0, 0.3], quiet(10), rounds=3)
+    one = result.others[0]
+    assert (one.ratio, one.ci95_low, one.verdict) == (None, None, "can't tell")
+
+
+@pytest.mark.parametrize(("slower", "too_slow"), [(0.2, True), (0.01, False), (-0.1, False)])
+def test_too_slow_is_said_with_confidence(slower: float, too_slow: bool) -> None:
+    _, result = compared([0, slower], quiet(70), limit=0.05)
+    assert result.others[0].too_slow is too_slow
+    assert result.contestants[0].too_slow is None
+
+
+def test_at_the_limit_itself_it_cannot_be_told() -> None:
+    times = np.exp(0.02 * rng(9).standard_normal(4 * 80 * LAUNCHES))
+    _, result = compared([0, 0.05], times, limit=0.05)
+    one = result.others[0]
+    assert one.verdict == "slower"  # clear already, but not by how much
+    assert one.too_slow is None
+    assert result.stopped_by == "rounds"
+
+
+def test_the_reference_may_stand_anywhere() -> None:
+    comparing = Comparing([entrant(0), entrant(1.0)], reference=1, seed=1)
+    comparing.measure(Machine(quiet(40)), seconds=1e9)
+    result = comparing.result()
+    assert result.contestants[1].verdict is None
+    assert result.contestants[0].verdict == "faster"
+    assert result.contestants[0].ratio == pytest.approx(0.5, rel=0.01)
+
+
+def test_one_alone_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="takes two"):
+        Comparing([entrant(0)])
+
+
+def test_what_changed_since_a_run_was_stored_is_said() -> None:
+    session = Machine(quiet(40), driver="2")
+    before = Comparing([entrant(0), entrant(0.2)], seed=1)
+    before.measure(Machine(quiet(40), driver="1"), seconds=1e9)
+    old = before.result().contestants[0].run
+    comparing = Comparing([entrant(0, stored=old), entrant(0.2)], seed=1)
+    comparing.measure(session, seconds=1e9)
+    first, second = comparing.result().contestants
+    assert first.stored_id == old.id
+    assert first.stored_median_s == old.timing.median_s
+    assert first.warnings == ("Since it was stored: the driver differs: 1 and 2.",)
+    assert second.warnings == ()
+
+
+def test_other_work_is_named() -> None:
+    small = entrant(0)
+    config = msgspec.structs.replace(small.config, size={"N": 20}, cache="cold")
+    comparing = Comparing([small, Entrant("large", config, MATMUL)], seed=1)
+    comparing.measure(Machine(quiet(40)), seconds=0)
+    (warning,) = comparing.result().others[0].warnings
+    assert warning == (
+        "It does not do the same work: another size and another state of the caches."
+    )
+
+
+def test_a_suspect_figure_is_never_ranked() -> None:
+    a, b = made_result(), made_result(median_s=2e-3)
+    b = msgspec.structs.replace(
+        b, timing=msgspec.structs.replace(b.timing, suspect="above the ceiling")
+    )
+    result = compare_stored(
+        [Entrant("a", a.config, MATMUL), Entrant("b", b.config, MATMUL)], [a, b]
+    )
+    assert result.others[0].verdict == "can't tell"
+    assert result.others[0].warnings[0] == "Its figure is suspect: above the ceiling."
+
+
+def test_stored_runs_are_held_against_each_other_as_they_are() -> None:
+    a, b = made_result(), made_result(median_s=8.36e-3)
+    b = msgspec.structs.replace(b, environment=Environment(gpuexplorer="0.2.0", python="3.11.2"))
+    result = compare_stored(
+        [Entrant("a", a.config, MATMUL, a), Entrant("b", b.config, MATMUL, b)],
+        [a, b],
+        fail_if_slower=0.05,
+    )
+    one = result.others[0]
+    assert not result.interleaved
+    assert (result.rounds, result.stopped_by) == (0, "stored")
+    assert one.ratio == pytest.approx(1.1)
+    assert one.ci95_low is not None and one.ci95_high is not None
+    widths = [
+        math.log(r.timing.ci95_high_s / r.timing.ci95_low_s)
+        for r in (a, b)
+        if r.timing.ci95_high_s is not None and r.timing.ci95_low_s is not None
+    ]
+    assert math.log(one.ci95_high / one.ci95_low) == pytest.approx(math.hypot(*widths))
+    assert (one.verdict, one.too_slow) == ("slower", True)
+    assert one.warnings == ("Beside the reference: GPU Explorer differs: 0.1.0 and 0.2.0.",)
+
+
+def test_a_document_survives_its_own_json() -> None:
+    _, result = compared([0, 0.3], quiet(40))
+    assert msgspec.json.decode(msgspec.json.encode(result), type=ComparisonResult) == result
+
+
+def test_standings_before_the_first_round() -> None:
+    comparing = Comparing([entrant(0), entrant(0.1)])
+    standings: list[Standing] = comparing.standings()
+    assert standings == []
+    with pytest.raises(ValueError, match="no round"):
+        comparing.result()
