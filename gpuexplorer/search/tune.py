@@ -17,14 +17,11 @@ from typing import Literal
 
 import numpy as np
 
-from gpuexplorer.core.comparison import ratio_interval
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import DeviceSummary, RunResult
-from gpuexplorer.core.units import ratio as ratio_words
-from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.tune_document import (
+from gpuexplorer.core.tuning import (
     Budget,
     Evaluation,
     Finalist,
@@ -33,6 +30,10 @@ from gpuexplorer.search.tune_document import (
     StoppedBy,
     Tuning,
 )
+from gpuexplorer.core.units import ratio as ratio_words
+from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.tune_final import FinalRun, prefer, run_final
 from gpuexplorer.search.tune_race import (
     FIRST_SAMPLES,
@@ -144,7 +145,7 @@ class Tuner:
     def run(self) -> Tuning:
         """Search, let the leaders decide, and return what came of it.
 
-        Raises WorkFailed when nothing can be measured, CannotRunHere when no engine is left. What
+        Raises WorkFailed when nothing can be measured, EngineGone when no engine is left. What
         else the session raises (an interruption) is let through; ``so_far`` is then what is known.
         """
         self._began = self._clock()
@@ -208,7 +209,7 @@ class Tuner:
         try:
             record, lost = self._race(config)
             median_s, reason = self._figures(record, lost=lost)
-        except CannotRunHere:
+        except EngineGone:
             raise
         except ExplorerError as error:
             self._note(config, "failed", reason=str(error), again=again)
@@ -281,7 +282,7 @@ class Tuner:
         self._looks += 1
         try:
             record = self._take(self._best.config, FIRST_SAMPLES)
-        except CannotRunHere:
+        except EngineGone:
             raise
         except ExplorerError:  # it ran before: the engine was lost, and is there again
             return
@@ -373,7 +374,13 @@ class Tuner:
             on_round=on_round,
             clock=self._clock,
         )
-        return self._named(runners, untested, stopped_by)
+        for runner in runners:
+            if runner.failed is not None:
+                self._note(runner.config, "failed", reason=f"in the final: {runner.failed}")
+        whole = [(r, r.record) for r in runners if r.failed is None and r.record is not None]
+        if not whole:
+            raise WorkFailed(f"none of the leaders could be measured again: {self._reasons()}")
+        return self._named(whole, untested, stopped_by)
 
     def _leaders(self) -> tuple[list[Evaluation], int]:
         """Return who goes to the final, the fastest first, and how many as near do not."""
@@ -391,23 +398,24 @@ class Tuner:
             return MOST_FINAL_S
         return max(0.0, seconds - (self._clock() - self._began))
 
-    def _named(self, runners: Sequence[FinalRun], untested: int, stopped_by: StoppedBy) -> Tuning:
+    def _named(
+        self,
+        runners: Sequence[tuple[FinalRun, RunRecord]],
+        untested: int,
+        stopped_by: StoppedBy,
+    ) -> Tuning:
         """Return the document: the best, all that cannot be told from it, and the one to use."""
-        best = runners[0]
+        best = runners[0][0]
+        compared = {r.config.key: r.against(best) for r, _ in runners if r is not best}
         finalists = []
-        for runner in runners:
-            result = runner.record.result()
+        for runner, record in runners:
+            result = record.result()
             self._on_result(result)
-            finalists.append(self._finalist(runner, best, result))
-        compared = {r.config.key: r.against(best) for r in runners}
-        tied = [(f.config, compared[f.config.key]) for f in finalists if f.tied]
+            finalists.append(_finalist(result, compared.get(runner.config.key), runner is best))
+        tied = [(f.config, compared.get(f.config.key)) for f in finalists if f.tied]
         chosen, why = prefer(tied, self.space.start)
-        by_key = {r.config.key: r for r in runners}
-        start, used = by_key.get(self.space.start.key), by_key[chosen.key]
-        over = None
-        if start is not None and start is not used:
-            turns = min(len(start.medians_s), len(used.medians_s))
-            over = ratio_interval(used.medians_s[:turns], start.medians_s[:turns])
+        over = self._over_start([r for r, _ in runners], chosen)
+        is_start = chosen.key == self.space.start.key
         return self._document(
             stopped_by,
             finalists=tuple(finalists),
@@ -415,26 +423,16 @@ class Tuner:
             best=best.config,
             chosen=chosen,
             why=why,
-            start_ratio=over.ratio if over else 1.0 if start is used else None,
+            start_ratio=over.ratio if over else 1.0 if is_start else None,
             start_ci95_low=over.ci95_low if over else None,
             start_ci95_high=over.ci95_high if over else None,
         )
 
-    def _finalist(self, runner: FinalRun, best: FinalRun, result: RunResult) -> Finalist:
-        is_best = runner is best
-        found = None if is_best else runner.against(best)
-        return Finalist(
-            config=runner.config,
-            median_s=result.timing.median_s,
-            samples=result.timing.samples,
-            ratio=1.0 if is_best else found.ratio if found else None,
-            ci95_low=found.ci95_low if found else None,
-            ci95_high=found.ci95_high if found else None,
-            pairs=found.pairs if found else 0,
-            verdict=found.verdict if found else None,
-            tied=is_best or (found is not None and found.verdict != "slower"),
-            run=result.id,
-        )
+    def _over_start(self, runners: Sequence[FinalRun], chosen: RunConfig) -> Comparison | None:
+        """Return the time without tuning over that of ``chosen``; None where both did not run."""
+        by_key = {r.config.key: r for r in runners}
+        start, used = by_key.get(self.space.start.key), by_key[chosen.key]
+        return start.against(used) if start is not None and start is not used else None
 
     def _document(self, stopped_by: StoppedBy, **named: object) -> Tuning:
         options, space, start = self._options, self.space, self.space.start
@@ -467,3 +465,18 @@ class Tuner:
             disturbed=self._disturbed,
             **named,  # type: ignore[arg-type]
         )
+
+
+def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Finalist:
+    return Finalist(
+        config=result.config,
+        median_s=result.timing.median_s,
+        samples=result.timing.samples,
+        ratio=1.0 if is_best else found.ratio if found else None,
+        ci95_low=found.ci95_low if found else None,
+        ci95_high=found.ci95_high if found else None,
+        pairs=found.pairs if found else 0,
+        verdict=found.verdict if found else None,
+        tied=is_best or (found is not None and found.verdict != "slower"),
+        run=result.id,
+    )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ import numpy.typing as npt
 from gpuexplorer.core.change import block_words
 from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison, interval_so_far, ratio_interval
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.interleave import Contender, Measures, take_turns
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.workloads.workload import Workload
 
 MOST_ROUNDS = 24
@@ -36,15 +39,22 @@ class FinalRun:
     """One of the final: its samples so far, and the median of each of its turns."""
 
     config: RunConfig
-    record: RunRecord
-    medians_s: npt.NDArray[np.float64]
+    record: RunRecord | None = None
+    medians_s: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     out: bool = False
     """Whether it has left as clearly slower."""
+    failed: ExplorerError | None = None
+    """What went wrong when it was its turn; it has left then, too."""
 
     @property
     def median_s(self) -> float:
         """The median of its turns, in seconds."""
         return float(np.median(self.medians_s))
+
+    @property
+    def present(self) -> bool:
+        """Whether it still takes turns."""
+        return not self.out and self.failed is None
 
     def against(self, best: FinalRun) -> Comparison | None:
         """Return its time over that of ``best``; None with too few turns.
@@ -56,6 +66,18 @@ class FinalRun:
         return compare(best.medians_s[:turns], self.medians_s[:turns])
 
 
+class _Blaming:
+    """Measures as a session does, and remembers whose turn it was when something went wrong."""
+
+    def __init__(self, session: Measures) -> None:
+        self._session = session
+        self.config: RunConfig | None = None
+
+    def measure_record(self, config: RunConfig, workload: Workload, **options: Any) -> RunRecord:
+        self.config = config
+        return self._session.measure_record(config, workload, **options)
+
+
 def run_final(
     session: Measures,
     workload: Workload,
@@ -65,58 +87,59 @@ def run_final(
     seed: int = 1,
     allow_long: bool = False,
     on_round: Callable[[int, int], None] = lambda done, of: None,
-    enough: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[FinalRun]:
-    """Measure configurations in turns and return them, the fastest first.
+    """Measure configurations in turns and return them, the fastest first and the failed last.
 
-    Goes on for ``seconds`` or ``MOST_ROUNDS``, but at least until ratios have an interval;
-    ``enough`` ends it after that. Who is clearly slower drops out. ``on_round`` is told the rounds
-    done and the most there will be. The session's errors are let through.
+    Goes on for ``seconds`` or ``MOST_ROUNDS``, but at least until ratios have an interval. Who is
+    clearly slower drops out, and who fails. ``on_round`` is told the rounds done and the most there
+    will be. Raises EngineGone, and what is no ExplorerError.
     """
     began = clock()
-    runners: list[FinalRun] = []
+    runners = [FinalRun(config) for config in configs]
+    blaming = _Blaming(session)
     rounds = 0
     while rounds < MOST_ROUNDS:
-        present = [r for r in runners if not r.out]
-        if rounds >= FEWEST_PAIRS:
-            if len(present) < 2 or clock() - began >= seconds or enough():
-                break
-        contenders = [
-            Contender(c, workload) for c in ([r.config for r in present] if runners else configs)
-        ]
-        turns = take_turns(
-            session,
-            contenders,
-            rounds=1,
-            turn_s=TURN_S,
-            samples=TURN_SAMPLES,
-            warm_up_s=TURN_WARM_UP_S,
-            keep_arrays=True,
-            seed=seed + rounds,
-            allow_long=allow_long,
-        )
-        if not runners:
-            runners = [
-                FinalRun(c.config, t.record, t.medians_s)
-                for c, t in zip(contenders, turns, strict=True)
-            ]
-        else:
-            for runner, turn in zip(present, turns, strict=True):
+        present = [r for r in runners if r.present]
+        if not present:
+            break
+        if rounds >= FEWEST_PAIRS and (len(present) < 2 or clock() - began >= seconds):
+            break
+        try:
+            turns = take_turns(
+                blaming,
+                [Contender(r.config, workload) for r in present],
+                rounds=1,
+                turn_s=TURN_S,
+                samples=TURN_SAMPLES,
+                warm_up_s=TURN_WARM_UP_S,
+                keep_arrays=True,
+                seed=seed + rounds,
+                allow_long=allow_long,
+            )
+        except EngineGone:
+            raise
+        except ExplorerError as error:  # the round does not count
+            next(r for r in present if r.config is blaming.config).failed = error
+            continue
+        for runner, turn in zip(present, turns, strict=True):
+            if runner.record is None:
+                runner.record = turn.record
+            else:
                 runner.record.extend(turn.record)
-                runner.medians_s = np.concatenate([runner.medians_s, turn.medians_s])
+            runner.medians_s = np.append(runner.medians_s, turn.medians_s)
         rounds += 1
         on_round(rounds, MOST_ROUNDS)
-        _drop_losers(runners)
-    return sorted(runners, key=lambda r: (r.out, r.median_s))
+        _drop_losers([r for r in runners if r.present])
+    whole = [r for r in runners if r.failed is None]
+    failed = [r for r in runners if r.failed is not None]
+    return sorted(whole, key=lambda r: (r.out, r.median_s)) + failed
 
 
-def _drop_losers(runners: Sequence[FinalRun]) -> None:
-    best = min((r for r in runners if not r.out), key=lambda r: r.median_s)
-    for runner in runners:
-        if runner is best or runner.out:
-            continue
-        found = interval_so_far(best.medians_s, runner.medians_s)
+def _drop_losers(present: Sequence[FinalRun]) -> None:
+    best = min(present, key=lambda r: r.median_s)
+    for runner in present:
+        found = interval_so_far(best.medians_s, runner.medians_s) if runner is not best else None
         runner.out = found is not None and found.ci95_low > CLEARLY_SLOWER
 
 

@@ -1,0 +1,130 @@
+"""Tunings in the store: the runs as they are made, the document, and what was found, for later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.tuning import Tuning
+from gpuexplorer.history.store import Store, TunedEntry
+from gpuexplorer.workloads.workload import Workload
+
+KIND = "tuning"
+
+
+class TuningKeeper:
+    """Keeps one tuning in a group of a store.
+
+    A store that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    """
+
+    def __init__(self, store: Store, on_trouble: Callable[[ExplorerError], None]) -> None:
+        self._store, self._on_trouble = store, on_trouble
+        self._group: str | None = None
+        self._failed = False
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """Enter the tuning with what it was asked for."""
+
+        def write() -> None:
+            self._group = self._store.begin_group(KIND, request)
+
+        self._try(write)
+
+    def keep(self, result: RunResult) -> None:
+        """Store a run."""
+        if self._group is not None and not self._failed:
+            self._try(lambda: self._store.add(result, group=self._group))
+
+    def finish(self, tuning: Tuning) -> bool:
+        """Store the document and what was found; return whether it was found and is stored."""
+        group = self._group
+        if group is not None:
+            document = msgspec.to_builtins(tuning)
+            self._try(lambda: self._store.change_group(group, document=document, finished=True))
+        entry = entry_of(tuning, group)
+        if entry is None:
+            return False
+        return self._try(lambda: self._store.save_tuned(entry))
+
+    def _try(self, write: Callable[[], object]) -> bool:
+        try:
+            write()
+        except ExplorerError as error:
+            if not self._failed:
+                self._failed = True
+                self._on_trouble(error)
+            return False
+        return True
+
+
+def entry_of(tuning: Tuning, group: str | None = None) -> TunedEntry | None:
+    """Return what a tuning found as the store keeps it; None when it named nothing."""
+    if tuning.chosen is None or tuning.device is None:
+        return None
+    chosen = next(f for f in tuning.finalists if f.config == tuning.chosen)
+    return TunedEntry(
+        workload_sha256=tuning.source_sha256,
+        hardware_id=tuning.device.hardware_id,
+        config=tuning.chosen,
+        median_s=chosen.median_s,
+        time_utc=tuning.time_utc,
+        method=f"{tuning.sampler}, final in turns",
+        evaluations=tuning.count("measured") + tuning.count("pruned"),
+        ties=tuple(f.config for f in tuning.tied if f.config != tuning.chosen),
+        group=group,
+        run_id=chosen.run,
+    )
+
+
+def find_tuned(
+    store: Store, config: RunConfig, workload: Workload, device: DeviceInfo
+) -> TunedEntry | None:
+    """Return what the last tuning of a configuration's problem found on a device's hardware."""
+    return store.find_tuned(
+        workload.sha256, config.variant, config.size, config.precision, device.hardware_id
+    )
+
+
+def with_tuned(config: RunConfig, entry: TunedEntry) -> RunConfig:
+    """Return a configuration with the block and tunables that were found."""
+    return msgspec.structs.replace(
+        config, block=entry.config.block, grid=None, tunables=entry.config.tunables
+    )
+
+
+def not_tuned(config: RunConfig, device: DeviceInfo) -> InputError:
+    """Return the error that says that nothing was tuned for a problem, and how to."""
+    size = ",".join(f"{symbol}={value}" for symbol, value in config.size.items())
+    return InputError(
+        f"nothing is tuned for {config.workload}/{config.variant} with {size} in "
+        f"{config.precision} on {device.name}, as its sources are now",
+        remedy=f"run '{tune_command(config)}' first",
+    )
+
+
+def tune_command(config: RunConfig) -> str:
+    """Return the command that tunes a configuration's problem."""
+    size = ",".join(f"{symbol}={value}" for symbol, value in config.size.items())
+    return (
+        f"gpuexplorer tune {config.workload} --variant {config.variant} --size {size} "
+        f"--precision {config.precision} --device {config.device}"
+    )
+
+
+def other_conditions(config: RunConfig, entry: TunedEntry) -> list[str]:
+    """Return in what a configuration differs from the tuned one, which was not tuned for it."""
+    tuned, parts = entry.config, []
+    if config.threads != tuned.threads:
+        parts.append(f"{tuned.threads} CPU threads, not {config.threads}")
+    if config.cache != tuned.cache:
+        parts.append(f"{tuned.cache} caches, not {config.cache}")
+    if config.fill != tuned.fill:
+        parts.append(f"{tuned.fill} inputs, not {config.fill}")
+    return parts
