@@ -22,6 +22,9 @@ COMMANDS: dict[str, str] = {
     "devices": "list the devices that can run work here, and what is missing for the others",
     "workloads": "list the workloads, or show one in detail",
     "run": "measure one configuration",
+    "tune": "search blocks and tunables for the fastest, and keep it for 'run --tuned'",
+    "sweep": "measure every combination of the values that some knobs take",
+    "compare": "measure configurations or stored runs in turns: faster, slower, or the same",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
     "calibrate": "measure what a device can do at most, which every run is held against",
@@ -32,9 +35,11 @@ COMMANDS: dict[str, str] = {
 
 EXAMPLES = """examples:
   gpuexplorer                                       open the window
+  gpuexplorer bench.gpux                            open it with a saved session
   gpuexplorer devices
   gpuexplorer run matmul --variant naive --size 512 --block 16x16 --seconds 2
   gpuexplorer run matmul --block 256x1 --json result.json --plot result.png
+  gpuexplorer compare naive:16x16 tiled:16x16 --workload matmul --size 512
   gpuexplorer check-kernels my-kernels
 
 exit codes: 0 done, 1 the work failed or its result is wrong, 2 usage or input error,
@@ -114,6 +119,7 @@ def _threads(group: argparse._ActionsContainer) -> None:
 def build_parser() -> argparse.ArgumentParser:
     """Return the whole command line's parser."""
     from gpuexplorer import __version__
+    from gpuexplorer.cli import sweep_options  # which reads values as this module does
 
     parser = _Parser(
         prog="gpuexplorer",
@@ -147,6 +153,14 @@ def build_parser() -> argparse.ArgumentParser:
     workloads.add_argument("name", metavar="NAME", nargs="?", help="show this one in detail")
     run = add("run", "run", RUN_EXAMPLES)
     _add_run(run)
+    sweep = add("sweep", "sweep", sweep_options.EXAMPLES)
+    sweep_options.add_options(sweep)
+    from gpuexplorer.cli import compare_options
+
+    compare = add("compare", "compare", compare_options.EXAMPLES)
+    compare_options.add_options(compare)
+    tune = add("tune", "tune", TUNE_EXAMPLES)
+    add_tune(tune)
     analyze = add("analyze", "analyze", ANALYZE_EXAMPLES)
     _add_analyze(analyze)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
@@ -166,7 +180,18 @@ def build_parser() -> argparse.ArgumentParser:
     selftest = add("selftest", "selftest", SELFTEST_EXAMPLES)
     _add_selftest(selftest)
     doctor = add("doctor", "doctor")
-    for command in (devices, workloads, run, analyze, check, calibrate, selftest, doctor):
+    for command in (
+        devices,
+        workloads,
+        run,
+        sweep,
+        compare,
+        analyze,
+        check,
+        calibrate,
+        selftest,
+        doctor,
+    ):
         _everywhere(command)
     add("engine", "engine")  # for the help's list; ``main`` starts it before anything is parsed
     return parser
@@ -189,9 +214,8 @@ def _add_selftest(selftest: argparse.ArgumentParser) -> None:
     _threads(selftest)
 
 
-def _add_run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
-    what = run.add_argument_group("what to run")
+def what_to_run(what: argparse._ActionsContainer) -> None:
+    """Give a group the options that say which configuration of a workload is meant."""
     what.add_argument("--variant", metavar="V", help="which implementation (default: the first)")
     what.add_argument(
         "--size", type=size, default={}, metavar="N|N=..,M=..", help="problem size, by symbol"
@@ -218,6 +242,15 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--include-transfers", action="store_true",
         help="each sample runs the whole textbook program, host to device and back",
+    )  # fmt: skip
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
+    what_to_run(run.add_argument_group("what to run"))
+    what.add_argument(
+        "--tuned", action="store_true",
+        help="the block and tunables that 'gpuexplorer tune' found for this problem and hardware",
     )  # fmt: skip
     how = run.add_argument_group("how to measure")
     how.add_argument(
@@ -287,15 +320,29 @@ def _add_analyze(analyze: argparse.ArgumentParser) -> None:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Parse a command line; InputError for whatever is wrong, with what could have been meant."""
+    given = arguments
     first = next(iter(arguments), "")
+    if first not in COMMANDS:
+        sessions = [word for word in arguments if is_session(word)]
+        if len(sessions) > 1:
+            raise InputError(
+                f"{len(sessions)} session files", remedy="name one; each window shows one session"
+            )
+        arguments = [word for word in arguments if not is_session(word)]
+        first = next(iter(arguments), "")
     if first and not first.startswith("-") and first not in COMMANDS:
         raise InputError(f"no command '{first}'", remedy=suggestion(first, COMMANDS))
     parser = build_parser()
     options, extra = parser.parse_known_args(arguments)
     if extra:
         raise InputError(f"unknown argument '{extra[0]}'", remedy=_remedy(parser, first, extra[0]))
-    options.arguments = arguments
+    options.arguments = given
     return options
+
+
+def is_session(word: str) -> bool:
+    """Return whether an argument names a session file, which the window opens."""
+    return word.lower().endswith(".gpux") and not word.startswith("-")
 
 
 def _remedy(parser: argparse.ArgumentParser, command: str, unknown: str) -> str:

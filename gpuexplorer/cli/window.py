@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from gpuexplorer.cli.display import why_no_window
+from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW, why_no_window
 from gpuexplorer.cli.messages import say
+from gpuexplorer.cli.parser import is_session
+from gpuexplorer.core.errors import CannotRunHere
 
 
 def command(options: argparse.Namespace) -> int:
@@ -18,6 +20,11 @@ def command(options: argparse.Namespace) -> int:
             reason = f"Qt cannot be loaded ({error})"
         else:
             return open_window(options.arguments)
+    sessions = [word for word in options.arguments if is_session(word)]
+    if sessions:
+        raise CannotRunHere(
+            f"cannot show {sessions[0]} here: {reason}", remedy=" or ".join(HOW_TO_GET_A_WINDOW)
+        )
     say(f"gpuexplorer: no window here, {reason}: exploring in the terminal instead")
 
     from gpuexplorer.cli.explore import explore

@@ -65,8 +65,20 @@ class Commands:
         self.copy_command = make("Copy command line", "Copy this run as a command", "Ctrl+Shift+C")
         self.copy_script = make("Copy Python script", "Copy this run as a script", "Ctrl+Shift+P")
         self.open_kernels = make(
-            "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+O"
+            "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+Shift+O"
         )
+        self.open_session = make(
+            "Open session…",
+            "Show a saved session; nothing is measured until you go live",
+            "Ctrl+O",
+        )
+        self.save_session = make(
+            "Save session…", "Keep knobs, ghosts and the runs shown in one file", "Ctrl+S"
+        )
+        self.save_session_as = make(
+            "Save session as…", "Keep the session in another file", "Ctrl+Shift+S"
+        )
+        self.session_notes = make("Session notes…", "A text to go with the session file")
         self.reload_kernels = make("Reload kernels", "Read all kernel folders again", "F5")
         self.quit = make("Quit", "Close the window", "Ctrl+Q")
         self.live_at_start = make(

@@ -18,6 +18,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import resources
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
@@ -36,18 +37,26 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--kernels", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument("--python", metavar="PATH", help="the engine's interpreter")
     parser.add_argument("--threads", type=int, metavar="T", help="CPU threads work may use")
-    return parser.parse_known_args(argv)[0]
+    sessions = [word for word in argv if is_session(word)]
+    options = parser.parse_known_args([word for word in argv if not is_session(word)])[0]
+    options.session = Path(sessions[0]) if sessions else None
+    return options
+
+
+def is_session(word: str) -> bool:
+    """Return whether an argument names a session file."""
+    return word.lower().endswith(SUFFIX) and not word.startswith("-")
 
 
 def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     """Make and show the window without entering the event loop.
 
-    ``argv`` may begin with the program's name. Knows ``--kernels DIR``, ``--python PATH`` and
-    ``--threads T``; the rest is Qt's.
+    ``argv`` may begin with the program's name. Knows ``--kernels DIR``, ``--python PATH``,
+    ``--threads T`` and the name of a session file; the rest is Qt's.
     """
     sys.setswitchinterval(SWITCH_S)
     words = list(argv)
-    if words and not words[0].startswith("-"):
+    if words and not words[0].startswith("-") and not is_session(words[0]):
         del words[0]
     options = _options(words)
     existing = QApplication.instance()
@@ -71,6 +80,8 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
+    if options.session is not None:
+        window.sessions.open_at_start(options.session)
     window.show()
     return application, window
 

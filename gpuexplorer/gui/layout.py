@@ -10,6 +10,7 @@ from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryTable
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
+from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.roofline import RooflineView
@@ -37,6 +38,7 @@ class Panels(QSplitter):
         self.device = DevicePlots(session.live_model.device, self.timing.plot)
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
+        self.origin = OriginLine()
         self.banner = Banner()
         self.kernel = KernelPanel(session)
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
@@ -96,6 +98,7 @@ class Panels(QSplitter):
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        column.addWidget(self.origin)
         column.addWidget(self.pins)
         column.addWidget(plots, 1)
         column.addWidget(self.strip)

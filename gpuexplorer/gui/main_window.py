@@ -27,10 +27,12 @@ from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
+from gpuexplorer.gui.model.bench import View
 from gpuexplorer.gui.model.history import Entry
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.session_file import SessionFiles
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.status import StatusLine
 from gpuexplorer.gui.theme import Choice, theme
@@ -38,6 +40,7 @@ from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.selftest import SelfTestDialog
+    from gpuexplorer.gui.session_dialogs import NotesDialog
 
 
 class MainWindow(QMainWindow):
@@ -58,10 +61,12 @@ class MainWindow(QMainWindow):
         self._painted = False
         self._closed = False
         self._self_test: SelfTestDialog | None = None
+        self._notes: NotesDialog | None = None
         self._turn = 0
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.exporter = Exporter(self, settings)
+        self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
@@ -105,6 +110,12 @@ class MainWindow(QMainWindow):
         self.kernels.notice.connect(self._show_notice)
         self.kernels.said.connect(self.status.say)
         self.kernels.folders_changed.connect(self.insight.set_kernel_folders)
+        self.sessions.notice.connect(self._show_notice)
+        self.sessions.said.connect(self.status.say)
+        self.sessions.replaced.connect(self._show_replaced)
+        self.sessions.changed.connect(self._show_title)
+        self.sessions.sources_asked.connect(self.show_sources)
+        self._menus.recent.aboutToShow.connect(self._fill_recent)
         self.exporter.notice.connect(self._show_notice)
         self.exporter.busy_with.connect(lambda words: self.status.say(words, 0))
         self.timing.drawn.connect(self._drawn)
@@ -123,8 +134,7 @@ class MainWindow(QMainWindow):
         self.device_box.currentIndexChanged.connect(
             lambda _: session.experiment.set_device(str(self.device_box.currentData()))
         )
-        self.first_paint.connect(self.housekeeping.start, Qt.ConnectionType.QueuedConnection)
-        self.first_paint.connect(session.start, Qt.ConnectionType.QueuedConnection)
+        self.first_paint.connect(self._begin, Qt.ConnectionType.QueuedConnection)
 
     def _connect_commands(self) -> None:
         commands, session, settings = self.commands, self.session, self.settings
@@ -143,6 +153,10 @@ class MainWindow(QMainWindow):
             (commands.redo, session.experiment.redo),
             (commands.copy_command, self.insight.copy_command),
             (commands.copy_script, self.insight.copy_script),
+            (commands.open_session, self.sessions.ask_open),
+            (commands.save_session, self.sessions.save),
+            (commands.save_session_as, self.sessions.save_as),
+            (commands.session_notes, self.show_notes),
             (commands.open_kernels, self.kernels.pick),
             (commands.reload_kernels, self.kernels.reload),
             (commands.quit, self.close),
@@ -191,6 +205,7 @@ class MainWindow(QMainWindow):
             self.traffic.refresh()
         elif turn == 2:
             self.insight.show_run(session.live_model.current)
+            self.panels.origin.show_run(session.live_model.current)
         elif turn == 3:
             self.insight.advice.refresh()
             self.panels.roofline.refresh()
@@ -316,6 +331,66 @@ class MainWindow(QMainWindow):
             )
         self.exporter.ask(suffix, record, [p.record for p in ghosts], chart)
 
+    # ---- the session's file
+
+    def _view(self) -> View:
+        tabs = self.panels.tabs
+        return View(tab=tabs.tabText(tabs.currentIndex()), span_s=self.timing.span_s)
+
+    def _show_view(self, view: View) -> None:
+        tabs = self.panels.tabs
+        for index in range(tabs.count()):
+            if tabs.tabText(index) == view.tab:
+                tabs.setCurrentIndex(index)
+        self.timing.set_span(view.span_s)
+
+    def _show_replaced(self) -> None:
+        self._pins_changed()
+        self.timing.show_replaced()
+        self.traffic.refresh()
+        run = self.session.live_model.current
+        self.panels.origin.show_run(run)
+        self.insight.show_run(run)
+        self.panels.device.refresh()
+        self._show_knobs()
+        self._show_state()
+        if self._notes is not None:
+            self._notes.show_notes(self.sessions.notes)
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(self.sessions.title)
+        self.setWindowModified(self.sessions.modified)
+
+    def _fill_recent(self) -> None:
+        menu = self._menus.recent
+        menu.clear()
+        for path in self.settings.recent_sessions:
+            action = menu.addAction(path.name)
+            action.setToolTip(str(path))
+            action.setStatusTip(str(path))
+            when(action, partial(self.sessions.open, path))
+        if not menu.actions():
+            menu.addAction("None yet").setEnabled(False)
+
+    def show_notes(self) -> None:
+        """Open the session's notes."""
+        from gpuexplorer.gui.session_dialogs import NotesDialog
+
+        if self._notes is None:
+            self._notes = NotesDialog(self)
+            self._notes.changed.connect(self.sessions.set_notes)
+        self._notes.show_notes(self.sessions.notes)
+        self._notes.show()
+        self._notes.raise_()
+
+    def show_sources(self) -> None:
+        """Show the kernel sources that the opened file brought, as text."""
+        from gpuexplorer.gui.session_dialogs import SourcesDialog
+
+        path, kernels = self.sessions.path, self.sessions.foreign_kernels()
+        if path is not None and kernels:
+            SourcesDialog(self, path.name, kernels).show()
+
     # ---- choices, help
 
     def _set_live_at_start(self, on: bool) -> None:
@@ -373,6 +448,12 @@ class MainWindow(QMainWindow):
 
     # ---- the window's life
 
+    def _begin(self) -> None:
+        """Start what the window needs once it is up, unless it was closed by then."""
+        if not self._closed:
+            self.housekeeping.start()
+            self.session.start()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and tell once that the window is up."""
         super().paintEvent(event)
@@ -382,6 +463,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and end everything: timers, engine, worker."""
+        if not self._closed and not self.sessions.may_close():
+            event.ignore()
+            return
         if not self._closed:
             self._closed = True
             self.settings.set_bytes("geometry", self.saveGeometry())
@@ -395,4 +479,5 @@ class MainWindow(QMainWindow):
                 self._self_test.close_down()
             self.session.close()
             self.exporter.wait()
+            self.sessions.wait()
         super().closeEvent(event)

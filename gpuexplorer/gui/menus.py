@@ -26,6 +26,12 @@ class Menus:
 
     def __init__(self, bar: QMenuBar, commands: Commands, panels: Sequence[QAction]) -> None:
         file = bar.addMenu("&File")
+        file.addAction(commands.open_session)
+        self.recent = QMenu("Recent sessions", file)
+        self.recent.setObjectName("recentSessions")
+        file.addMenu(self.recent)
+        file.addActions([commands.save_session, commands.save_session_as, commands.session_notes])
+        file.addSeparator()
         file.addActions([commands.open_kernels, commands.reload_kernels])
         file.addSeparator()
         file.addAction(commands.export)

@@ -150,7 +150,11 @@ class Session(QObject):
         """Have one launch of the run that is shown counted by Nsight Compute; measuring ends."""
         run = self.live_model.current
         workload = self.experiment.workloads.get(run.config.workload) if run is not None else None
-        if run is None or run.record is None or workload is None or self.job_has_engine:
+        measured_here = run is not None and not run.origin
+        if not measured_here or run is None or run.record is None or workload is None:
+            self.notice.emit(notices.nothing_to_analyse())
+            return
+        if self.job_has_engine:
             self.notice.emit(notices.nothing_to_analyse())
             return
         self.live = False
@@ -231,6 +235,36 @@ class Session(QObject):
     def advice_settled(self) -> bool:
         """Whether another look for advice would return the same."""
         return self.adviser.settled
+
+    # ---- session files
+
+    def take_tickets(self, number: int) -> int:
+        """Keep so many tickets for runs that come from elsewhere; return the first."""
+        first = self._ticket + 1
+        self._ticket += number
+        return first
+
+    def show_instead(self, other: Live, words: str) -> None:
+        """Stop measuring and show another timeline, which takes over what is shown now."""
+        self.live = False
+        self._resumed = None
+        self._resume = False
+        self._end_current("user")
+        self._asked.clear()
+        self.worker.ask_cancel()
+        self.live_model.exchange(other)
+        self._rate.clear()
+        self._give_up(words)
+        self.state_changed.emit()
+        self.frame.emit(False)
+
+    def begin_by_itself(self) -> None:
+        """Measure as soon as there is a device, or now."""
+        if self.experiment.devices is None:
+            self.live_at_start = True
+        elif self.experiment.devices.devices and not self.live:
+            self.started_by_itself.emit()
+            self.set_live(True)
 
     # ---- jobs: one at a time has the engine to itself
 
@@ -339,7 +373,9 @@ class Session(QObject):
     @property
     def ceilings(self) -> Ceilings | None:
         """What the device of the current run, or else the chosen one, can do at most."""
-        device = self.device
+        device, run = self.device, self.live_model.current
+        if run is not None and run.origin and run.record is not None:
+            return run.record.ceilings
         return self.store.find(device) if device is not None else None
 
     def roofline_picture(self) -> Picture:

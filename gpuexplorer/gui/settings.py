@@ -11,6 +11,9 @@ from PySide6.QtCore import QByteArray, QSettings
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.theme import CHOICES, Choice
 
+MAX_RECENT = 8
+"""Session files that the menu offers again."""
+
 
 def settings_file() -> Path:
     """Return where the settings are kept (``XDG_CONFIG_HOME`` and its like decide)."""
@@ -115,6 +118,37 @@ class Settings:
     @export_folder.setter
     def export_folder(self, value: Path) -> None:
         self._store.setValue("export/folder", str(value))
+
+    @property
+    def session_folder(self) -> Path:
+        """Where the last session file was."""
+        return Path(str(self._store.value("session/folder", str(Path.home()))))
+
+    @session_folder.setter
+    def session_folder(self, value: Path) -> None:
+        self._store.setValue("session/folder", str(value))
+
+    @property
+    def recent_sessions(self) -> list[Path]:
+        """The session files used last, the latest first."""
+        value = str(self._store.value("session/recent", "") or "")
+        try:
+            return [Path(p) for p in msgspec.json.decode(value.encode() or b"[]", type=list[str])]
+        except msgspec.DecodeError:
+            return []
+
+    def remember_session(self, path: Path) -> None:
+        """Note a session file as the one used last."""
+        path = path.absolute()
+        self._set_recent([path, *(p for p in self.recent_sessions if p != path)])
+
+    def forget_session(self, path: Path) -> None:
+        """Offer a session file no more."""
+        self._set_recent([p for p in self.recent_sessions if p != path.absolute()])
+
+    def _set_recent(self, paths: list[Path]) -> None:
+        kept = [str(p) for p in paths[:MAX_RECENT]]
+        self._store.setValue("session/recent", msgspec.json.encode(kept).decode())
 
     def bytes_of(self, name: str) -> QByteArray:
         """Return a geometry or layout; empty when there is none."""

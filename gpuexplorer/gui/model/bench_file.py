@@ -24,8 +24,8 @@ import numpy as np
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.bench import SESSION_SCHEMA, Bench, SessionDocument, check_document
+from gpuexplorer.gui.model.bench_name import SUFFIX
 
-SUFFIX = ".gpux"
 DOCUMENT = "session.json"
 SUMS = "sha256.json"
 FAMILY = "gpuexplorer/session/"

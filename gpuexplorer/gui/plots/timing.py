@@ -162,9 +162,22 @@ class TimingPlot(QWidget):
         self.follow()
         self.span_changed.emit()
 
+    @property
+    def span_s(self) -> float:
+        """How much of the latest time is shown, in seconds; 0 is everything."""
+        return self._span_s
+
     def set_span(self, seconds: float) -> None:
-        """Show the last ``seconds``; 0 shows everything."""
-        self._span_box.setCurrentIndex(self._span_box.findData(seconds))
+        """Show the last ``seconds``; 0 shows everything. A stretch not offered changes nothing."""
+        at = self._span_box.findData(seconds)
+        if at >= 0:
+            self._span_box.setCurrentIndex(at)
+
+    def show_replaced(self) -> None:
+        """Draw a timeline that took the place of another one."""
+        self._past.forget()
+        self.show_pins()
+        self.follow()
 
     def _log_chosen(self) -> None:
         self._log_by_hand = True

@@ -32,6 +32,7 @@ class Banner(QFrame):
         self._text = QLabel()
         self._text.setObjectName("bannerText")
         self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = QHBoxLayout()
         self._more = QPushButton("Details")

@@ -1,0 +1,451 @@
+"""Session files in the window: save, open, go back, recent ones, dropped ones.
+
+Reading and writing happen in a thread. An opened file is checked and rebuilt as a whole there; only
+then it changes places with what is shown, so a file that is refused leaves the window as it was,
+and what was there before can be brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from PySide6.QtCore import QEvent, QObject, QThread, QUrl, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
+
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.gui.model.bench import Bench, View, plain_source
+from gpuexplorer.gui.model.bench_name import SUFFIX
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.notice import Action, Notice, capital, engine_busy
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.settings import Settings
+from gpuexplorer.workloads.workload import WorkloadSource
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.model.replay import Shown
+
+FILTER = f"GPU Explorer sessions (*{SUFFIX})"
+TICKETS = 64
+"""Tickets that the runs of one file take at most."""
+
+
+class Part(Protocol):
+    """Another view's results, which go into a session file with the rest.
+
+    ``held`` and ``show`` are called in the main thread and must be quick; ``encode`` and ``decode``
+    work in another one. What ``decode`` returned is what ``show`` takes; it must not fail then.
+    """
+
+    def held(self) -> object | None:
+        """Return what is shown, unchangeable from now on; None when there is nothing to keep."""
+
+    def encode(self, held: object) -> bytes:
+        """Return it as JSON."""
+
+    def decode(self, data: bytes) -> object:
+        """Read it; ExplorerError when it is not what ``encode`` writes."""
+
+    def show(self, held: object | None) -> None:
+        """Show it instead of what is shown; None: nothing."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    bench: Bench
+    live: Live
+    parts: dict[str, object]
+
+
+@dataclass
+class _Before:
+    """What was there before a file was opened; ``live`` holds the timeline that had to go."""
+
+    knobs: Knobs
+    view: View
+    notes: str
+    live: Live
+    parts: dict[str, object | None]
+    path: Path | None
+    authored: object
+    measuring: bool
+    kernels: dict[str, WorkloadSource]
+
+
+class _Job(QThread):
+    """Does one thing in a thread; ``ended`` carries what came of it, or the error."""
+
+    ended = Signal(object)
+
+    def __init__(self, work: Callable[[], object], path: Path) -> None:
+        super().__init__()
+        self.setObjectName("session-file")
+        self.path = path
+        self._work = work
+
+    def run(self) -> None:
+        """Work, and tell how it ended."""
+        outcome: object
+        try:
+            outcome = self._work()
+        except ExplorerError as error:
+            outcome = error
+        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+            outcome = WorkFailed(f"{self.path} could not be worked on: {error!r}")
+        self.ended.emit(outcome)
+
+
+class SessionFiles(QObject):
+    """The window's session: where it is kept, whether it changed, and its notes.
+
+    ``replaced`` says that everything shown is new; ``changed`` that the title has to be.
+    """
+
+    notice = Signal(object)
+    said = Signal(str)
+    replaced = Signal()
+    changed = Signal()
+    sources_asked = Signal()
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        session: Session,
+        settings: Settings,
+        view: Callable[[], View],
+        show_view: Callable[[View], None],
+    ) -> None:
+        """``view`` tells what is in front, ``show_view`` brings it there."""
+        super().__init__(window)
+        self._window, self._session, self._settings = window, session, settings
+        self._view, self._show_view = view, show_view
+        self._parts: dict[str, Part] = {}
+        self._job: _Job | None = None
+        self._before: _Before | None = None
+        self._start_live = False
+        self._was_modified = False
+        self.path: Path | None = None
+        """The file of this session; None: it has none yet."""
+        self.notes = ""
+        self.kernels: dict[str, WorkloadSource] = {}
+        """Sources that the opened file brought."""
+        self._saved: object = None
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+        session.frame.connect(lambda _: self.look())
+        session.knobs_changed.connect(self.look)
+
+    def add_part(self, name: str, part: Part) -> None:
+        """Keep another view's results in session files under a name."""
+        self._parts[name] = part
+
+    # ---- whether it changed
+
+    def _authored(self) -> object:
+        """Return what a user would miss: knobs, ghosts and notes; samples go to the history."""
+        pins = tuple(pin.number for pin in self._session.live_model.pins)
+        return self._session.experiment.knobs, pins, self.notes
+
+    @property
+    def modified(self) -> bool:
+        """Whether the session has a file that lacks the latest changes."""
+        return self.path is not None and self._authored() != self._saved
+
+    def look(self) -> None:
+        """Note whether the session differs from its file, and tell when that changed."""
+        if self.modified != self._was_modified:
+            self._was_modified = self.modified
+            self.changed.emit()
+
+    @property
+    def title(self) -> str:
+        """The window's title, with the place for the mark of a changed session."""
+        return f"{self.path.name}[*] – GPU Explorer" if self.path is not None else "GPU Explorer"
+
+    def set_notes(self, notes: str) -> None:
+        """Take the session's notes."""
+        self.notes = notes
+        self.look()
+
+    # ---- saving
+
+    def save(self) -> None:
+        """Write to the session's file; ask for one the first time."""
+        if self.path is None:
+            self.save_as()
+        else:
+            self.write(self.path)
+
+    def save_as(self) -> None:
+        """Ask for a file and write to it."""
+        run = self._session.live_model.current
+        name = (
+            self.path.name
+            if self.path is not None
+            else (f"{run.config.workload if run is not None else 'session'}{SUFFIX}")
+        )
+        offered = self._settings.session_folder / name
+        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(offered), FILTER)
+        if chosen:
+            path = Path(chosen)
+            self.write(path if path.suffix else path.with_suffix(SUFFIX))
+
+    def write(self, path: Path) -> None:
+        """Write the session to a file in the background, then say where it is."""
+        if self._busy():
+            return
+        self._begin(_Job(self._writing(path), path), self._written)
+
+    def _writing(self, path: Path) -> Callable[[], object]:
+        """Return what writes the session as it is now, in any thread."""
+        from gpuexplorer.gui.model.bench_file import write_bench
+        from gpuexplorer.gui.model.replay import bench_of
+
+        shown, held, parts = self._shown(), self._held(), dict(self._parts)
+        authored = self._authored()
+
+        def work() -> object:
+            documents = {
+                name: parts[name].encode(one) for name, one in held.items() if one is not None
+            }
+            write_bench(bench_of(shown, documents), path)
+            return authored
+
+        return work
+
+    def _written(self, job: _Job, outcome: object) -> None:
+        if isinstance(outcome, ExplorerError):
+            self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
+            return
+        self.path, self._saved = job.path, outcome
+        self._remember(job.path)
+        self.said.emit(f"Saved {job.path}")
+        self._was_modified = self.modified
+        self.changed.emit()
+
+    def _shown(self) -> Shown:
+        from gpuexplorer.gui.model.replay import take
+
+        session = self._session
+        live = session.live_model
+        used = {p.record.prepared.config.workload for p in live.pins}
+        used |= {session.experiment.knobs.workload}
+        if live.current is not None:
+            used.add(live.current.config.workload)
+        loaded = session.experiment.workloads
+        kernels = {name: plain_source(loaded[name]) for name in sorted(used) if name in loaded}
+        kernels |= {name: s for name, s in self.kernels.items() if name in used}
+        return take(live, session.experiment.knobs, self._view(), self.notes, kernels)
+
+    def _held(self) -> dict[str, object | None]:
+        return {name: part.held() for name, part in self._parts.items()}
+
+    # ---- opening
+
+    def ask_open(self) -> None:
+        """Ask for a file and open it."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, "Open session", str(self._settings.session_folder), FILTER
+        )
+        if chosen:
+            self.open(Path(chosen))
+
+    def open_at_start(self, path: Path) -> None:
+        """Open a file before anything is measured; measuring starts by itself if it is refused."""
+        self._start_live = self._session.live_at_start
+        self._session.live_at_start = False
+        self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Read a file in the background and show what it holds instead of what is shown."""
+        if self._busy():
+            return
+        if self._session.job is not None:
+            self.notice.emit(engine_busy(self._session.job.doing))
+            return
+        ticket = self._session.take_tickets(TICKETS)
+        parts = dict(self._parts)
+
+        def work() -> object:
+            from gpuexplorer.gui.model.replay import open_bench
+
+            bench, live = open_bench(path, ticket)
+            documents = {
+                name: parts[name].decode(data)
+                for name, data in bench.parts.items()
+                if name in parts
+            }
+            return _Opened(bench, live, documents)
+
+        self._begin(_Job(work, path), self._read)
+
+    def _read(self, job: _Job, outcome: object) -> None:
+        start_live, self._start_live = self._start_live, False
+        if isinstance(outcome, _Opened) and self._session.job is not None:
+            self.notice.emit(engine_busy(self._session.job.doing))
+        elif isinstance(outcome, _Opened):
+            self._show(job.path, outcome)
+        elif isinstance(outcome, ExplorerError):
+            self._settings.forget_session(job.path)
+            if start_live:
+                self._session.begin_by_itself()
+            self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
+
+    def _show(self, path: Path, opened: _Opened) -> None:
+        session, document = self._session, opened.bench.document
+        before = _Before(
+            knobs=session.experiment.knobs,
+            view=self._view(),
+            notes=self.notes,
+            live=opened.live,  # once both have changed places
+            parts=self._held(),
+            path=self.path,
+            authored=self._saved,
+            measuring=session.live,
+            kernels=self.kernels,
+        )
+        session.show_instead(opened.live, f"showing {path.name}")
+        self._before = before
+        self.kernels = document.kernels
+        self.notes = document.notes
+        knobs_fit = session.experiment.restore(document.knobs)
+        for name, part in self._parts.items():
+            part.show(opened.parts.get(name))
+        self._show_view(document.view)
+        self.path, self._saved = path, self._authored()
+        self._remember(path)
+        self._replaced()
+        self.notice.emit(self._opened_notice(path, opened.bench, knobs_fit))
+
+    def _opened_notice(self, path: Path, bench: Bench, knobs_fit: bool) -> Notice:
+        document = bench.document
+        devices = dict.fromkeys(run.prepared.device.name for run in document.runs)
+        measured = f", measured on {' and '.join(devices)}" if devices else ""
+        parts = [f"Opened {path.name} of {document.saved_utc[:10]}{measured}."]
+        foreign = self.foreign_kernels()
+        if not knobs_fit:
+            parts.append(f"Its workload '{document.knobs.workload}' is not loaded here.")
+        elif foreign:
+            parts.append(f"Its source of '{next(iter(foreign))}' differs from the one here.")
+        unknown = [name for name in document.parts if name not in self._parts]
+        if unknown:
+            parts.append(f"This version cannot show its {', '.join(unknown)}.")
+        parts.append("Nothing is measured until you press Live.")
+        actions: list[tuple[str, Action | None]] = [("Back to what was here", self.back)]
+        if foreign:
+            actions.append(("Look at its sources", self.sources_asked.emit))
+        return Notice("info", " ".join(parts), tuple(actions))
+
+    def foreign_kernels(self) -> dict[str, WorkloadSource]:
+        """Return the sources of the opened file that are not those loaded here."""
+        loaded = self._session.experiment.workloads
+        return {
+            name: source
+            for name, source in self.kernels.items()
+            if name not in loaded or loaded[name].sha256 != source.sha256
+        }
+
+    def back(self) -> None:
+        """Show what was shown before the latest file was opened, and measure on if that was so."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        if self._session.job is not None:
+            self._before = before
+            self.notice.emit(engine_busy(self._session.job.doing))
+            return
+        self._session.show_instead(before.live, "back to what was here")
+        self.kernels, self.notes = before.kernels, before.notes
+        self._session.experiment.restore(before.knobs)
+        for name, part in self._parts.items():
+            part.show(before.parts.get(name))
+        self._show_view(before.view)
+        self.path, self._saved = before.path, before.authored
+        self._replaced()
+        self._session.set_live(before.measuring)
+
+    def _replaced(self) -> None:
+        self._was_modified = self.modified
+        self.replaced.emit()
+        self.changed.emit()
+
+    def _remember(self, path: Path) -> None:
+        self._settings.session_folder = path.parent
+        self._settings.remember_session(path)
+
+    # ---- one file at a time
+
+    def _busy(self) -> bool:
+        if self._job is not None:
+            self.notice.emit(Notice("warning", "Another session file is still being worked on."))
+            return True
+        return False
+
+    def _begin(self, job: _Job, after: Callable[[_Job, object], None]) -> None:
+        self._job = job
+
+        def ended(outcome: object) -> None:
+            self._job = None
+            job.wait()
+            after(job, outcome)
+
+        self._after = ended
+        job.ended.connect(self._ended)
+        job.start()
+
+    def _ended(self, outcome: object) -> None:
+        self._after(outcome)
+
+    def wait(self) -> None:
+        """Wait until no file is being read or written."""
+        if self._job is not None:
+            self._job.wait()
+
+    def may_close(self) -> bool:
+        """Ask whether changes shall be saved before the window goes; False: it stays."""
+        if not self.modified or self.path is None:
+            return True
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "Save session",
+            f"Save the changes to {self.path.name}?",
+            buttons.Save | buttons.Discard | buttons.Cancel,
+            buttons.Save,
+        )
+        if answer == buttons.Save:
+            self.wait()
+            try:
+                self._saved = self._writing(self.path)()
+            except ExplorerError as error:
+                self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
+                return False
+        return answer != buttons.Cancel
+
+    # ---- dropped files
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take session files that are dropped on the window."""
+        if isinstance(event, QDragEnterEvent) and event.type() == QEvent.Type.DragEnter:
+            if dropped_session(event.mimeData().urls()) is not None:
+                event.acceptProposedAction()
+                return True
+        if isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
+            path = dropped_session(event.mimeData().urls())
+            if path is not None:
+                event.acceptProposedAction()
+                self.open(path)
+                return True
+        return super().eventFilter(watched, event)
+
+
+def dropped_session(urls: list[QUrl]) -> Path | None:
+    """Return the session file among what was dropped; None unless it is one file and local."""
+    if len(urls) != 1 or not urls[0].isLocalFile():
+        return None
+    path = Path(urls[0].toLocalFile())
+    return path if path.suffix.lower() == SUFFIX else None
