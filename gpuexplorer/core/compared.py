@@ -65,3 +65,16 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     def others(self) -> list[Contestant]:
         """Everyone but the reference, in order."""
         return [c for i, c in enumerate(self.contestants) if i != self.reference]
+
+
+def comparison_json(result: ComparisonResult) -> bytes:
+    """Return the document: a line for each key, and one for each of the runs."""
+    fields = {name: getattr(result, name) for name in result.__struct_fields__}
+    contestants = fields.pop("contestants")
+    lines = [f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items()]
+    runs = ",\n".join(f"    {_compact(one)}" for one in contestants)
+    return ("{\n" + ",\n".join(lines) + f',\n  "contestants": [\n{runs}\n  ]\n}}\n').encode()
+
+
+def _compact(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -314,3 +314,25 @@ def command_words(configs: Iterable[RunConfig]) -> list[str]:
     words = [words_of(config, workload) for config in listed]
     threads = next((c.threads for c in listed if c.threads is not None), None)
     return [*words, "--workload", workload, *(["--threads", str(threads)] if threads else [])]
+
+
+def one_number_of_threads(
+    wanted: Sequence[Wanted], threads: int | None
+) -> tuple[list[Wanted], int | None]:
+    """Return the CPU threads for all, and what is wanted without a number of its own.
+
+    An engine has one number of threads. ``threads`` is what the user says, None: as stored.
+    InputError when the stored runs differ in it and nobody says which holds.
+    """
+    stored = {one.word: one.request.threads for one in wanted if one.request.threads is not None}
+    if threads is None and stored:
+        if len(set(stored.values())) > 1:
+            listed = ", ".join(f"{word} {number}" for word, number in stored.items())
+            raise InputError(
+                f"these used different numbers of CPU threads: {listed}",
+                remedy="say with --threads how many all of them get now",
+            )
+        threads = next(iter(stored.values()))
+    return [
+        replace(one, request=msgspec.structs.replace(one.request, threads=None)) for one in wanted
+    ], threads

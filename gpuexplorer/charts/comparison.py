@@ -1,0 +1,138 @@
+"""A comparison as a forest plot: a ratio with its interval a line, beside the band of the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
+from gpuexplorer.charts.words import config_parts
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.core.units import percent, quantity, ratio
+
+VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
+"""Slots in the palette, here and in the window."""
+EMPTY = (0.8, 1.25)
+LEAST_SPAN = 0.04
+"""Of the axis, as a natural logarithm: four percent."""
+ROOM_FOR_WORDS = 0.35
+"""At the right of the longest interval, as a share of the span."""
+APART = "Not measured in turns: the machine may have been in another state for each."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the plot: how long it takes over the reference, None while that is not known."""
+
+    label: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict | None
+    """None for the reference."""
+
+    @property
+    def words(self) -> str:
+        """The verdict with the ratio, such as ``1.052 slower``."""
+        if self.verdict is None:
+            return "reference"
+        return f"{ratio_words(self.ratio)} {self.verdict}" if self.ratio else "too few rounds"
+
+
+def ratio_words(value: float | None) -> str:
+    """Format a ratio of times with four significant digits; ``–`` when it is not known."""
+    return ratio(value, "", 4).strip()
+
+
+def interval_words(low: float, high: float) -> str:
+    """Format an interval of a ratio."""
+    return f"{ratio_words(low)} to {ratio_words(high)}"
+
+
+def lines_of(result: ComparisonResult) -> list[Line]:
+    """Return the lines of a finished comparison, in its order."""
+    return [
+        Line(one.label, one.ratio, one.ci95_low, one.ci95_high, one.verdict)
+        for one in result.contestants
+    ]
+
+
+def ratio_range(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the range of the axis: all intervals and 1, with room for words at the right."""
+    known = [v for line in lines for v in (line.ratio, line.low, line.high) if v]
+    if not known:
+        return EMPTY
+    low, high = math.log(min(1.0, *known)), math.log(max(1.0, *known))
+    missing = max(0.0, LEAST_SPAN - (high - low)) / 2
+    low, high = low - missing, high + missing
+    span = high - low
+    return math.exp(low - 0.08 * span), math.exp(high + ROOM_FOR_WORDS * span)
+
+
+def shared_words(result: ComparisonResult) -> str:
+    """Return what everyone has in common, in words; empty when nothing is."""
+    parts = [config_parts(one.run.config) for one in result.contestants]
+    return " · ".join(v for k, v in parts[0].items() if v and all(p.get(k) == v for p in parts))
+
+
+def comparison_chart(result: ComparisonResult) -> ChartSpec:
+    """Return the chart of a comparison."""
+    lines = lines_of(result)
+    low, high = ratio_range(lines)
+    same = (1 / (1 + result.tolerance), 1 + result.tolerance)
+    drawn: list[Series] = [
+        series(
+            f"same, within {percent(result.tolerance)}", "band", "measured", colour=0,
+            x=same, y=[-0.5, -0.5, len(lines) - 0.5, len(lines) - 0.5],
+        ),
+        series("", "vline", "pinned", x=[1.0]),
+    ]  # fmt: skip
+    if result.fail_if_slower is not None:
+        words = f"{percent(result.fail_if_slower)} slower"
+        drawn.append(series(words, "vline", "ceiling", x=[1 + result.fail_if_slower]))
+    for place, line in enumerate(lines):
+        if line.verdict is None:
+            drawn.append(series("", "points", "pinned", x=[1.0], y=[place]))
+        elif line.ratio and line.low and line.high:
+            colour = VERDICT_COLOURS[line.verdict]
+            ends = [max(line.low, low), min(line.high, high)]
+            drawn.append(series("", "line", "model", x=ends, y=[place, place], colour=colour))
+            drawn.append(series("", "points", "model", x=[line.ratio], y=[place], colour=colour))
+    right = math.exp(0.02 * math.log(high / low))
+    reference = result.contestants[result.reference]
+    panel = Panel(
+        x=Axis(
+            label=f"time over that of {reference.label}, with its 95 % interval",
+            scale="log", low=low, high=high,
+        ),
+        y=Axis(label="", categories=tuple(line.label for line in lines), low=-0.5,
+               high=len(lines) - 0.5),
+        series=tuple(drawn),
+        annotations=tuple(
+            Annotation(text=line.words, x=(line.high or 1.0) * right, y=place)
+            for place, line in enumerate(lines)
+        ),
+        height=0.35 + 0.14 * len(lines),
+    )  # fmt: skip
+    device = f"{reference.run.device.name} · {reference.run.device.driver}"
+    return ChartSpec(
+        title=f"Time beside {reference.label}",
+        subtitle="\n".join(p for p in (shared_words(result), device) if p),
+        rows=((panel,),),
+        notes=tuple(_notes(result)),
+    )  # fmt: skip
+
+
+def _notes(result: ComparisonResult) -> list[str]:
+    medians = ", ".join(
+        f"{one.label} {quantity(one.run.timing.median_s, 's')}" for one in result.contestants
+    )
+    how = (
+        f"Measured in {result.rounds} turns each, in an order that chance decided."
+        if result.interleaved
+        else APART
+    )
+    notes = [f"Medians: {medians}. {how}"]
+    return notes + [f"{one.label}: {words}" for one in result.contestants for words in one.warnings]

@@ -1,0 +1,314 @@
+"""``gpuexplorer compare``: two or more configurations or stored runs, measured in turns."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import error_console, output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.run import request_of
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.core.compared import ComparisonResult, Contestant, comparison_json
+from gpuexplorer.core.comparison import TOLERANCE
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.engine.session import Session
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
+from gpuexplorer.search.contenders import (
+    BASELINE,
+    Wanted,
+    entrants_of,
+    labels,
+    names_run,
+    one_number_of_threads,
+    read_words,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NOT_IN_TURNS = (
+    "These were not measured in turns: what the machine did on one occasion and not on the other "
+    "counts as a difference. Without --stored they are measured again, side by side."
+)
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure in turns, print a table, write the files that were asked for."""
+    check_targets(json_path(options.json), options.plot)
+    if options.plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(options.plot)
+    if len(options.words) < 2:
+        raise InputError("a comparison takes two", remedy="name another configuration or run")
+    wanted = _wanted(options)
+    if options.stored and not any(one.stored for one in wanted):
+        raise InputError("--stored is for stored runs", remedy="name one, or leave it out")
+    wanted, options.threads = one_number_of_threads(wanted, options.threads)
+    if options.stored and all(one.stored for one in wanted):
+        return _deliver(_as_stored(wanted, options), options, new=[])
+    with open_session(options) as session:
+        entrants = entrants_of(wanted, session.devices())
+        if options.stored:
+            result = _partly_stored(session, entrants, wanted, options)
+            new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
+                   if one.stored is None]  # fmt: skip
+            return _deliver(result, options, new=new)
+        comparing = Comparing(
+            entrants,
+            tolerance=options.same_within or TOLERANCE,
+            fail_if_slower=options.fail_if_slower,
+            rounds=options.rounds,
+            allow_long=options.yes,
+        )
+        interrupted = False
+        try:
+            with _progress(comparing) as progress:
+                comparing.measure(session, seconds=options.seconds or AT_MOST_S, on_round=progress)
+        except KeyboardInterrupt:
+            if not comparing.rounds:
+                say("gpuexplorer: stopped before the first round was over")
+                return EXIT_INTERRUPTED
+            interrupted = True
+    result = comparing.result()
+    code = _deliver(result, options, new=[c.run for c in result.contestants])
+    if interrupted:
+        say(f"gpuexplorer: stopped after {result.rounds} rounds")
+        return EXIT_INTERRUPTED
+    return code
+
+
+# ---- what takes part
+
+
+def _wanted(options: argparse.Namespace) -> list[Wanted]:
+    """Read the words, with the store open only if one of them means a stored run."""
+    options.workload = options.workload or ""
+    shared = request_of(options)
+    if all(names_run(word) is None for word in options.words):
+        return read_words(options.words, shared, options.kernels, _no_store)
+    with Store.open_to_read() as store:
+        return read_words(options.words, shared, options.kernels, _finder(store))
+
+
+def _no_store(run: str, workload: str | None) -> RunResult:
+    raise InputError(f"no stored run '{run}'")
+
+
+def _finder(store: Store) -> Callable[[str, str | None], RunResult]:
+    def find(run: str, workload: str | None) -> RunResult:
+        if run != BASELINE:
+            return store.get(run)
+        rows = store.find(Query(starred=True, workload=workload), sort="time", limit=1)
+        if not rows:
+            of = f" of '{workload}'" if workload else ""
+            raise InputError(
+                f"no run{of} is starred, so there is no baseline",
+                remedy="star one with 'gpuexplorer history star ID', or in the window's history",
+            )
+        return store.get(rows[0].id)
+
+    return find
+
+
+# ---- stored runs as they are
+
+
+def _as_stored(wanted: Sequence[Wanted], options: argparse.Namespace) -> ComparisonResult:
+    runs = [one.stored for one in wanted if one.stored is not None]
+    names = labels([run.config for run in runs])
+    entrants = [
+        Entrant(name, run.config, one.workload, run)
+        for name, run, one in zip(names, runs, wanted, strict=True)
+    ]
+    return _apart(entrants, runs, options)
+
+
+def _partly_stored(
+    session: Session,
+    entrants: Sequence[Entrant],
+    wanted: Sequence[Wanted],
+    options: argparse.Namespace,
+) -> ComparisonResult:
+    """Measure the configurations, each by itself, and hold them against the stored runs."""
+    runs = []
+    fresh = sum(one.stored is None for one in wanted)
+    for entrant in entrants:
+        if entrant.stored is not None:
+            runs.append(entrant.stored)
+            continue
+        runs.append(
+            session.measure(
+                entrant.config,
+                entrant.workload,
+                seconds=(options.seconds or AT_MOST_S) / fresh,
+                max_noise=TOLERANCE,
+                allow_long=options.yes,
+            )
+        )
+    return _apart(entrants, runs, options)
+
+
+def _apart(
+    entrants: Sequence[Entrant], runs: Sequence[RunResult], options: argparse.Namespace
+) -> ComparisonResult:
+    return compare_stored(
+        entrants,
+        runs,
+        tolerance=options.same_within or TOLERANCE,
+        fail_if_slower=options.fail_if_slower,
+    )
+
+
+# ---- progress
+
+
+@contextmanager
+def _progress(comparing: Comparing) -> Iterator[Callable[[Sequence[Standing]], None]]:
+    """Show how everyone stands: one line that changes on a terminal, now and then in a log."""
+    if sys.stderr.isatty():
+        with error_console().status("the first round: compiling and verifying") as status:
+            yield lambda standings: status.update(_standing_words(comparing.rounds, standings))
+        return
+    due = [time.monotonic() + PLAIN_EVERY_S]
+
+    def plain(standings: Sequence[Standing]) -> None:
+        if time.monotonic() >= due[0]:
+            due[0] = time.monotonic() + PLAIN_EVERY_S
+            say(_standing_words(comparing.rounds, standings))
+
+    yield plain
+
+
+def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
+    parts = [f"round {rounds}"]
+    for one in standings:
+        found = one.comparison
+        if found is not None:
+            words = interval_words(found.ci95_low, found.ci95_high)
+            parts.append(f"{one.label}: {ratio_words(found.ratio)} ({words}) {found.verdict}")
+    return " · ".join(parts)
+
+
+# ---- results
+
+
+def _deliver(
+    result: ComparisonResult, options: argparse.Namespace, *, new: Sequence[RunResult]
+) -> int:
+    """Print and write the result, keep its new runs, and return the exit code."""
+    if options.json != "-":
+        print_comparison(result, output_console())
+    write_document(options.json, comparison_json(result))
+    if options.plot is not None:
+        from gpuexplorer.charts.comparison import comparison_chart
+        from gpuexplorer.charts.render import render
+
+        render(comparison_chart(result), options.plot)
+    if options.json != "-":
+        for path in (json_path(options.json), options.plot):
+            if path is not None:
+                say(f"wrote {path}")
+    if not options.no_history and new:
+        _keep(result, new)
+    return _exit_code(result)
+
+
+def _keep(result: ComparisonResult, new: Sequence[RunResult]) -> None:
+    """Store the runs as a group; a store that fails costs a warning, never the result."""
+    try:
+        with Store.open() as store:
+            document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
+            group = store.begin_group("comparison", document)
+            store.add_all(new, group=group)
+    except Exception as error:  # noqa: BLE001 - the exit code is the comparison's, whatever happens
+        words = error if isinstance(error, ExplorerError) else repr(error)
+        say(f"gpuexplorer: warning: the runs are not in the history: {words}")
+
+
+def _exit_code(result: ComparisonResult) -> int:
+    """Return 1 when one is too slow, and say what is or cannot be told to be."""
+    limit = result.fail_if_slower
+    if limit is None:
+        return 0
+    for one in result.others:
+        if one.too_slow is None:
+            say(
+                f"gpuexplorer: whether {one.label} is slower by more than {percent(limit)} cannot "
+                f"be told: {_ratio(one) or 'too few rounds'}"
+            )
+    slow = [one for one in result.others if one.too_slow]
+    for one in slow:
+        say(f"gpuexplorer: {one.label} is slower by more than {percent(limit)}: {_ratio(one)}")
+    return 1 if slow else 0
+
+
+def _ratio(one: Contestant) -> str:
+    if one.ratio is None or one.ci95_low is None or one.ci95_high is None:
+        return ""
+    interval = interval_words(one.ci95_low, one.ci95_high)
+    return f"{ratio_words(one.ratio)} times the time, 95 % interval {interval}"
+
+
+ENDS = {
+    "verdict": "it was clear",
+    "rounds": "as many as asked for",
+    "time": "the time was up",
+    "user": "stopped",
+}
+
+
+def print_comparison(result: ComparisonResult, console: Console) -> None:
+    """Print the comparison as a table, with what a reader should know of it below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    reference = result.contestants[result.reference]
+    console.print(Text(shared_words(result) or "Comparison", style="bold"))
+    device = reference.run.device
+    console.print(Text(f"{device.name} · {device.id} · {device.driver}\n", style="dim"))
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("configuration", overflow="fold")
+    for title in ("median", "time ratio", "95 % interval"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for index, one in enumerate(result.contestants):
+        known = one.ci95_low is not None and one.ci95_high is not None
+        verdict = "reference" if index == result.reference else one.verdict or ""
+        table.add_row(
+            one.label,
+            Text(quantity(one.run.timing.median_s, "s"), style="bold"),
+            ratio_words(one.ratio) if one.ratio is not None else "",
+            interval_words(one.ci95_low or 0, one.ci95_high or 0) if known else "",
+            Text(verdict, style=_STYLES.get(verdict, "dim")),
+        )
+    console.print(table)
+    console.print()
+    if result.interleaved:
+        plural = "" if result.rounds == 1 else "s"
+        console.print(Text(
+            f"{result.rounds} round{plural} in turns; {ENDS[result.stopped_by]}. Ratios within "
+            f"{percent(result.tolerance)} of 1 are the same.", style="dim",
+        ))  # fmt: skip
+    else:
+        console.print(Text(NOT_IN_TURNS))
+    for one in result.contestants:
+        if one.stored_id is not None and one.stored_median_s is not None and result.interleaved:
+            then = quantity(one.stored_median_s, "s")
+            console.print(Text(f"{one.label}: {then} when it was stored as {one.stored_id[:8]}."))
+        for warning in one.warnings:
+            console.print(Text(f"{one.label}: {warning}", style="yellow"))
+
+
+_STYLES = {"faster": "green", "slower": "red", "same": "cyan"}
