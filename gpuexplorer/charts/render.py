@@ -27,6 +27,8 @@ PANEL_ROW_IN = 3.6
 DOTS_PER_INCH = 160
 TITLE_PT, TEXT_PT, NOTE_PT = 15.0, 9.5, 8.0
 LINE_SPACING = 1.45
+NARROW_DECADES = 0.5
+"""A log axis of less has round values as its ticks, as far apart as on a linear one."""
 NOTE_CHARACTERS = 148
 """Characters of a note that fit the width at ``NOTE_PT``."""
 CJK_FONTS = (
@@ -214,7 +216,11 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
     if axis.scale == "log":
         decades = math.log10(high / low) if low > 0 else 9
         steps = [1.0] if decades > 2.5 else [1.0, 2.0, 5.0] if decades > 0.7 else list(range(1, 10))
-        target.set_major_locator(LogLocator(subs=steps, numticks=12))
+        target.set_major_locator(
+            LogLocator(subs=steps, numticks=12)
+            if decades > NARROW_DECADES
+            else MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10])
+        )
         target.set_minor_formatter(NullFormatter())
         target.set_major_formatter(
             FuncFormatter(
