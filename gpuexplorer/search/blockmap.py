@@ -1,0 +1,349 @@
+"""The block map: one configuration with every block over threads x × threads y, raced to the best.
+
+``BlockMap`` holds what is known of each cell and runs the race through any ``measure``: that of a
+blocking session, or of the window's job. It can be left at any moment and gone on with.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import Block, RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.result import Resources
+from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import LongRun
+from gpuexplorer.search.block_grid import Grid, heats
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.racing import ROUNDS, Look, Race, Runner
+from gpuexplorer.search.space import Axis, Point, Space
+from gpuexplorer.workloads.workload import Workload
+
+WARM_UP_S = 0.002
+TURN_WARM_UP_S = 0.02
+"""Launches before a turn's first sample, so that none of it pays for the one before."""
+STOPPED_BY = "race"
+NEIGHBOURS = 4
+"""Measured cells from which the time of another one is guessed."""
+PACE = 24
+"""Looks over which the pace is taken."""
+
+State = Literal["waiting", "measured", "cannot", "long", "failed", "suspect"]
+
+
+class Measure(Protocol):
+    """Measures one configuration; ``Session.measure_record`` and the window's jobs do."""
+
+    def __call__(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+    ) -> RunRecord:
+        """Return the record of one run; raise what ``Session.measure`` raises."""
+
+
+@dataclass(frozen=True)
+class MapCell:
+    """What is known of one block at present."""
+
+    block: Block
+    state: State
+    reason: str = ""
+    """Why there is no time, or why it is not believed."""
+    time_s: float | None = None
+    """The median of its launches; of a finalist that of its turns."""
+    error: float | None = None
+    """Half the 95 % interval of the median, as a fraction of it; None for too few samples."""
+    samples: int = 0
+    flops: float = 0.0
+    out: bool = False
+    """Whether it was found to be slower than the best."""
+    ratio: Comparison | None = None
+    """Its time over the best's, of a finalist."""
+    resources: Resources | None = None
+
+    @property
+    def flop_per_s(self) -> float | None:
+        """Useful operations a second."""
+        return self.flops / self.time_s if self.flops and self.time_s else None
+
+
+@dataclass
+class _Entry:
+    """One cell while it is measured."""
+
+    point: Point
+    record: RunRecord | None = None
+    skipped: str = ""
+    state: State = "waiting"
+    failures: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One look that was taken: which cell, and how far the map is."""
+
+    cell: MapCell
+    next: Block | None
+    looks: int
+    left_s: float | None
+    """About how much longer it takes; None while nothing is known."""
+    phase: str
+    measured: int
+    """How many cells have a time, or turned out to have none."""
+
+
+def map_points(
+    base: RunRequest, grid: Grid, workload: Workload, devices: DeviceList
+) -> list[Point]:
+    """Return the points of a grid in row-major order, threads y before threads x.
+
+    Raises what ``Space.points`` raises.
+    """
+    return map_space(base, grid).points(workload, devices)
+
+
+def map_space(base: RunRequest, grid: Grid) -> Space:
+    """Return the grid as a space of configurations over a request."""
+    z = Axis("block.z", (grid.z,))
+    return Space(base, (z, Axis("block.y", grid.y), Axis("block.x", grid.x)))
+
+
+class BlockMap:
+    """The cells of a grid and their race.
+
+    ``points`` are those of ``map_points``. ``before`` is an earlier map of the same configuration
+    over another grid; what it measured is taken over.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        grid: Grid,
+        workload: Workload,
+        *,
+        before: BlockMap | None = None,
+        seed: int | None = None,
+        rounds: int = ROUNDS,
+    ) -> None:
+        self.grid = grid
+        self.workload = workload
+        self._entries = [_Entry(point) for point in points]
+        for entry in self._entries:
+            if entry.point.config is None:
+                entry.state, entry.skipped = "cannot", entry.point.skipped or ""
+        self.race = Race(
+            heats(grid, [e.point.config is not None for e in self._entries]),
+            expect=self.expected_s,
+            known=self._take_over(before) if before is not None else None,
+            seed=seed,
+            rounds=rounds,
+        )
+        self._paces_s: deque[float] = deque(maxlen=PACE)
+        self.spent_s = 0.0
+        """Seconds spent on measuring it."""
+
+    # ---- what is known
+
+    @property
+    def done(self) -> bool:
+        """Whether the best is found."""
+        return self.race.done
+
+    @property
+    def begun(self) -> bool:
+        """Whether any cell was measured."""
+        return self.race.looks > 0
+
+    @property
+    def cells(self) -> list[MapCell]:
+        """Every cell in row-major order, threads y before threads x."""
+        compared = self.race.against_best()
+        return [self._cell(n, compared) for n in range(len(self._entries))]
+
+    def cell(self, block: Block) -> MapCell | None:
+        """Return what is known of a block; None when it is not on the grid."""
+        number = self.grid.number(block)
+        return None if number is None else self._cell(number, self.race.against_best())
+
+    @property
+    def best(self) -> Block | None:
+        """The best block so far."""
+        best = self.race.best
+        return self._block(best) if best is not None else None
+
+    @property
+    def ties(self) -> frozenset[Block]:
+        """The blocks that cannot be told from the best, itself among them, once it is done."""
+        return frozenset(self._block(n) for n in self.race.ties)
+
+    def outcomes(self) -> list[Cell]:
+        """Return each cell with the document of its run, or why it has none."""
+        found = []
+        for entry in self._entries:
+            cell = Cell(entry.point, skipped=entry.skipped or None)
+            if entry.record is not None and not entry.skipped:
+                cell = cell.measured(entry.record.result())
+            found.append(cell)
+        return found
+
+    def records(self) -> list[RunRecord]:
+        """Return the runs of the cells that were measured."""
+        return [e.record for e in self._entries if e.record is not None]
+
+    def expected_s(self, number: int) -> float | None:
+        """Guess what a cell takes from the measured ones nearest to it; None without any."""
+        y, x = divmod(number, len(self.grid.x))
+        near = []
+        for other, runner in self.race.runners.items():
+            if runner.fastest_s:
+                v, u = divmod(other, len(self.grid.x))
+                near.append(((u - x) ** 2 + (v - y) ** 2, runner.recent_s))
+        if not near:
+            return None
+        near = sorted(near)[:NEIGHBOURS]
+        weights = np.array([1 / (1e-9 + distance) for distance, _ in near])
+        logs = np.log([max(seconds, 1e-12) for _, seconds in near])
+        return float(np.exp((weights * logs).sum() / weights.sum()))
+
+    def seconds_left(self) -> float | None:
+        """Return about how much longer it takes; None before the first look."""
+        if not self._paces_s:
+            return None
+        return self.race.looks_left() * float(np.mean(self._paces_s))
+
+    # ---- measuring
+
+    def run(self, measure: Measure, on_step: Callable[[Step], None] | None = None) -> None:
+        """Measure until the race is over; what ``measure`` raises leaves the map as it was.
+
+        A cell whose launch would take too long, that fails or is wrong is withdrawn with its
+        reason. Raises CannotRunHere when nothing can be measured any more.
+        """
+        while (look := self.race.next()) is not None:
+            began = time.monotonic()
+            self._take(look, measure)
+            took_s = time.monotonic() - began
+            self._paces_s.append(took_s)
+            self.spent_s += took_s
+            if on_step is not None:
+                on_step(self._step(look.number))
+
+    def _take(self, look: Look, measure: Measure) -> None:
+        entry = self._entries[look.number]
+        config = entry.point.config
+        assert config is not None  # others are not in the race
+        try:
+            record = measure(
+                config,
+                self.workload,
+                seconds=look.seconds,
+                samples=look.samples,
+                warm_up_s=TURN_WARM_UP_S if look.phase == "turns" else WARM_UP_S,
+                keep_arrays=True,
+            )
+        except CannotRunHere:
+            raise
+        except LongRun as error:
+            self._withdraw(look.number, "long", error.what)
+            return
+        except ExplorerError as error:
+            entry.failures += 1
+            if entry.record is None or entry.failures > 1:  # it ran before: once more
+                self._withdraw(look.number, "failed", error.what)
+            return
+        samples_s = record.samples_s()
+        if entry.record is None:
+            entry.record = record
+        else:
+            entry.record.extend(record)
+        entry.record.end(STOPPED_BY)
+        entry.state = "measured"
+        suspect = entry.record.suspect(summarize(samples_s))
+        if suspect is not None:
+            self._withdraw(look.number, "suspect", suspect)
+        else:
+            self.race.took(look, samples_s)
+
+    def _withdraw(self, number: int, state: State, reason: str) -> None:
+        entry = self._entries[number]
+        entry.state, entry.skipped = state, reason
+        self.race.withdraw(number)
+
+    # ---- inside
+
+    def _take_over(self, before: BlockMap) -> dict[int, Runner]:
+        """Have what another grid's cells already know; return their runners, by number here."""
+        known: dict[int, Runner] = {}
+        for number, entry in enumerate(self._entries):
+            old = before.grid.number(self._block(number))
+            if old is None or entry.point.config is None:
+                continue
+            there = before._entries[old]
+            runner = before.race.runners.get(old)
+            if runner is None or there.state == "waiting":
+                continue
+            entry.record, entry.state, entry.skipped = there.record, there.state, there.skipped
+            known[number] = Runner(
+                fastest_s=list(runner.fastest_s),
+                samples=runner.samples,
+                withdrawn=runner.withdrawn,
+            )
+        return known
+
+    def _block(self, number: int) -> Block:
+        return self.grid.block(number)
+
+    def _cell(self, number: int, compared: Mapping[int, Comparison]) -> MapCell:
+        entry = self._entries[number]
+        block = self._block(number)
+        record, runner = entry.record, self.race.runners.get(number)
+        if record is None or not record.samples or runner is None:
+            return MapCell(block, entry.state, entry.skipped)
+        samples_s = record.samples_s()
+        summary = summarize(samples_s)
+        turns = list(runner.turns_s.values())
+        return MapCell(
+            block=block,
+            state=entry.state,
+            reason=entry.skipped,
+            time_s=float(np.median(turns)) if turns else summary.median_s,
+            error=summary.relative_error,
+            samples=len(samples_s),
+            flops=record.prepared.flops,
+            out=runner.out,
+            ratio=compared.get(number),
+            resources=record.prepared.resources,
+        )
+
+    def _step(self, number: int) -> Step:
+        upcoming = None if self.race.done else self.race.next()
+        return Step(
+            cell=self._cell(number, self.race.against_best()),
+            next=self._block(upcoming.number) if upcoming is not None else None,
+            looks=self.race.looks,
+            left_s=self.seconds_left(),
+            phase=self.race.phase,
+            measured=sum(e.state not in ("waiting", "cannot") for e in self._entries),
+        )
+
+
+def fastest_cells(cells: Iterable[MapCell]) -> list[MapCell]:
+    """Return the cells that have a believable time, the fastest first."""
+    timed = [c for c in cells if c.state == "measured" and c.time_s is not None]
+    return sorted(timed, key=lambda c: c.time_s or math.inf)

@@ -1,0 +1,226 @@
+"""The block map: its grid, its cells with their reasons, its race through any measure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.engine.session import LongRun
+from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
+from gpuexplorer.search.blockmap import BlockMap, Step, fastest_cells, map_points
+from tests.support.problems import device
+from tests.support.racecourse import Bench, Machine
+from tests.support.situations import H100, shipped
+
+LIMITS = DeviceLimits(max_threads_per_block=256, max_block=(256, 256, 64))
+CPU = device(threads=1, limits=LIMITS)
+
+
+def true_s(block: Block) -> float:
+    """Return times with one best, 32×4: wide in x is good, tall is bad."""
+    x, y, _ = block
+    return 4e-3 * (1 + 0.5 * abs(math.log2(x / 32)) + 0.08 * abs(math.log2(y / 4)))
+
+
+def make(
+    on: DeviceInfo = CPU,
+    *,
+    workload: str = "matmul",
+    variant: str = "naive",
+    fineness: Any = "octaves",
+    before: BlockMap | None = None,
+) -> BlockMap:
+    chosen = shipped()[workload]
+    request = RunRequest(workload=workload, variant=variant, device=on.id)
+    grid = make_grid(fineness, on.limits, chosen.variant(variant).dimensions, (16, 16, 1))
+    points = map_points(request, grid, chosen, DeviceList(devices=(on,)))
+    return BlockMap(points, grid, chosen, before=before, seed=1)
+
+
+# ---- the grid
+
+
+def test_powers_of_two_reach_the_devices_limit() -> None:
+    grid = make_grid("octaves", LIMITS, 2, (1, 1, 1))
+    assert grid.x == grid.y == (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    assert make_grid("octaves", LIMITS, 1, (1, 1, 1)).y == (1,)
+    assert make_grid("octaves", LIMITS, 3, (1, 1, 1), z=4).x[-1] == 64
+
+
+def test_finer_grids_hold_the_coarser_ones() -> None:
+    assert octaves(16, 2) == (1, 2, 3, 4, 6, 8, 12, 16)
+    assert octaves(16, 4) == (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)
+    for most in (1, 5, 100, 1024):
+        assert set(octaves(most)) <= set(octaves(most, 2)) <= set(octaves(most, 4))
+        assert max(octaves(most, 4)) <= most
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 16, 48, 100, 512])
+def test_the_fine_grid_around_a_block_holds_it(count: int) -> None:
+    counts = around(count, 1024)
+    assert count in counts
+    assert all(max(1, count // 2) <= c <= min(1024, 2 * count) for c in counts)
+    assert 2 <= len(counts) <= 26
+    assert len({b - a for a, b in itertools.pairwise(counts)}) <= 1
+
+
+def test_blocks_and_numbers_belong_together() -> None:
+    for fineness in FINENESS:
+        grid = make_grid(fineness, LIMITS, 2, (16, 4, 1))
+        assert all(grid.number(grid.block(n)) == n for n in range(grid.count))
+    assert grid.number((16, 4, 2)) is None and grid.number((1000, 4, 1)) is None
+
+
+def test_coarse_cells_come_first_and_every_legal_one_once() -> None:
+    grid = Grid(octaves(256), octaves(256))
+    legal = [x * y <= 256 for y in grid.y for x in grid.x]
+    groups = heats(grid, legal)
+    assert sorted(n for group in groups for n in group) == [n for n, ok in enumerate(legal) if ok]
+    assert [len(group) for group in groups] == sorted(len(group) for group in groups)
+    assert {grid.block(n)[:2] for n in groups[0]} == {
+        (x, y) for x in (1, 16, 256) for y in (1, 16, 256) if x * y <= 256
+    }
+    assert heats(Grid((1, 2), (1,)), [True, True]) in ([[0, 1]], [[0], [1]])
+
+
+# ---- the map
+
+
+def test_the_map_ends_by_itself_and_names_the_best() -> None:
+    made, bench = make(), Bench(CPU, true_s)
+    steps: list[Step] = []
+    made.run(bench.measure_record, steps.append)
+    assert made.done and made.best == (32, 4, 1) and (32, 4, 1) in made.ties
+    cells = {c.block: c for c in made.cells}
+    best = cells[32, 4, 1]
+    assert best.time_s == pytest.approx(4e-3, rel=0.05) and best.samples >= 30
+    assert best.time_s is not None and best.error is not None
+    assert best.flop_per_s == pytest.approx(2 * 512**3 / best.time_s)
+    assert cells[1, 1, 1].out and 1 <= cells[1, 1, 1].samples <= 3
+    assert cells[1, 1, 1].error is None
+    assert steps[-1].left_s == 0 and steps[-1].next is None
+    assert steps[0].left_s is not None and steps[0].next is not None
+    assert fastest_cells(made.cells)[0].block in made.ties
+
+
+def test_cells_beyond_the_devices_limit_say_why_and_are_never_measured() -> None:
+    made, bench = make(), Bench(CPU, true_s)
+    made.run(bench.measure_record)
+    cells = {c.block: c for c in made.cells}
+    assert cells[256, 2, 1].state == "cannot" and "512 threads" in cells[256, 2, 1].reason
+    assert all(x * y <= 256 for x, y, _ in bench.runs)
+    skipped = [cell for cell in made.outcomes() if cell.skipped]
+    assert len(skipped) == sum(c.state == "cannot" for c in made.cells)
+    assert all(cell.result is not None for cell in made.outcomes() if not cell.skipped)
+
+
+def test_a_constraint_of_the_manifest_is_the_reason() -> None:
+    made = make(workload="reduction", variant="shuffle")
+    cells = {c.block: c for c in made.cells}
+    assert (
+        cells[16, 1, 1].state == "cannot" and "every warp must be whole" in cells[16, 1, 1].reason
+    )
+    assert cells[32, 1, 1].state == "waiting"
+
+
+def test_launches_predicted_too_long_and_broken_cells_say_so_and_the_rest_goes_on() -> None:
+    bench = Bench(
+        CPU,
+        true_s,
+        fails={
+            (1, 1, 1): lambda: LongRun(8.5),
+            (32, 4, 1): lambda: WorkFailed("the result is wrong"),
+        },
+    )
+    made = make()
+    made.run(bench.measure_record)
+    cells = {c.block: c for c in made.cells}
+    assert cells[1, 1, 1].state == "long" and "8.5 s" in cells[1, 1, 1].reason
+    assert cells[32, 4, 1].state == "failed" and cells[32, 4, 1].reason == "the result is wrong"
+    assert bench.runs.count((1, 1, 1)) == 1
+    assert made.done and made.best in ((32, 2, 1), (32, 8, 1))
+
+
+def test_an_engine_lost_once_does_not_cost_the_best_its_place() -> None:
+    bench, made = Bench(CPU, true_s), make()
+    failed: list[Block] = []
+
+    def measure(config: Any, workload: Any, **choices: Any) -> Any:
+        if config.block == (32, 4, 1) and bench.runs.count((32, 4, 1)) == 2 and not failed:
+            failed.append(config.block)
+            raise WorkFailed("the engine died")
+        return bench.measure_record(config, workload, **choices)
+
+    made.run(measure)
+    assert failed and made.best == (32, 4, 1)
+
+
+def test_a_map_that_was_left_goes_on_where_it_was() -> None:
+    made, bench = make(), Bench(CPU, true_s)
+
+    class Enough(Exception):
+        pass
+
+    def stop(step: Step) -> None:
+        if step.looks == 25:
+            raise Enough
+
+    with pytest.raises(Enough):
+        made.run(bench.measure_record, stop)
+    seen = {c.block for c in made.cells if c.state == "measured"}
+    assert made.begun and len(seen) >= 10
+    assert made.best is not None and made.ties == frozenset()
+    before = len(bench.runs)
+    made.run(bench.measure_record)
+    assert made.done and made.best == (32, 4, 1)
+    later = bench.runs[before:]
+    slow = {b for b in seen if true_s(b) > 3 * true_s((32, 4, 1))}
+    assert slow and not slow & set(later), "what was measured is kept"
+
+
+def test_without_an_engine_the_map_ends_with_the_reason() -> None:
+    def gone(*_: Any, **__: Any) -> Any:
+        raise CannotRunHere("the engine cannot be started")
+
+    made = make()
+    with pytest.raises(CannotRunHere):
+        made.run(gone)
+    assert not made.begun and not made.done
+
+
+def test_a_finer_grid_takes_over_what_was_measured() -> None:
+    coarse, bench = make(), Bench(CPU, true_s)
+    coarse.run(bench.measure_record)
+    bench.runs.clear()
+    fine = make(fineness="halves", before=coarse)
+    assert fine.cell((1, 1, 1)) is not None
+    fine.run(bench.measure_record)
+    assert not {b for b in bench.runs if true_s(b) > 9e-3} & {c.block for c in coarse.cells}
+    assert fine.done and fine.best is not None
+    assert true_s(fine.best) <= 1.03 * min(true_s(c.block) for c in fine.cells)
+
+
+def test_guesses_lie_between_their_neighbours() -> None:
+    made, bench = make(), Bench(CPU, true_s)
+    assert made.expected_s(0) is None and made.seconds_left() is None
+    made.run(bench.measure_record)
+    number = made.grid.number((32, 4, 1))
+    assert number is not None
+    expected = made.expected_s(number)
+    assert expected == pytest.approx(4e-3, rel=0.2)
+
+
+def test_on_a_gpu_cells_carry_their_theoretical_occupancy() -> None:
+    made, bench = make(H100), Bench(H100, true_s, machine=Machine(2, bursts=False), registers=32)
+    made.run(bench.measure_record)
+    cells = {c.block: c for c in made.cells}
+    small, large = cells[1, 1, 1].resources, cells[32, 8, 1].resources
+    assert small is not None and large is not None
+    assert small.occupancy is not None and large.occupancy is not None
+    assert small.occupancy < large.occupancy
