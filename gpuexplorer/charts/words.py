@@ -56,6 +56,13 @@ def config_words(config: RunConfig) -> str:
     return " · ".join(part for part in config_parts(config).values() if part)
 
 
+def knob_words(config: RunConfig) -> str:
+    """Return the knobs that tuning turns, such as ``128×4, TILE = 16``."""
+    parts = [block_words(config.block)] if config.block else []
+    parts += [f"{name} = {value}" for name, value in config.tunables.items()]
+    return ", ".join(parts)
+
+
 def difference_words(config: RunConfig, other: RunConfig) -> str:
     """Return in words what ``config`` has other than ``other``; the whole when nothing differs."""
     mine, theirs = config_parts(config), config_parts(other)

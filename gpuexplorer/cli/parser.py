@@ -159,8 +159,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     compare = add("compare", "compare", compare_options.EXAMPLES)
     compare_options.add_options(compare)
-    tune = add("tune", "tune", TUNE_EXAMPLES)
-    add_tune(tune)
+    from gpuexplorer.cli import tune_options
+
+    tune = add("tune", "tune", tune_options.EXAMPLES)
+    tune_options.add_options(tune)
     analyze = add("analyze", "analyze", ANALYZE_EXAMPLES)
     _add_analyze(analyze)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
@@ -185,6 +187,7 @@ def build_parser() -> argparse.ArgumentParser:
         workloads,
         run,
         sweep,
+        tune,
         compare,
         analyze,
         check,
@@ -247,7 +250,8 @@ def what_to_run(what: argparse._ActionsContainer) -> None:
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
-    what_to_run(run.add_argument_group("what to run"))
+    what = run.add_argument_group("what to run")
+    what_to_run(what)
     what.add_argument(
         "--tuned", action="store_true",
         help="the block and tunables that 'gpuexplorer tune' found for this problem and hardware",

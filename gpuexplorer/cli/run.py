@@ -14,6 +14,7 @@ from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
+from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.protocol import MAX_NOISE
@@ -64,8 +65,12 @@ def command(options: argparse.Namespace) -> int:
 
         check_chart_target(options.plot)
     workload = pick(load(options.kernels), options.workload)
+    if options.tuned:
+        check_tuned(options)
     with open_session(options) as session:
         config = complete(request_of(options), workload, session.devices())
+        if options.tuned:
+            config = tuned_config(config, workload, session.devices())
         seconds, max_noise = limits_of(options)
         interrupted, advice = False, None
         counters = None

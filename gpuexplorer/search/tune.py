@@ -91,8 +91,7 @@ class Tuner:
     """One tuning of one problem on one device.
 
     ``run`` does it in the calling thread; ``enough``, ``evaluations`` and ``best`` may be used from
-    another one meanwhile. ``on_progress`` follows every configuration and every round of the
-    final, ``on_result`` is given the document of each contender and finalist.
+    another one meanwhile.
     """
 
     def __init__(
@@ -102,8 +101,6 @@ class Tuner:
         space: TuningSpace,
         options: Options,
         *,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-        on_result: Callable[[RunResult], None] = lambda result: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Raise what ``make_sampler`` raises."""
@@ -111,7 +108,11 @@ class Tuner:
         self._session, self._workload, self.space = session, workload, space
         self._options = options
         self._sampler = make_sampler(options.sampler, space, options.seed)
-        self._on_progress, self._on_result, self._clock = on_progress, on_result, clock
+        self._clock = clock
+        self.on_progress: Callable[[Progress], None] = lambda progress: None
+        """Follows every configuration and every round of the final."""
+        self.on_result: Callable[[RunResult], None] = lambda result: None
+        """Is given the document of each contender and finalist."""
         self._watch = Watch(clock)
         self._taken: set[Place] = set()
         self._again: deque[Place] = deque()
@@ -272,7 +273,7 @@ class Tuner:
         result = record.result()
         if self._device is None:
             self._device = result.device
-        self._on_result(result)
+        self.on_result(result)
         suspect = result.timing.suspect
         return result.timing.median_s, f"suspect: {suspect}" if suspect else None
 
@@ -319,7 +320,7 @@ class Tuner:
                 self._best = made
                 self._watch.leads(median_s or 0.0)
         self._evaluations.append(made)
-        self._on_progress(
+        self.on_progress(
             Progress(
                 phase="search",
                 done=len(self._taken),
@@ -362,7 +363,7 @@ class Tuner:
 
         def on_round(done: int, of: int) -> None:
             elapsed_s = self._clock() - self._began
-            self._on_progress(Progress("final", done, of, elapsed_s, self._best, None))
+            self.on_progress(Progress("final", done, of, elapsed_s, self._best, None))
 
         runners = run_final(
             self._session,
@@ -410,7 +411,7 @@ class Tuner:
         finalists = []
         for runner, record in runners:
             result = record.result()
-            self._on_result(result)
+            self.on_result(result)
             finalists.append(_finalist(result, compared.get(runner.config.key), runner is best))
         tied = [(f.config, compared.get(f.config.key)) for f in finalists if f.tied]
         chosen, why = prefer(tied, self.space.start)

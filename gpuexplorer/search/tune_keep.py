@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -29,11 +28,11 @@ class TuningKeeper:
         self._group: str | None = None
         self._failed = False
 
-    def begin(self, request: dict[str, Any]) -> None:
-        """Enter the tuning with what it was asked for."""
+    def begin(self, asked: Tuning) -> None:
+        """Enter the tuning with what it was asked for: its document with nothing tried yet."""
 
         def write() -> None:
-            self._group = self._store.begin_group(KIND, request)
+            self._group = self._store.begin_group(KIND, msgspec.to_builtins(asked))
 
         self._try(write)
 
@@ -105,15 +104,15 @@ def not_tuned(config: RunConfig, device: DeviceInfo) -> InputError:
     return InputError(
         f"nothing is tuned for {config.workload}/{config.variant} with {size} in "
         f"{config.precision} on {device.name}, as its sources are now",
-        remedy=f"run '{tune_command(config)}' first",
+        remedy=f"run '{problem_command('tune', config)}' first",
     )
 
 
-def tune_command(config: RunConfig) -> str:
-    """Return the command that tunes a configuration's problem."""
+def problem_command(command: str, config: RunConfig) -> str:
+    """Return the command line of ``run`` or ``tune`` for a configuration's problem."""
     size = ",".join(f"{symbol}={value}" for symbol, value in config.size.items())
     return (
-        f"gpuexplorer tune {config.workload} --variant {config.variant} --size {size} "
+        f"gpuexplorer {command} {config.workload} --variant {config.variant} --size {size} "
         f"--precision {config.precision} --device {config.device}"
     )
 

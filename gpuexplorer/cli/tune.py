@@ -1,0 +1,282 @@
+"""``gpuexplorer tune``: search for the fastest block and tunables, and keep what was found."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpuexplorer.charts.words import config_words, knob_words
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
+from gpuexplorer.cli.tune_progress import tune_progress
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.tuning import Budget, Finalist, Tuning
+from gpuexplorer.core.units import quantity
+from gpuexplorer.history.store import Store
+from gpuexplorer.search.tune import Options, Tuner
+from gpuexplorer.search.tune_keep import TuningKeeper, problem_command
+from gpuexplorer.search.tune_sampler import check_sampler
+from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
+from gpuexplorer.workloads.loader import load, pick
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_REASONS = 5
+
+
+def command(options: argparse.Namespace) -> int:
+    """Tune, print who won and who cannot be told from it, and keep that."""
+    check_targets(json_path(options.json))
+    check_sampler(options.sampler)
+    workload = pick(load(options.kernels), options.workload)
+    with open_session(options) as session:
+        space = tuning_space(request_of(options), workload, session.devices(), ranges_of(options))
+        keeper = _keeper(options)
+        tuner = Tuner(session, workload, space, options_of(options))
+        if keeper is not None:
+            keeper.begin(tuner.so_far())
+            tuner.on_result = keeper.keep
+        try:
+            with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
+                tuning = tuner.run()
+        except KeyboardInterrupt:
+            return _interrupted(tuner.so_far(), keeper, options)
+    kept = keeper is not None and keeper.finish(tuning)
+    if options.json != "-":
+        print_tuning(tuning, workload.manifest.title, verbose=options.verbose)
+    write_document(options.json, tuning_json(tuning))
+    if options.json != "-":
+        if (path := json_path(options.json)) is not None:
+            say(f"wrote {path}")
+    if kept:
+        say(f"kept for '{problem_command('run', space.start)} --tuned'")
+    return 0
+
+
+def request_of(options: argparse.Namespace) -> RunRequest:
+    """Return what the options ask for, apart from the block and the tunables."""
+    return RunRequest(
+        workload=options.workload,
+        variant=options.variant,
+        size=options.size,
+        precision=options.precision,
+        device=options.device,
+        cache=options.cache,
+        fill=options.fill,
+        seed=options.seed,
+        threads=options.threads,
+    )
+
+
+def ranges_of(options: argparse.Namespace) -> Ranges:
+    """Return the values to choose among."""
+    given = {f"block.{axis}": getattr(options, f"block_{axis}") for axis in "xyz"}
+    return Ranges(
+        block={name: values for name, values in given.items() if values is not None},
+        tunables=dict(options.set),
+    )
+
+
+def budget_of(options: argparse.Namespace) -> Budget:
+    """Return the budget that was asked for, or the sampler's own."""
+    if options.budget is not None:
+        found: Budget = options.budget
+        return found
+    return Budget() if options.sampler == "grid" else DEFAULT_BUDGET
+
+
+def options_of(options: argparse.Namespace) -> Options:
+    """Return how to search."""
+    return Options(
+        sampler=options.sampler,
+        budget=budget_of(options),
+        samples=options.samples,
+        racing=options.racing,
+        seed=options.seed,
+        allow_long=options.yes,
+    )
+
+
+def _keeper(options: argparse.Namespace) -> TuningKeeper | None:
+    """Return what keeps the tuning; None when it is not to be kept or cannot be."""
+    if options.no_history:
+        return None
+    try:
+        return TuningKeeper(Store.open(), _warn)
+    except ExplorerError as error:
+        _warn(error)
+        return None
+
+
+def _warn(error: ExplorerError) -> None:
+    say(f"gpuexplorer: warning: the tuning is not kept: {error}")
+
+
+def _title(space: TuningSpace) -> str:
+    start = space.start
+    size = ", ".join(f"{symbol} = {value}" for symbol, value in start.size.items())
+    return f"tuning {start.workload} · {start.variant} · {size} · {start.precision}"
+
+
+def _interrupted(tuning: Tuning, keeper: TuningKeeper | None, options: argparse.Namespace) -> int:
+    if keeper is not None:
+        keeper.finish(tuning)
+    write_document(options.json, tuning_json(tuning))
+    measured = [e for e in tuning.evaluations if e.outcome == "measured"]
+    best = min(measured, key=lambda e: e.median_s or 0.0, default=None)
+    words = f"stopped after {len(tuning.evaluations)} configurations; nothing is named"
+    if best is not None:
+        words += f"; the fastest so far was {knob_words(best.config)}"
+        words += f" with {quantity(best.median_s, 's')}, not measured again"
+    say(f"gpuexplorer: {words}")
+    return EXIT_INTERRUPTED
+
+
+def tuning_json(tuning: Tuning) -> bytes:
+    """Return the document: a line for each key, and one for each configuration that was tried."""
+    fields = msgspec.to_builtins(tuning)
+    lines = []
+    for key, value in fields.items():
+        if isinstance(value, list) and value and key in ("evaluations", "finalists"):
+            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
+            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
+        else:
+            lines.append(f"  {_compact(key)}: {_compact(value)}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _compact(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# ---- what is printed
+
+
+def print_tuning(tuning: Tuning, title: str, *, verbose: bool) -> None:
+    """Print the finalists, the one to use and why, and what was tried."""
+    from rich.text import Text
+
+    console = output_console()
+    plain = msgspec.structs.replace(tuning.start, block=None, tunables={}, threads=None)
+    words = config_words(plain).partition(" · ")[2]
+    console.print(Text.assemble((title, "bold"), f"  {words}"))
+    if tuning.device is not None:
+        threads = tuning.threads
+        cpu = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
+        console.print(Text(f"{tuning.device.name} · {tuning.device.driver}{cpu}\n", style="dim"))
+    console.print(table(tuning))
+    console.print()
+    for line in conclusions(tuning):
+        console.print(Text(line))
+    for line in failures(tuning, most=None if verbose else MOST_REASONS):
+        console.print(Text(line, style="dim"))
+
+
+def table(tuning: Tuning) -> Table:
+    """Return the finalists as a table, the fastest first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column("configuration", no_wrap=True)
+    made.add_column("time per launch", justify="right", no_wrap=True)
+    made.add_column("times the best", justify="right", no_wrap=True)
+    made.add_column("95 % interval", justify="right", no_wrap=True)
+    made.add_column("beside the best", overflow="fold")
+    for finalist in tuning.finalists:
+        is_chosen = finalist.config == tuning.chosen
+        made.add_row(
+            Text(knob_words(finalist.config), style="bold" if is_chosen else ""),
+            quantity(finalist.median_s, "s"),
+            f"{finalist.ratio:.3f}" if finalist.ratio is not None else "–",
+            _interval(finalist),
+            _standing(finalist, tuning),
+        )
+    return made
+
+
+def _interval(finalist: Finalist) -> str:
+    if finalist.ci95_low is None or finalist.ci95_high is None:
+        return ""
+    return f"{finalist.ci95_low:.3f} to {finalist.ci95_high:.3f}"
+
+
+def _standing(finalist: Finalist, tuning: Tuning) -> str:
+    is_best = finalist.config == tuning.best
+    parts: list[str] = ["the fastest" if is_best else finalist.verdict or "too few turns"]
+    if finalist.config == tuning.chosen:
+        parts.append("chosen")
+    if finalist.config.key == tuning.start.key:
+        parts.append("without tuning")
+    return ", ".join(parts)
+
+
+def conclusions(tuning: Tuning) -> list[str]:
+    """Return who is named and why, what it gains, how many are tied, and what was tried."""
+    lines = []
+    if tuning.chosen is not None:
+        lines.append(f"Use {knob_words(tuning.chosen)}: {tuning.why}.")
+        lines += _gain(tuning)
+        others = len(tuning.tied) - 1
+        if others:
+            lines.append(
+                f"{others} {'others' if others > 1 else 'other'} cannot be told from the best."
+            )
+        if tuning.untested:
+            lines.append(
+                f"{tuning.untested} more were as near in the search and not measured again."
+            )
+    tried = {e.config.key for e in tuning.evaluations}
+    lines.append(
+        f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
+        f"{tuning.search_s:.1f} s: {tuning.count('measured')} measured, "
+        f"{tuning.count('pruned')} given up early, {tuning.count('failed')} failed; "
+        f"the final took {tuning.final_s:.1f} s."
+    )
+    return lines
+
+
+def _gain(tuning: Tuning) -> list[str]:
+    """Say what tuning gained, as far as the interval bears it out."""
+    ratio, low, high = tuning.start_ratio, tuning.start_ci95_low, tuning.start_ci95_high
+    start = knob_words(tuning.start)
+    if tuning.chosen is not None and tuning.chosen.key == tuning.start.key:
+        return ["That is what one gets without tuning."]
+    if ratio is None or low is None or high is None:
+        found = next((e for e in tuning.evaluations if e.config.key == tuning.start.key), None)
+        if found is None or found.median_s is None:
+            return [f"Without tuning one gets {start}, which was not measured."]
+        return [f"Without tuning one gets {start}, which took {quantity(found.median_s, 's')}."]
+    if low <= 1:
+        return [f"That cannot be told from {start}, which one gets without tuning."]
+    return [
+        f"Without tuning one gets {start}, which takes {ratio:.3g} times as long "
+        f"(95 % interval {low:.3g} to {high:.3g})."
+    ]
+
+
+def failures(tuning: Tuning, most: int | None) -> list[str]:
+    """Return the reasons of failures, the most frequent first, with how often each came."""
+    last = {e.config.key: e for e in tuning.evaluations}
+    counted: Counter[str] = Counter()
+    example: dict[str, RunConfig] = {}
+    for evaluation in last.values():
+        if evaluation.outcome == "failed" and evaluation.reason:
+            counted[evaluation.reason] += 1
+            example.setdefault(evaluation.reason, evaluation.config)
+    lines = [
+        f"failed: {knob_words(example[reason])}"
+        + (f" and {times - 1} more" if times > 1 else "")
+        + f": {reason}"
+        for reason, times in counted.most_common(most)
+    ]
+    left = len(counted) - len(lines)
+    return lines + ([f"{left} more reasons; -v says which"] if left else [])

@@ -1,0 +1,129 @@
+"""The options of ``gpuexplorer tune``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import get_args
+
+from gpuexplorer.cli.parser import MAX_SECONDS, positive, size, whole
+from gpuexplorer.core.config import Cache
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.tuning import Budget
+from gpuexplorer.search import ranges
+from gpuexplorer.workloads.manifest import FILLS
+
+EXAMPLES = """examples:
+  gpuexplorer tune matmul --variant naive
+  gpuexplorer tune matmul --variant tiled --size 1024 --budget 5m
+  gpuexplorer tune matmul --variant tiled --budget 200 --sampler random --json tuning.json
+  gpuexplorer tune mine --kernels ~/kernels --sampler grid --set TILE=8,16,32
+  gpuexplorer run matmul --variant naive --tuned"""
+
+DEFAULT_BUDGET = Budget(seconds=60.0)
+_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+SAMPLERS = ("tpe", "random", "grid", "cmaes", "qmc")
+"""Named again here, so that the help needs no search; a test holds them equal."""
+
+
+def add_options(tune: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    tune.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
+    what = tune.add_argument_group("what to tune")
+    what.add_argument("--variant", metavar="V", help="which implementation (default: the first)")
+    what.add_argument(
+        "--size", type=size, default={}, metavar="N|N=..,M=..", help="problem size, by symbol"
+    )
+    what.add_argument("--precision", metavar="P", help="fp64, fp32 or fp16")
+    what.add_argument(
+        "--device", default="auto", metavar="D",
+        help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
+    )  # fmt: skip
+    what.add_argument(
+        "--fill", metavar="F",
+        help=f"inputs: {', '.join(FILLS)} (default: as the workload's manifest says)",
+    )  # fmt: skip
+    what.add_argument(
+        "--cache", choices=get_args(Cache), default="hot",
+        help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
+        "emptied before each launch",
+    )  # fmt: skip
+    among = tune.add_argument_group("among what (default: everything that can be launched)")
+    for axis in "xyz":
+        among.add_argument(
+            f"--block-{axis}", type=numbers, metavar="LIST",
+            help=f"threads in {axis}, such as 8,16,32 or 8:256:*2 (default: powers of two)",
+        )  # fmt: skip
+    among.add_argument(
+        "--set", type=values, action="append", default=[], metavar="TUNABLE=LIST",
+        help="values of a compile-time parameter, such as TILE=8,16; may repeat (default: those of "
+        "the manifest)",
+    )  # fmt: skip
+    how = tune.add_argument_group("how to search")
+    how.add_argument(
+        "--budget", type=budget, metavar="60s|200",
+        help="how long (s, m, h) or how many configurations (default: 60s; grid: all of them)",
+    )  # fmt: skip
+    how.add_argument(
+        "--sampler", default="tpe", metavar="S",
+        help="tpe (default), random or grid (every configuration once); cmaes and qmc where the "
+        "packages cmaes and scipy are installed",
+    )  # fmt: skip
+    how.add_argument(
+        "--samples", type=positive, default=7, metavar="N",
+        help="launches of a contender; clear losers get fewer (default: 7)",
+    )  # fmt: skip
+    how.add_argument(
+        "--no-racing", dest="racing", action="store_false",
+        help="give no configuration up early: all get the same number of samples",
+    )  # fmt: skip
+    how.add_argument(
+        "--seed", type=whole, default=1, metavar="S", help="of the sampler and inputs (default: 1)"
+    )
+    how.add_argument(
+        "--threads", type=positive, metavar="T",
+        help="CPU threads a kernel may use (default: all cores but one)",
+    )  # fmt: skip
+    how.add_argument(
+        "--yes", action="store_true", help="agree to launches that take longer than 2 s"
+    )
+    how.add_argument(
+        "--no-history", action="store_true", help="do not keep the runs and what was found"
+    )
+
+
+def budget(text: str) -> Budget:
+    """Read ``60s``, ``5m``, ``1h``, or a number of configurations."""
+    words = text.strip().lower()
+    if re.fullmatch(r"\d{1,9}", words, re.ASCII) and int(words) > 0:
+        return Budget(evaluations=int(words))
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)", words, re.ASCII)
+    seconds = float(match[1]) * _UNITS[match[2]] if match else math.nan
+    if not 0 < seconds <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is neither a time such as 60s or 5m nor a number of configurations"
+        )
+    return Budget(seconds=seconds)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Read ``8,16,32`` or ``8:256:*2``: different whole numbers from 1 on, in order."""
+    try:
+        found = ranges.whole_numbers(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if min(found) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' holds a number below 1")
+    return tuple(sorted(found))
+
+
+def values(text: str) -> tuple[str, tuple[int, ...]]:
+    """Read ``TILE=8,16``."""
+    name, equals, rest = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form TILE=8,16")
+    try:
+        return name.strip(), ranges.whole_numbers(rest)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
