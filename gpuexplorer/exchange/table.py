@@ -54,18 +54,23 @@ def _times(axes: tuple[int, ...] | None) -> str:
     return "x".join(map(str, axes)) if axes else ""
 
 
+def sample_head(result: RunResult) -> dict[str, str]:
+    """Return what every row of a run's samples repeats, by column."""
+    config = result.config
+    return {
+        "run": result.id,
+        "workload": config.workload,
+        "variant": config.variant,
+        "size": size_words(config),
+        "block": _times(config.block),
+        "precision": config.precision,
+        "device": config.device,
+    }
+
+
 def sample_rows(result: RunResult) -> Iterator[tuple[object, ...]]:
     """Yield one row of ``CSV_COLUMNS`` for each launch, in order."""
-    config = result.config
-    head = (
-        result.id,
-        config.workload,
-        config.variant,
-        size_words(config),
-        _times(config.block),
-        config.precision,
-        config.device,
-    )
+    head = tuple(sample_head(result).values())
     batch, start = batch_columns(result)
     for index, duration in enumerate(result.samples_s):
         yield (

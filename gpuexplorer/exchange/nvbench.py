@@ -1,0 +1,380 @@
+"""Write runs as NVBench's JSON (file version 1.0.0), which its own reader and scripts compare.
+
+NVBench keeps samples beside the JSON, in ``FILE-bin/N.bin``: little-endian float32, and clocks in
+``FILE-freqs-bin/N.bin``. A summary of our own holds each run's whole document, so that reading the
+file back here gives every sample bit for bit. Scripts of NVBench look only for tags they know.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import shutil
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+import gpuexplorer
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.exchange.files import atomic_file, check_target, write_error
+from gpuexplorer.exchange.imported import SkippedRun
+
+FILE_VERSION = {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"}
+DOCUMENT_TAG = "gpuexplorer/run"
+TIMES_TAG = "nv/json/bin:nv/cold/sample_times"
+CLOCKS_TAG = "nv/json/freqs-bin:nv/cold/sample_freqs"
+HIDDEN = "Hidden by default."
+
+Float32 = npt.NDArray[np.float32]
+
+
+def write_nvbench(
+    results: Sequence[RunResult], path: Path, skipped: Sequence[SkippedRun] = ()
+) -> None:
+    """Write runs as NVBench JSON with its sample files; InputError when that fails.
+
+    ``skipped`` are configurations without a result, of the first run's workload. The sample files
+    are in place before the JSON is; what stood there before goes last.
+    """
+    check_target(path)
+    if not results:
+        raise InputError(f"there are no runs to write to {path}")
+    times, clocks = f"{path.name}-bin", f"{path.name}-freqs-bin"
+    files: dict[str, list[Float32]] = {times: [], clocks: []}
+    benchmarks: dict[str, list[dict[str, Any]]] = {}
+    devices = _Devices()
+    for result in results:
+        states = benchmarks.setdefault(result.config.workload, [])
+        states.append(_state(result, devices.number(result), files, times, clocks))
+    first = results[0].config.workload
+    for one in skipped:
+        benchmarks[first].append(_skipped_state(one, devices.number(results[0])))
+    document = {
+        "meta": {
+            "argv": [],
+            "version": {
+                "json": FILE_VERSION,
+                "gpuexplorer": {"string": gpuexplorer.__version__},
+            },
+        },
+        "devices": devices.entries,
+        "benchmarks": [
+            _benchmark(index, name, states)
+            for index, (name, states) in enumerate(benchmarks.items())
+        ],
+    }
+    data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    with _Folders(path, files), atomic_file(path) as stream:
+        stream.write(data)
+
+
+class _Devices:
+    """Numbers the devices of some runs."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def number(self, result: RunResult) -> int:
+        device = result.device
+        key = (device.id, device.hardware_id)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.entries)
+            self.entries.append(
+                {
+                    "id": len(self.entries),
+                    "name": device.name,
+                    "number_of_sms": device.compute_units,
+                    "gpuexplorer_id": device.id,
+                    "gpuexplorer_hardware_id": device.hardware_id,
+                }
+            )
+        return self._numbers[key]
+
+
+def _axes_of(result: RunResult) -> dict[str, int | str]:
+    """Return a run's configuration as axes; equal ones are equal states for NVBench."""
+    config = result.config
+    axes: dict[str, int | str] = {"Variant": config.variant}
+    axes |= config.size
+    if config.block is not None:
+        axes["Block"] = "x".join(map(str, config.block))
+    axes |= {"Precision": config.precision}
+    axes |= config.tunables
+    axes |= {"Cache": config.cache, "Fill": config.fill}
+    if config.threads is not None:
+        axes["Threads"] = config.threads
+    axes |= {name: str(value) for name, value in config.switches.items()}
+    return {name: value for name, value in axes.items() if value != ""}
+
+
+def _axis_values(axes: Mapping[str, int | str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "type": "int64" if isinstance(value, int) else "string",
+            "value": str(value),
+        }
+        for name, value in axes.items()
+    ]
+
+
+def _state_name(device: int, axes: Mapping[str, int | str]) -> str:
+    return " ".join([f"Device={device}", *(f"{name}={value}" for name, value in axes.items())])
+
+
+def _state(
+    result: RunResult, device: int, files: dict[str, list[Float32]], times: str, clocks: str
+) -> dict[str, Any]:
+    axes = _axes_of(result)
+    samples = np.asarray(result.samples_s, dtype=np.float64)
+    summaries = [*_figures(result, samples)]
+    summaries.append(_file_summary(TIMES_TAG, "sample_times", times, files[times], samples))
+    held = _clocks_Hz(result)
+    if held is not None:
+        summaries.append(_file_summary(CLOCKS_TAG, "sample_freqs", clocks, files[clocks], held))
+    summaries.append(
+        _summary(
+            DOCUMENT_TAG, "Document", "The run as GPU Explorer wrote it: JSON, zlib, base64",
+            "", pack(msgspec.json.encode(result)), hide=True,
+        )
+    )  # fmt: skip
+    return {
+        "name": _state_name(device, axes),
+        "max_noise": result.timing.max_noise,
+        "device": device,
+        "type_config_index": 0,
+        "axis_values": _axis_values(axes),
+        "summaries": summaries,
+        "is_skipped": False,
+    }
+
+
+def pack(document: bytes) -> str:
+    """Return a document as text: zlib, then base64."""
+    return base64.b64encode(zlib.compress(document, 6)).decode()
+
+
+def _skipped_state(one: SkippedRun, device: int) -> dict[str, Any]:
+    axes: dict[str, int | str] = {
+        name: value if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        for name, value in one.values.items()
+    }
+    return {
+        "name": _state_name(device, axes),
+        "device": device,
+        "type_config_index": 0,
+        "axis_values": _axis_values(axes),
+        "summaries": None,
+        "is_skipped": True,
+        "skip_reason": one.reason,
+    }
+
+
+def _benchmark(index: int, name: str, states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    values: dict[str, dict[str, str]] = {}
+    for state in states:
+        for axis in state["axis_values"]:
+            values.setdefault(axis["name"], {})[axis["value"]] = axis["type"]
+    axes = []
+    for axis_name, found in values.items():
+        whole = set(found.values()) == {"int64"}
+        axes.append(
+            {
+                "name": axis_name,
+                "type": "int64" if whole else "string",
+                "flags": "",
+                "values": [
+                    {
+                        "input_string": value,
+                        "description": "",
+                        "value": int(value) if whole else value,
+                    }
+                    for value in found
+                ],
+            }
+        )
+    return {
+        "name": name,
+        "index": index,
+        "devices": sorted({state["device"] for state in states}),
+        "axes": axes or None,
+        "states": list(states),
+    }
+
+
+def _figures(result: RunResult, samples: npt.NDArray[np.float64]) -> Iterable[dict[str, Any]]:
+    """Yield the summaries that NVBench computes of isolated launches, from the same samples."""
+    timing, cache = result.timing, result.config.cache
+    told = f"kernel execution time, {cache} caches, by {timing.method}"
+    q1, median, q3 = (float(v) for v in np.percentile(samples, (25, 50, 75)))
+    mean = float(samples.mean())
+    stdev = float(samples.std(ddof=1)) if len(samples) > 1 else None
+    yield _summary(
+        "nv/cold/sample_size", "Samples", "Number of kernel executions", "sample_size",
+        len(samples),
+    )  # fmt: skip
+    for tag, name, value, hidden in (
+        ("mean", "GPU Time", mean, False),
+        ("min", "Min", float(samples.min()), True),
+        ("max", "Max", float(samples.max()), True),
+        ("q1", "Q1", q1, True),
+        ("median", "Median", median, False),
+        ("q3", "Q3", q3, True),
+        ("stdev/absolute", "Deviation", stdev, True),
+        ("iqr/absolute", "IQR", q3 - q1, True),
+    ):
+        yield _summary(
+            f"nv/cold/time/gpu/{tag}", name, f"{name} of {told}", "duration", value, hide=hidden
+        )
+    for tag, name, part, whole in (
+        ("stdev/relative", "Noise", stdev, mean),
+        ("iqr/relative", "IQR share", q3 - q1, median),
+    ):
+        share = part / whole if part is not None and whole > 0 else None
+        yield _summary(
+            f"nv/cold/time/gpu/{tag}", name, f"{name} of {told}", "percentage", share,
+            hide=tag.startswith("iqr"),
+        )  # fmt: skip
+    rate, peak = result.throughput.bandwidth_B_per_s, result.device.peak_bandwidth_B_per_s
+    if rate is not None:
+        yield _summary(
+            "nv/cold/bw/global/bytes_per_second", "GlobalMem BW",
+            "Compulsory bytes over the median", "byte_rate", rate,
+        )  # fmt: skip
+        if peak:
+            yield _summary(
+                "nv/cold/bw/global/utilization", "BWUtil",
+                f"Share of the peak: {result.device.peak_source or 'source not known'}",
+                "percentage", rate / peak,
+            )  # fmt: skip
+    if result.telemetry.sm_clock_Hz is not None:
+        yield _summary(
+            "nv/cold/sm_clock_rate/mean", "Clock Rate", "Clock held", "frequency",
+            result.telemetry.sm_clock_Hz, hide=True,
+        )  # fmt: skip
+    if result.batches:
+        last = result.batches[-1]
+        took = last.start_s - result.batches[0].start_s + last.samples * last.median_s
+        yield _summary(
+            "nv/cold/walltime", "Walltime", "Time from the first launch to the last", "duration",
+            max(took, 0.0), hide=True,
+        )  # fmt: skip
+
+
+def _summary(
+    tag: str,
+    name: str,
+    description: str,
+    hint: str,
+    value: float | int | str | None,
+    *,
+    hide: bool = False,
+) -> dict[str, Any]:
+    kind = {int: "int64", str: "string"}.get(type(value), "float64")
+    text = value if value is None or isinstance(value, str) else repr(value)
+    made: dict[str, Any] = {"tag": tag, "name": name, "description": description}
+    if hint:
+        made["hint"] = hint
+    if hide:
+        made["hide"] = HIDDEN
+    return made | {"data": [{"name": "value", "type": kind, "value": text}]}
+
+
+def _file_summary(
+    tag: str, hint: str, folder: str, files: list[Float32], values: npt.NDArray[np.float64]
+) -> dict[str, Any]:
+    """Keep values for a sample file and return the summary that names it."""
+    name = f"{folder}/{len(files)}.bin"
+    files.append(values.astype("<f4"))
+    return {
+        "tag": tag,
+        "name": "Sample file",
+        "description": "Binary file of float32, as NVBench's jsonbin writes it",
+        "hint": f"file/{hint}",
+        "hide": HIDDEN,
+        "data": [
+            {"name": "filename", "type": "string", "value": name},
+            {"name": "size", "type": "int64", "value": str(len(values))},
+        ],
+    }
+
+
+def _clocks_Hz(result: RunResult) -> npt.NDArray[np.float64] | None:
+    """Return the clock of each sample; None unless it is known for all of them."""
+    clocks = [b.sm_clock_Hz for b in result.batches]
+    counts = [b.samples for b in result.batches]
+    if not clocks or None in clocks or sum(counts) != len(result.samples_s):
+        return None
+    return np.repeat(np.array(clocks, dtype=np.float64), counts)
+
+
+class _Folders:
+    """Puts folders of sample files in place, and takes them back when what follows fails."""
+
+    def __init__(self, path: Path, files: Mapping[str, Sequence[Float32]]) -> None:
+        self._parent, self._files = path.resolve().parent, files
+        self._mark = secrets.token_hex(4)
+
+    def __enter__(self) -> None:
+        for name in self._files:
+            target = self._parent / name
+            if target.exists() and not _only_samples(target):
+                raise InputError(
+                    f"{target} is there already and is no folder of NVBench's samples",
+                    remedy="choose another name for the file",
+                )
+        try:
+            for name, values in self._files.items():
+                self._place(name, values)
+        except BaseException as error:
+            self._undo()
+            if isinstance(error, OSError):
+                raise write_error(self._parent / name, error) from None
+            raise
+
+    def _place(self, name: str, values: Sequence[Float32]) -> None:
+        part, target, old = self._names(name)
+        if values:
+            part.mkdir()
+            for index, array in enumerate(values):
+                with (part / f"{index}.bin").open("wb") as stream:
+                    stream.write(array.tobytes())
+        if target.exists():
+            target.replace(old)
+        if values:
+            part.replace(target)
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None:
+            self._undo()
+        else:
+            for name in self._files:
+                shutil.rmtree(self._names(name)[2], ignore_errors=True)
+
+    def _undo(self) -> None:
+        """Put everything back as it was."""
+        for name, values in self._files.items():
+            part, target, old = self._names(name)
+            made = bool(values) and not part.exists()
+            shutil.rmtree(part, ignore_errors=True)
+            if old.exists() or made:
+                shutil.rmtree(target, ignore_errors=True)
+            with suppress(OSError):
+                old.replace(target)
+
+    def _names(self, name: str) -> tuple[Path, Path, Path]:
+        """Return where a folder is made, where it goes, and where the one before it waits."""
+        hidden = self._parent / f".{name[:200]}.{self._mark}"
+        return hidden.with_suffix(".part"), self._parent / name, hidden.with_suffix(".old")
+
+
+def _only_samples(folder: Path) -> bool:
+    return folder.is_dir() and all(f.suffix == ".bin" and f.is_file() for f in folder.iterdir())
