@@ -338,13 +338,9 @@ class Live:
         run = self.current
         if run is None or not len(run.trace) or run.record is None:
             return None
-        if len(self.pins) == MAX_PINS:
-            self.pins.pop(0)
         drawing = run.trace.draw(-np.inf, np.inf, GHOST_COLUMNS)
         samples = run.trace.durations_s[-HISTOGRAM_SAMPLES:].copy()
-        self.pinned_ever += 1
-        pin = Pin(
-            number=self.pinned_ever,
+        return self.add_pin(
             ticket=run.ticket,
             label=ghost_label(run.config) + (from_file_words(run.record) if run.origin else ""),
             words=words,
@@ -353,6 +349,23 @@ class Live:
             samples_s=samples,
             record=run.record,
         )
+
+    def add_pin(
+        self,
+        *,
+        ticket: int,
+        label: str,
+        words: str,
+        median_s: float,
+        drawing: Drawing,
+        samples_s: Floats,
+        record: RunRecord,
+    ) -> Pin:
+        """Add a ghost; the oldest goes where there are too many."""
+        if len(self.pins) == MAX_PINS:
+            self.pins.pop(0)
+        self.pinned_ever += 1
+        pin = Pin(self.pinned_ever, ticket, label, words, median_s, drawing, samples_s, record)
         self.pins.append(pin)
         return pin
 
