@@ -165,7 +165,7 @@ def head_columns(
         config.workload, config.variant, size_words, block, config.precision, config.device,
         device.name, tunables, config.cache if config.cache != "hot" else "",
     )  # fmt: skip
-    return columns | {"words": clean(searched(" ".join(filter(None, said))))}
+    return columns | {"words": searched(clean(" ".join(filter(None, said)))).replace("\n", " ")}
 
 
 def _product(values: Any) -> float:

@@ -126,6 +126,35 @@ class Store:
                 came += len(piece)
         return came
 
+    def add_group(self, kind: str, document: Any, results: Iterable[RunResult | bytes]) -> str:
+        """Store a finished group with all its runs in one transaction; return its id.
+
+        Raises as ``add_all`` does; then neither the group nor a run is stored.
+        """
+        from gpuexplorer.history.documents import take_apart
+        from gpuexplorer.history.sql import groups, runs
+
+        with self._database.write() as connection:
+            made = groups.begin(connection, kind, document)
+            for piece in runs.pieces(map(take_apart, results), BULK):
+                runs.add(connection, piece, made)
+            groups.change(connection, made, None, True)
+        return made
+
+    def rows(self, ids: Iterable[str]) -> list[Row]:
+        """Return the rows of some runs by their whole ids; those that are not in the list miss."""
+        from gpuexplorer.history.sql import runs, search
+
+        with self._database.read() as connection:
+            return [row for piece in runs.pieces(ids) for row in search.rows(connection, piece)]
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids that are in the list; deleted runs are not."""
+        from gpuexplorer.history.sql import runs
+
+        with self._database.read() as connection:
+            return {i for piece in runs.pieces(ids) for i in runs.listed(connection, piece)}
+
     def begin(self, record: RunRecord, *, group: str | None = None) -> None:
         """Enter a run that is about to be sampled, so that what it samples outlives the program."""
         from gpuexplorer.history.sql import live
@@ -346,11 +375,13 @@ class Store:
     # ---- after a program ended without a word
 
     def _close_interrupted(self) -> None:
-        from gpuexplorer.history.sql import live
+        from gpuexplorer.history.sql import runs
 
         with self._database.read() as connection:
-            if not live.any_live(connection):
+            if not runs.any_going(connection):
                 return
+        from gpuexplorer.history.sql import live
+
         with self._database.write() as connection:
             live.close_interrupted(connection, self._database.place)
 

@@ -139,11 +139,6 @@ def close_interrupted(connection: Connection, place: Place) -> list[str]:
     return [row.id for row in gone]
 
 
-def any_live(connection: Connection) -> bool:
-    """Whether any run is going, or was when its program ended."""
-    return connection.scalar(select(live.c.run).limit(1)) is not None
-
-
 @cache
 def _process(number: int) -> str:
     import psutil

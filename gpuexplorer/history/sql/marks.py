@@ -16,6 +16,7 @@ from gpuexplorer.history.sql.tables import deletions, runs, tags
 
 MAX_TAG = 60
 """Characters."""
+LINE = "\n"
 MAX_NOTE = 20_000
 """Characters."""
 
@@ -62,14 +63,20 @@ def _search_again(connection: Connection, numbers: list[int]) -> None:
     found: defaultdict[int, list[str]] = defaultdict(list)
     for row in connection.execute(select(tags).where(tags.c.run.in_(numbers))):
         found[row.run].append(row.tag)
-    notes = connection.execute(select(runs.c.seq, runs.c.note).where(runs.c.seq.in_(numbers)))
+    said = connection.execute(
+        select(runs.c.seq, runs.c.words, runs.c.note).where(runs.c.seq.in_(numbers))
+    )
     rows = [
-        {"number": seq, "said": searched(" ".join([*sorted(found[seq]), said]))}
-        for seq, said in notes
+        {
+            "number": seq,
+            "said": f"{words.partition(LINE)[0]}{LINE}"
+            + searched(" ".join([*sorted(found[seq]), note])),
+        }
+        for seq, words, note in said
     ]
     if rows:
         connection.execute(
-            update(runs).where(runs.c.seq == bindparam("number")).values(marks=bindparam("said")),
+            update(runs).where(runs.c.seq == bindparam("number")).values(words=bindparam("said")),
             rows,
         )
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, Select, Table, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import (
@@ -29,7 +28,7 @@ from gpuexplorer.history.sql.tables import documents, live, runs, samples, tags
 T = TypeVar("T")
 AT_ONCE = 500
 """Ids or rows of one statement."""
-NEW = {"deleted": 0, "starred": False, "note": "", "marks": ""}
+NEW = {"deleted": 0, "starred": False, "note": ""}
 """What a user has said of a run that was just stored."""
 
 
@@ -44,8 +43,14 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
     """Insert rows, but none whose key is there already."""
     if not rows:
         return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_on_server
+
+        connection.execute(insert_on_server(table).on_conflict_do_nothing(), rows)
+    else:
+        from sqlalchemy.dialects.sqlite import insert as insert_in_file
+
+        connection.execute(insert_in_file(table).on_conflict_do_nothing(), rows)
 
 
 def add(connection: Connection, found: Sequence[Document], group: str | None) -> None:
@@ -85,6 +90,12 @@ def _known(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, b
         select(runs.c.id, runs.c.seq, runs.c.running).where(runs.c.id.in_(map(clean, ids)))
     )
     return {run_id: (seq, running) for run_id, seq, running in found}
+
+
+def listed(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Return the ids that are in the list of runs, the deleted ones left out."""
+    wanted = select(runs.c.id).where(runs.c.id.in_(map(clean, ids)), runs.c.deleted == 0)
+    return set(connection.execute(wanted).scalars())
 
 
 def _document(number: int, document: Document) -> dict[str, Any]:
@@ -192,6 +203,11 @@ def keys_of(connection: Connection, group: str) -> set[str]:
         .where(runs.c.group_id == group, runs.c.deleted == 0, ~runs.c.running)
     )
     return {row.config_key for row in rows}
+
+
+def any_going(connection: Connection) -> bool:
+    """Whether any run is going, or was when its program ended."""
+    return connection.scalar(select(live.c.run).limit(1)) is not None
 
 
 def erase(connection: Connection, numbers: Sequence[int]) -> None:

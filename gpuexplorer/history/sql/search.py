@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, searched
 from gpuexplorer.history.model import NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.sql.tables import runs, tags
 
+FEW = 1000
+"""Runs that are sooner put in order than looked for in that order."""
 _ORDER: dict[str, tuple[ColumnElement[Any], ...]] = {
     "time": (runs.c.time_s,),
     "workload": (runs.c.workload,),
@@ -45,18 +47,32 @@ def find(
     if sort not in SORTS:
         raise InputError(f"runs cannot be sorted by '{sort}'", remedy=f"use {', '.join(SORTS)}")
     order = _order(sort, descending)
+    wanted = condition(connection, query)
+    if query.text:  # few runs are found at once in the index of words, and then put in order
+        hits = list(connection.scalars(select(runs.c.seq).where(wanted).limit(FEW + 1)))
+        wanted = runs.c.seq.in_(hits) if len(hits) <= FEW else wanted
     # The page's rows are looked up once it is known which they are: skipping reads the index only.
-    page = select(runs.c.seq).where(condition(connection, query)).order_by(*order)
+    page = select(runs.c.seq).where(wanted).order_by(*order)
     page = page.offset(max(0, offset)).limit(max(0, limit))
-    rows = connection.execute(select(runs).where(runs.c.seq.in_(page)).order_by(*order)).all()
-    marked = _tags(connection, [row.seq for row in rows])
+    return _rows(connection, select(runs).where(runs.c.seq.in_(page)).order_by(*order))
+
+
+def rows(connection: Connection, ids: Sequence[str]) -> list[Row]:
+    """Return the rows of runs by their ids, the deleted ones left out."""
+    wanted = and_(runs.c.id.in_(map(clean, ids)), runs.c.deleted == 0)
+    return _rows(connection, select(runs).where(wanted).order_by(runs.c.seq))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
+    found = connection.execute(query).all()
+    marked = _tags(connection, [row.seq for row in found])
     return [
         Row(
             **{name: getattr(row, name) for name in _SHOWN},
             group=row.group_id,
             tags=tuple(sorted(marked[row.seq])),
         )
-        for row in rows
+        for row in found
     ]
 
 
@@ -116,7 +132,7 @@ def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
 def _holds(connection: Connection, word: str) -> ColumnElement[bool]:
     """Return that a run's words hold ``word``; no character in it means anything but itself."""
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
-    return or_(place(runs.c.words, word) > 0, place(runs.c.marks, word) > 0)
+    return place(runs.c.words, word) > 0
 
 
 def choices(connection: Connection, field: str) -> list[str]:

@@ -69,11 +69,10 @@ runs = Table(
     Column("starred", Boolean, nullable=False),
     Column("note", _Words, nullable=False),
     Column("words", _Words, nullable=False),
-    Column("marks", _Words, nullable=False),
     sqlite_autoincrement=True,
 )
-"""``deleted`` is 0, or the deletion that took the run away; ``words`` and ``marks`` are what is
-searched of the run and of its tags and note."""
+"""``deleted`` is 0, or the deletion that took the run away; ``words`` is what is searched: the
+run's own on the first line, those of its tags and note on the second."""
 
 for _name in (
     "time_s", "workload", "variant", "size_order", "block_order", "precision", "device_name",
@@ -81,11 +80,9 @@ for _name in (
 ):  # fmt: skip
     Index(f"gpuexplorer_runs_by_{_name}", runs.c.deleted, runs.c[_name])
 Index("gpuexplorer_runs_by_group", runs.c.group_id)
-Index("gpuexplorer_runs_by_words", runs.c.deleted, runs.c.words, runs.c.marks)
-Index("gpuexplorer_runs_running", runs.c.id, sqlite_where=runs.c.running,
-      postgresql_where=runs.c.running)  # fmt: skip
-Index("gpuexplorer_runs_starred", runs.c.deleted, runs.c.time_s, sqlite_where=runs.c.starred,
-      postgresql_where=runs.c.starred)  # fmt: skip
+Index("gpuexplorer_runs_by_star", runs.c.deleted, runs.c.starred, runs.c.time_s)
+# Text is searched in here, from the latest on, without a look at the rows themselves.
+Index("gpuexplorer_runs_by_words", runs.c.deleted, runs.c.time_s, runs.c.words)
 
 documents = Table(
     "gpuexplorer_documents",

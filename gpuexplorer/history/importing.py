@@ -1,0 +1,92 @@
+"""Import a file of runs into the store: all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count
+from gpuexplorer.exchange.formats import read_runs
+from gpuexplorer.exchange.imported import Imported, SkippedRun
+from gpuexplorer.history.store import Store
+
+KIND = "import"
+"""The kind of a group of runs that came from one file."""
+SCHEMA = "gpuexplorer/import/1"
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """What came of one file."""
+
+    path: Path
+    format: str
+    """In words."""
+    added: tuple[RunResult, ...]
+    duplicates: tuple[str, ...]
+    """Ids of runs that were in the store already; they are as they were."""
+    skipped: tuple[SkippedRun, ...]
+    group: str | None
+    """The group of the store that holds them, where the file is more than its runs."""
+    notes: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What came of it, in a sentence without a full stop."""
+        parts = [f"{_runs(len(self.added))} imported from {self.path} ({self.format})"]
+        if self.duplicates:
+            verb = "was" if len(self.duplicates) == 1 else "were"
+            parts.append(f"{count(len(self.duplicates))} {verb} in the history already")
+        if self.skipped:
+            parts.append(f"{count(len(self.skipped))} without a result, with the reason")
+        return ", ".join(parts)
+
+
+def _runs(number: int) -> str:
+    return f"{count(number)} run{'' if number == 1 else 's'}"
+
+
+def import_file(store: Store, path: Path) -> ImportedFile:
+    """Read a file and store its runs in one transaction.
+
+    A run whose id is in the store already is left alone. Raises InputError in one sentence for a
+    file that cannot be read or holds no run, and what the store raises; then nothing is stored.
+    """
+    found = read_runs(path)
+    if not found.runs:
+        remedy = "there is nothing in it to keep"
+        raise InputError(f"{path} holds no run that was measured", remedy=remedy)
+    known = store.known(run.id for run in found.runs)
+    documents: Sequence[RunResult | bytes] = found.documents or found.runs
+    fresh = [(r, d) for r, d in zip(found.runs, documents, strict=True) if r.id not in known]
+    group = None
+    if fresh and (found.axes or found.skipped or len(found.runs) > 1):
+        group = store.add_group(KIND, group_document(found, path), [d for _, d in fresh])
+    elif fresh:
+        store.add_all([d for _, d in fresh])
+    return ImportedFile(
+        path=path,
+        format=found.format,
+        added=tuple(run for run, _ in fresh),
+        duplicates=tuple(run.id for run in found.runs if run.id in known),
+        skipped=found.skipped,
+        group=group,
+        notes=found.notes,
+    )
+
+
+def group_document(found: Imported, path: Path) -> dict[str, Any]:
+    """Return what a file said beside its runs, as the group of its runs keeps it."""
+    return {
+        "schema": SCHEMA,
+        "file": path.name,
+        "format": found.format,
+        "axes": found.axes,
+        "skipped": [{"values": s.values, "skipped": s.reason} for s in found.skipped],
+        "notes": found.notes,
+        "rest": found.rest,
+    }
