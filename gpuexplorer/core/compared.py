@@ -55,6 +55,9 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     occasion from that on the other."""
     rounds: int
     """Turns of each."""
+    fixed_rounds: bool = False
+    """Whether the number of rounds was fixed beforehand. Otherwise a look was taken after every
+    round, and the intervals of all looks together hold the true ratio with 95 %."""
     stopped_by: ComparisonEnd
     tolerance: float
     """Ratios within this of 1 count as the same."""

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, Contestant
 from gpuexplorer.core.comparison import (
     TOLERANCE,
     Comparison,
+    Floats,
     apart,
     interval_so_far,
     ratio_interval,
 )
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.interleave import TURN_S, Contender, Interleaving, Measures
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
 
@@ -38,6 +43,21 @@ class Entrant:
     config: RunConfig
     workload: Workload
     stored: RunResult | None = None
+
+
+class _Named:
+    """A session whose errors say whose run it was."""
+
+    def __init__(self, session: Measures, labels: Mapping[str, str]) -> None:
+        self._session, self._labels = session, labels
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as the session does."""
+        try:
+            return self._session.measure_record(config, workload, **choices)
+        except ExplorerError as error:
+            error.what = f"{self._labels[config.key]}: {error.what}"
+            raise
 
 
 @dataclass(frozen=True)
@@ -108,12 +128,13 @@ class Comparing:
         A fixed number of rounds is done whatever the time and the verdict.
 
         A second call goes on from there, whether it was clear or not. At least one round is done.
-        Raises what the session raises; the rounds before are kept.
+        Raises what the session raises, with the entrant's name; the rounds before are kept.
         """
         until = time.monotonic() + seconds
         self.stopped_by = "user"
+        named = _Named(session, {e.config.key: e.label for e in self.entrants})
         while True:
-            self._turns.round(session)
+            self._turns.round(named)
             if on_round is not None:
                 on_round(self.standings())
             if self.fixed_rounds is not None:
@@ -149,11 +170,11 @@ class Comparing:
 
     def _standing(self, index: int) -> Standing:
         ours = self._turns.medians_s(index)
-        theirs = self._turns.medians_s(self.reference)
         found = None
-        if index != self.reference and min(ours.min(), theirs.min()) > 0:
-            interval = interval_so_far if self.fixed_rounds is None else ratio_interval
-            found = interval(theirs, ours, tolerance=self.tolerance)
+        if index != self.reference:
+            theirs = self._turns.medians_s(self.reference)
+            fixed = self.fixed_rounds is not None
+            found = _in_turns(theirs, ours, self.tolerance, fixed=fixed)
         return Standing(
             label=self.entrants[index].label,
             median_s=float(np.median(ours)),
@@ -173,6 +194,7 @@ class Comparing:
             reference=self.reference,
             interleaved=True,
             rounds=self.rounds,
+            fixed_rounds=self.fixed_rounds is not None,
             stopped_by=self.stopped_by,
             tolerance=self.tolerance,
             fail_if_slower=self.fail_if_slower,
@@ -186,6 +208,35 @@ class Comparing:
                 )
             ],
         )  # fmt: skip
+
+
+def held_against(
+    result: ComparisonResult, reference: int, entrants: Sequence[Entrant]
+) -> ComparisonResult:
+    """Return a comparison that was measured in turns with another of its runs as the reference."""
+    turns = [np.array(one.turns_s) for one in result.contestants]
+    base = result.contestants[reference].run
+    contestants = []
+    for index, (entrant, one) in enumerate(zip(entrants, result.contestants, strict=True)):
+        found = None
+        if index != reference:
+            found = _in_turns(
+                turns[reference], turns[index], result.tolerance, fixed=result.fixed_rounds
+            )
+        contestants.append(
+            _contestant(entrant, one.run, base, found, result.fail_if_slower, one.turns_s)
+        )
+    return msgspec.structs.replace(result, reference=reference, contestants=contestants)
+
+
+def _in_turns(
+    theirs_s: Floats, ours_s: Floats, tolerance: float, *, fixed: bool
+) -> Comparison | None:
+    """Compare two that took turns: at the end of a fixed number, or at this look of many."""
+    if min(ours_s.min(), theirs_s.min()) <= 0:  # below the clock's resolution
+        return None
+    interval = ratio_interval if fixed else interval_so_far
+    return interval(theirs_s, ours_s, tolerance=tolerance)
 
 
 def compare_stored(

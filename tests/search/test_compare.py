@@ -10,10 +10,11 @@ import pytest
 
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.compare import Comparing, Entrant, Standing, compare_stored
+from gpuexplorer.search.compare import Comparing, Entrant, Standing, compare_stored, held_against
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.results import made_result
@@ -232,3 +233,25 @@ def test_standings_before_the_first_round() -> None:
     assert standings == []
     with pytest.raises(ValueError, match="no round"):
         comparing.result()
+
+
+def test_an_error_says_whose_it_is() -> None:
+    class Failing(Machine):
+        def measure_record(self, config: RunConfig, *rest: object, **choices: object) -> RunRecord:
+            if config.variant == "v1":
+                raise InputError("the block is too large", remedy="choose another")
+            return super().measure_record(config, *rest, **choices)
+
+    comparing = Comparing([entrant(0), entrant(1, label="the large one")])
+    with pytest.raises(InputError, match=r"^the large one: the block is too large; choose"):
+        comparing.measure(Failing(quiet(5)))
+    assert comparing.rounds == 0
+
+
+@pytest.mark.parametrize("rounds", [None, 12])
+def test_another_reference_needs_no_other_measurement(rounds: int | None) -> None:
+    comparing, result = compared([0, 0.5, 0.2], quiet(40), rounds=rounds)
+    other = held_against(result, 1, comparing.entrants)
+    assert [c.verdict for c in other.contestants] == ["faster", None, "faster"]
+    assert other.contestants[0].ratio == pytest.approx(1 / 1.5, rel=0.01)
+    assert held_against(other, 0, comparing.entrants) == result
