@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import math
 import textwrap
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpuexplorer.charts.render_heat import draw_heat
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
 from gpuexplorer.charts.style import STROKES, THEMES, Theme
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
@@ -80,6 +82,22 @@ def render(spec: ChartSpec, path: Path, *, theme: str = "light") -> None:
             raise
         except Exception as error:
             raise WorkFailed(f"the chart '{spec.title}' could not be drawn: {error}") from error
+
+
+def svg_text(spec: ChartSpec, *, theme: str = "light") -> str:
+    """Return the chart as SVG; raises as ``render`` does. Letters are outlines."""
+    check_chart_target(Path("chart.svg"))
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    with mpl.rc_context(_settings(spec, THEMES[theme])):
+        try:
+            draw(spec, THEMES[theme]).savefig(stream, format="svg", metadata={"Date": None})
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise WorkFailed(f"the chart '{spec.title}' could not be drawn: {error}") from error
+    return stream.getvalue().decode()
 
 
 def draw(spec: ChartSpec, theme: Theme) -> Figure:
@@ -169,9 +187,12 @@ def _panel(axes: Axes, panel: Panel, theme: Theme) -> None:
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0, labelsize=TEXT_PT - 1)
     for one in panel.series:
-        _series(axes, one, theme)
+        if one.kind not in ("heat", "outline"):
+            _series(axes, one, theme)
     _axis(axes, "x", panel.x)
     _axis(axes, "y", panel.y)
+    if panel.z is not None:
+        draw_heat(axes, panel, theme)
     if panel.share_y:
         axes.tick_params(labelleft=False)
         axes.set_ylabel("")
@@ -198,7 +219,14 @@ def _legend_columns(names: list[str]) -> int:
 
 def _axis(axes: Axes, which: str, axis: Axis) -> None:
     """Set scale, range, label and ticks; ticks of base units carry SI prefixes."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import (
+        FixedLocator,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+        NullLocator,
+    )
 
     target = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")(axis.scale)
@@ -213,7 +241,11 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
         return
     low, high = getattr(axes, f"get_{which}lim")()
     label = axis.label
-    if axis.scale == "log":
+    if axis.ticks:
+        target.set_major_locator(FixedLocator(list(_spread(axis.ticks))))
+        target.set_minor_locator(NullLocator())
+        target.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    elif axis.scale == "log":
         decades = math.log10(high / low) if low > 0 else 9
         steps = [1.0] if decades > 2.5 else [1.0, 2.0, 5.0] if decades > 0.7 else list(range(1, 10))
         target.set_major_locator(
@@ -237,6 +269,11 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
         if axis.unit:
             label = f"{label} ({prefix}{axis.unit})"
     getattr(axes, f"set_{which}label")(label, size=TEXT_PT - 0.5)
+
+
+def _spread(ticks: tuple[float, ...], most: int = 12) -> tuple[float, ...]:
+    """Return so few of the ticks, evenly, that their numbers have room."""
+    return ticks[:: -(-len(ticks) // most)]
 
 
 def _series(axes: Axes, one: Series, theme: Theme) -> None:

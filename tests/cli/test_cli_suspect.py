@@ -8,8 +8,8 @@ import msgspec
 from rich.console import Console
 
 from gpuexplorer.charts.build import sweep_chart
+from gpuexplorer.charts.facts import facts
 from gpuexplorer.cli.explore import Outcome, table
-from gpuexplorer.cli.summary import facts
 from gpuexplorer.core.result import RunResult
 from tests.support.results import made_result
 

@@ -1,0 +1,135 @@
+"""The figures of one run in words: a line each, as the terminal and a report show them."""
+
+from __future__ import annotations
+
+from gpuexplorer.analysis.energy import energy_words
+from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
+from gpuexplorer.charts.words import (
+    NOT_VERIFIED,
+    STOPPED,
+    error_words,
+    median_words,
+    timing_words,
+)
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count, percent, quantity
+
+NAMES = {"dram": "DRAM", "l2": "L2"}
+
+
+def facts(result: RunResult) -> list[tuple[str, str, str]]:
+    """Return (name, figure, explanation) for each line of the summary."""
+    timing = result.timing
+    spread = (
+        f"min {quantity(timing.min_s, 's')} · 5 % {quantity(timing.p05_s, 's')} · "
+        f"95 % {quantity(timing.p95_s, 's')} · {count(timing.samples)} samples"
+    )
+    rows = [("time per launch", median_words(result), spread)]
+    if result.throughput.flop_per_s:
+        rows.append(("throughput", quantity(result.throughput.flop_per_s, "FLOP/s"), ""))
+    rows += _traffic(result)
+    rows.append(("phases", "", _phases(result)))
+    check = result.verification
+    if check is None:
+        rows.append(("result", "", NOT_VERIFIED))
+    else:
+        error = f"{error_words(check)} ({check.method})"
+        rows.append(("result", "verified" if check.ok else "WRONG", error))
+    noise = f"{'known' if timing.converged else 'not known'} to {percent(timing.max_noise)}"
+    rows.append(("measured by", "", timing_words(result)))
+    ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
+    rows.append(("ended", "", f"{ended}; median {noise}"))
+    rows += _energy(result)
+    state = _state(result)
+    if state:
+        rows.append(("device state", "", state))
+    resources = _resources(result)
+    if resources:
+        rows.append(("kernel", "", resources))
+    if timing.outliers and not any("outliers" in said for said in timing.warnings):
+        share = f"{count(timing.outliers)} of {count(timing.samples)} launches"
+        rows.append(("outliers", "", f"{share} took far longer than the rest; they are counted in"))
+    rows += [("note", "", said) for said in timing.warnings]
+    if timing.suspect:
+        rows.append(("SUSPECT", "", timing.suspect))
+    return rows
+
+
+def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
+    rows = []
+    compulsory_B = 0.0
+    peak = result.device.peak_bandwidth_B_per_s
+    for entry in result.traffic:
+        total_B = entry.total_B
+        median_s = result.timing.median_s
+        rate = total_B / median_s if median_s > 0 else None
+        words = f"{quantity(total_B, 'B')} a launch"
+        if entry.kind == "compulsory":
+            compulsory_B = total_B
+            if peak and rate is not None:
+                words += f" · {percent(rate / peak)} of the peak {quantity(peak, 'B/s')}"
+        elif entry.kind == "pcie":
+            continue
+        elif compulsory_B:
+            words += f" · {total_B / compulsory_B:.3g} × the compulsory bytes"
+        if entry.kind == "dram":
+            ratio = ratio_words(t for t in result.traffic if t is entry or t.kind == "compulsory")
+            words += f" · {ratio}" if ratio else ""
+            words += f" · {METHODS.get(entry.source, entry.source)}"
+        rows.append((f"{NAMES.get(entry.kind, entry.kind)} traffic", quantity(rate, "B/s"), words))
+    return rows
+
+
+def _energy(result: RunResult) -> list[tuple[str, str, str]]:
+    """Say the energy of a launch; why there is none only where the device could tell it."""
+    state = result.telemetry
+    if state.energy_per_launch_J is not None:
+        figure = quantity(state.energy_per_launch_J, "J")
+        return [("energy", figure, energy_words(state))]
+    return [("energy", "", energy_words(state))] if state.energy_reason else []
+
+
+def _phases(result: RunResult) -> str:
+    phases = result.phases_s
+    named = {
+        "compile": phases.compile,
+        "allocate": phases.allocate,
+        "host→device": phases.host_to_device,
+        "kernel": phases.kernel,
+        "device→host": phases.device_to_host,
+        "free": phases.free,
+    }
+    return " · ".join(f"{name} {quantity(s, 's')}" for name, s in named.items() if s is not None)
+
+
+def _state(result: RunResult) -> str:
+    state = result.telemetry
+    parts = []
+    if state.sm_clock_Hz is not None:
+        parts.append(quantity(state.sm_clock_Hz, "Hz"))
+    if state.load is not None:
+        parts.append(f"load {percent(state.load)}")
+    if state.power_W is not None:
+        parts.append(quantity(state.power_W, "W"))
+    if state.temperature_C is not None:
+        parts.append(f"{state.temperature_C:.0f} °C")
+    if state.occupancy is not None:
+        parts.append(f"achieved occupancy {percent(state.occupancy)}")
+    if state.throttle_reasons:
+        parts.append(f"throttled: {', '.join(state.throttle_reasons)}")
+    return " · ".join(parts)
+
+
+def _resources(result: RunResult) -> str:
+    kernel = result.resources
+    parts = []
+    if kernel.registers_per_thread is not None:
+        parts.append(f"{kernel.registers_per_thread} registers a thread")
+    if kernel.shared_B:
+        parts.append(f"{quantity(kernel.shared_B, 'B')} shared")
+    if kernel.local_B:
+        parts.append(f"{quantity(kernel.local_B, 'B')} local")
+    if kernel.occupancy is not None:
+        limiter = f", limited by {kernel.occupancy_limiter}" if kernel.occupancy_limiter else ""
+        parts.append(f"occupancy {percent(kernel.occupancy)}{limiter}")
+    return " · ".join(parts)
