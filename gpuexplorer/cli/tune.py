@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from gpuexplorer.charts.tuning import conclusions, failures, interval_words, standing_words
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
@@ -15,9 +15,9 @@ from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
-from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.tuning import Budget, Finalist, Tuning
+from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import Options, Tuner
@@ -140,23 +140,6 @@ def _interrupted(tuning: Tuning, keeper: TuningKeeper | None, options: argparse.
     return EXIT_INTERRUPTED
 
 
-def tuning_json(tuning: Tuning) -> bytes:
-    """Return the document: a line for each key, and one for each configuration that was tried."""
-    fields = msgspec.to_builtins(tuning)
-    lines = []
-    for key, value in fields.items():
-        if isinstance(value, list) and value and key in ("evaluations", "finalists"):
-            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
-            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
-        else:
-            lines.append(f"  {_compact(key)}: {_compact(value)}")
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 # ---- what is printed
 
 
@@ -197,86 +180,7 @@ def table(tuning: Tuning) -> Table:
             Text(knob_words(finalist.config), style="bold" if is_chosen else ""),
             quantity(finalist.median_s, "s"),
             f"{finalist.ratio:.3f}" if finalist.ratio is not None else "–",
-            _interval(finalist),
-            _standing(finalist, tuning),
+            interval_words(finalist),
+            standing_words(finalist, tuning),
         )
     return made
-
-
-def _interval(finalist: Finalist) -> str:
-    if finalist.ci95_low is None or finalist.ci95_high is None:
-        return ""
-    return f"{finalist.ci95_low:.3f} to {finalist.ci95_high:.3f}"
-
-
-def _standing(finalist: Finalist, tuning: Tuning) -> str:
-    is_best = finalist.config == tuning.best
-    parts: list[str] = ["the fastest" if is_best else finalist.verdict or "too few turns"]
-    if finalist.config == tuning.chosen:
-        parts.append("chosen")
-    if finalist.config.key == tuning.start.key:
-        parts.append("without tuning")
-    return ", ".join(parts)
-
-
-def conclusions(tuning: Tuning) -> list[str]:
-    """Return who is named and why, what it gains, how many are tied, and what was tried."""
-    lines = []
-    if tuning.chosen is not None:
-        lines.append(f"Use {knob_words(tuning.chosen)}: {tuning.why}.")
-        lines += _gain(tuning)
-        others = len(tuning.tied) - 1
-        if others:
-            lines.append(
-                f"{others} {'others' if others > 1 else 'other'} cannot be told from the best."
-            )
-        if tuning.untested:
-            lines.append(
-                f"{tuning.untested} more were as near in the search and not measured again."
-            )
-    tried = {e.config.key for e in tuning.evaluations}
-    lines.append(
-        f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
-        f"{tuning.search_s:.1f} s: {tuning.count('measured')} measured, "
-        f"{tuning.count('pruned')} given up early, {tuning.count('failed')} failed; "
-        f"the final took {tuning.final_s:.1f} s."
-    )
-    return lines
-
-
-def _gain(tuning: Tuning) -> list[str]:
-    """Say what tuning gained, as far as the interval bears it out."""
-    ratio, low, high = tuning.start_ratio, tuning.start_ci95_low, tuning.start_ci95_high
-    start = knob_words(tuning.start)
-    if tuning.chosen is not None and tuning.chosen.key == tuning.start.key:
-        return ["That is what one gets without tuning."]
-    if ratio is None or low is None or high is None:
-        found = next((e for e in tuning.evaluations if e.config.key == tuning.start.key), None)
-        if found is None or found.median_s is None:
-            return [f"Without tuning one gets {start}, which was not measured."]
-        return [f"Without tuning one gets {start}, which took {quantity(found.median_s, 's')}."]
-    if low <= 1:
-        return [f"That cannot be told from {start}, which one gets without tuning."]
-    return [
-        f"Without tuning one gets {start}, which takes {ratio:.3g} times as long "
-        f"(95 % interval {low:.3g} to {high:.3g})."
-    ]
-
-
-def failures(tuning: Tuning, most: int | None) -> list[str]:
-    """Return the reasons of failures, the most frequent first, with how often each came."""
-    last = {e.config.key: e for e in tuning.evaluations}
-    counted: Counter[str] = Counter()
-    example: dict[str, RunConfig] = {}
-    for evaluation in last.values():
-        if evaluation.outcome == "failed" and evaluation.reason:
-            counted[evaluation.reason] += 1
-            example.setdefault(evaluation.reason, evaluation.config)
-    lines = [
-        f"failed: {knob_words(example[reason])}"
-        + (f" and {times - 1} more" if times > 1 else "")
-        + f": {reason}"
-        for reason, times in counted.most_common(most)
-    ]
-    left = len(counted) - len(lines)
-    return lines + ([f"{left} more reasons; -v says which"] if left else [])

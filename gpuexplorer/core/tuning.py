@@ -124,3 +124,20 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many configurations ended so."""
         last = {e.config.key: e.outcome for e in self.evaluations}
         return sum(1 for found in last.values() if found == outcome)
+
+
+def tuning_json(tuning: Tuning) -> bytes:
+    """Return the document: a line for each key, and one for each configuration that was tried."""
+    fields = msgspec.to_builtins(tuning)
+    lines = []
+    for key, value in fields.items():
+        if isinstance(value, list) and value and key in ("evaluations", "finalists"):
+            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
+            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
+        else:
+            lines.append(f"  {_compact(key)}: {_compact(value)}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _compact(value: object) -> str:
+    return msgspec.json.encode(value).decode()

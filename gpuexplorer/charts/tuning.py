@@ -1,0 +1,91 @@
+"""What came of a tuning, in words: for the terminal and the window alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gpuexplorer.charts.words import knob_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.tuning import Finalist, Tuning
+from gpuexplorer.core.units import quantity
+
+
+def interval_words(finalist: Finalist) -> str:
+    """Return the 95 % interval of a finalist's ratio; empty without one."""
+    if finalist.ci95_low is None or finalist.ci95_high is None:
+        return ""
+    return f"{finalist.ci95_low:.3f} to {finalist.ci95_high:.3f}"
+
+
+def standing_words(finalist: Finalist, tuning: Tuning) -> str:
+    """Return what a finalist is beside the best, and whether it is chosen or the start."""
+    is_best = finalist.config == tuning.best
+    parts: list[str] = ["the fastest" if is_best else finalist.verdict or "too few turns"]
+    if finalist.config == tuning.chosen:
+        parts.append("chosen")
+    if finalist.config.key == tuning.start.key:
+        parts.append("without tuning")
+    return ", ".join(parts)
+
+
+def conclusions(tuning: Tuning) -> list[str]:
+    """Return who is named and why, what it gains, how many are tied, and what was tried."""
+    lines = []
+    if tuning.chosen is not None:
+        lines.append(f"Use {knob_words(tuning.chosen)}: {tuning.why}.")
+        lines += _gain(tuning)
+        others = len(tuning.tied) - 1
+        if others:
+            lines.append(
+                f"{others} {'others' if others > 1 else 'other'} cannot be told from the best."
+            )
+        if tuning.untested:
+            lines.append(
+                f"{tuning.untested} more were as near in the search and not measured again."
+            )
+    tried = {e.config.key for e in tuning.evaluations}
+    lines.append(
+        f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
+        f"{tuning.search_s:.1f} s: {tuning.count('measured')} measured, "
+        f"{tuning.count('pruned')} given up early, {tuning.count('failed')} failed; "
+        f"the final took {tuning.final_s:.1f} s."
+    )
+    return lines
+
+
+def _gain(tuning: Tuning) -> list[str]:
+    """Say what tuning gained, as far as the interval bears it out."""
+    ratio, low, high = tuning.start_ratio, tuning.start_ci95_low, tuning.start_ci95_high
+    start = knob_words(tuning.start)
+    if tuning.chosen is not None and tuning.chosen.key == tuning.start.key:
+        return ["That is what one gets without tuning."]
+    if ratio is None or low is None or high is None:
+        found = next((e for e in tuning.evaluations if e.config.key == tuning.start.key), None)
+        if found is None or found.median_s is None:
+            return [f"Without tuning one gets {start}, which was not measured."]
+        return [f"Without tuning one gets {start}, which took {quantity(found.median_s, 's')}."]
+    if low <= 1:
+        return [f"That cannot be told from {start}, which one gets without tuning."]
+    return [
+        f"Without tuning one gets {start}, which takes {ratio:.3g} times as long "
+        f"(95 % interval {low:.3g} to {high:.3g})."
+    ]
+
+
+def failures(tuning: Tuning, most: int | None) -> list[str]:
+    """Return the reasons of failures, the most frequent first, with how often each came."""
+    last = {e.config.key: e for e in tuning.evaluations}
+    counted: Counter[str] = Counter()
+    example: dict[str, RunConfig] = {}
+    for evaluation in last.values():
+        if evaluation.outcome == "failed" and evaluation.reason:
+            counted[evaluation.reason] += 1
+            example.setdefault(evaluation.reason, evaluation.config)
+    lines = [
+        f"failed: {knob_words(example[reason])}"
+        + (f" and {times - 1} more" if times > 1 else "")
+        + f": {reason}"
+        for reason, times in counted.most_common(most)
+    ]
+    left = len(counted) - len(lines)
+    return lines + ([f"{left} more reasons; -v says which"] if left else [])
