@@ -221,6 +221,13 @@ class Store:
         with self._database.read() as connection:
             return runs.resolve(connection, beginning)[1]
 
+    def row(self, run_id: str) -> Row:
+        """Return what a list shows of one run, by its id; InputError when it is not there."""
+        from gpuexplorer.history.sql import runs, search
+
+        with self._database.read() as connection:
+            return search.one(connection, runs.resolve(connection, run_id)[0])
+
     def find(
         self,
         query: Query | None = None,

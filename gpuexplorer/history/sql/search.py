@@ -63,6 +63,11 @@ def rows(connection: Connection, ids: Sequence[str]) -> list[Row]:
     return _rows(connection, select(runs).where(wanted).order_by(runs.c.seq))
 
 
+def one(connection: Connection, number: int) -> Row:
+    """Return one run as a list shows it, whether it is deleted or not."""
+    return _rows(connection, select(runs).where(runs.c.seq == number))[0]
+
+
 def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
     found = connection.execute(query).all()
     marked = _tags(connection, [row.seq for row in found])
