@@ -20,7 +20,9 @@ import numpy.typing as npt
 
 CHART_SCHEMA = "gpuexplorer/chart/1"
 
-Kind = Literal["line", "points", "step", "histogram", "stems", "hline", "vline", "band"]
+Kind = Literal[
+    "line", "points", "step", "histogram", "stems", "hline", "vline", "band", "heat", "outline"
+]  # fmt: skip
 Role = Literal[
     "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling", "model"
 ]  # fmt: skip
@@ -31,7 +33,8 @@ Floats = npt.NDArray[np.float64]
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
     """One axis: what it shows, its base unit, and its range (None: from the data).
 
-    With ``categories``, positions 0, 1, 2, ... carry these words and there is no unit.
+    With ``categories``, positions 0, 1, 2, ... carry these words and there is no unit. ``ticks``
+    are the only places that carry a number; none: whoever draws chooses.
     """
 
     label: str
@@ -40,6 +43,7 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     categories: tuple[str, ...] = ()
+    ticks: tuple[float, ...] = ()
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +51,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
     ``line points step``: x and y of equal length. ``histogram``: x holds n + 1 edges, y n values.
     ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one
-    value in y, or in x. ``band``: x, and y as all lower values followed by all upper ones. With
-    ``sideways``, a histogram's edges and a stem's positions lie on the y axis and their lengths
-    along x.
+    value in y, or in x. ``band``: x, and y as all lower values followed by all upper ones.
+    ``heat``: cells at whole positions x and y, coloured by z after the panel's ``z`` axis; a z that
+    is no number is a cell without a value. ``outline``: frames around cells. With ``sideways``, a
+    histogram's edges and a stem's positions lie on the y axis and their lengths along x.
     """
 
     name: str
@@ -59,9 +64,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """Slot in the palette."""
     x_f8: bytes = b""
     y_f8: bytes = b""
+    z_f8: bytes = b""
     sideways: bool = False
     labels: tuple[str, ...] = ()
-    """Words written beside the ends of stems."""
+    """Words written beside the ends of stems, or into the cells of a heat map."""
 
     @property
     def x(self) -> Floats:
@@ -72,6 +78,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     def y(self) -> Floats:
         """The y values as an array."""
         return np.frombuffer(self.y_f8, dtype="<f8")
+
+    @property
+    def z(self) -> Floats:
+        """The values of cells as an array."""
+        return np.frombuffer(self.z_f8, dtype="<f8")
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +105,8 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     height: float = 1.0
     share_y: bool = False
     """Use the y range of the panel to the left, and repeat no tick labels."""
+    z: Axis | None = None
+    """What the colours of a heat map say, with a range; without a label no scale is drawn."""
 
 
 class ChartSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,16 +133,19 @@ def series(
     *,
     x: Iterable[float] | Floats = (),
     y: Iterable[float] | Floats = (),
+    z: Iterable[float] | Floats = (),
     colour: int = 0,
     sideways: bool = False,
     labels: tuple[str, ...] = (),
 ) -> Series:
-    """Return a series; ValueError when the lengths of x and y do not fit its kind."""
+    """Return a series; ValueError when the lengths of x, y and z do not fit its kind."""
     made = Series(
         name=name, kind=kind, role=role, colour=colour,
-        x_f8=_f8(x), y_f8=_f8(y), sideways=sideways, labels=labels,
+        x_f8=_f8(x), y_f8=_f8(y), z_f8=_f8(z), sideways=sideways, labels=labels,
     )  # fmt: skip
     lengths = len(made.x), len(made.y)
+    if len(made.z) != (lengths[0] if kind == "heat" else 0):
+        raise ValueError(f"a {kind} of {lengths[0]} x and {len(made.z)} z values")
     expected = {
         "histogram": (lengths[1] + 1, lengths[1]),
         "hline": (0, 1),

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from gpuexplorer.core.change import block_words
+from gpuexplorer.core.axis_words import BLOCK_AXES, axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -24,9 +24,10 @@ from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
+__all__ = ["BLOCK_AXES", "Axis", "Point", "Space", "value_words", "values_words"]
+
 MAX_POINTS = 100_000
 """A space may have so many; more would take days, and were hardly meant."""
-BLOCK_AXES = ("block.x", "block.y", "block.z")
 PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
 
 
@@ -50,9 +51,7 @@ class Axis:
     @property
     def title(self) -> str:
         """The axis in words, such as ``threads in x`` or ``N``."""
-        if self.name in BLOCK_AXES:
-            return f"threads in {self.name[-1]}"
-        return self.symbol or {"threads": "CPU threads", "fill": "inputs"}.get(self.name, self.name)
+        return axis_title(self.name)
 
 
 @dataclass(frozen=True)
@@ -265,36 +264,8 @@ def _known(axis: Axis, known: Sequence[str] | Mapping[str, Any], what: str) -> N
 def _same_as(first: Point, values: Mapping[str, Any], config: RunConfig) -> str:
     """Say why a point is the same experiment as an earlier one."""
     differ = {n: v for n, v in first.values.items() if values[n] != v}
-    titles = " and ".join(Axis(name, ()).title for name in differ) or "this"
+    titles = " and ".join(axis_title(name) for name in differ) or "this"
     return (
         f"variant '{config.variant}' on {config.device} does not depend on {titles}: it is "
         f"measured once, at {values_words(differ)}"
     )
-
-
-def value_words(name: str, value: Any) -> str:
-    """Return one value of an axis in words, as it stands beside an axis or in a legend."""
-    if name == "block":
-        return block_words((*value, 1, 1)[:3])
-    if name == "fill":
-        return "the manifest's own" if value == OWN_FILL else str(value)
-    return str(value)
-
-
-def values_words(values: Mapping[str, Any]) -> str:
-    """Return a point's values in words; threads in x and y make one block."""
-    parts = []
-    block = {name[-1]: values[name] for name in BLOCK_AXES if name in values}
-    if len(block) > 1 and "x" in block and "y" in block:
-        parts.append("block " + block_words((block["x"], block["y"], block.get("z", 1))))
-    else:
-        block = {}
-    for name, value in values.items():
-        if name in BLOCK_AXES and block:
-            continue
-        text = value_words(name, value)
-        if name in ("precision", "variant", "device", "block"):
-            parts.append(f"{name} {text}" if name in ("variant", "block") else text)
-        else:
-            parts.append(f"{Axis(name, ()).title} = {text}")
-    return " · ".join(parts) or "the configuration as it stands"

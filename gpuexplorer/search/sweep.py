@@ -110,7 +110,8 @@ class Sweep:
         self.workload = workload
         self.cells = list(cells)
         self.measuring = measuring
-        self._keeper, self._ahead, self._on_step = keeper, ahead, on_step
+        self.keeper = keeper
+        self._ahead, self.on_step = ahead, on_step
         waiting = [(i, c.point.config) for i, c in enumerate(self.cells) if c.waiting]
         configs = [config for _, config in waiting if config is not None]
         self._order = [waiting[i][0] for i in measuring_order(configs, seed)]
@@ -209,16 +210,16 @@ class Sweep:
         except ExplorerError as error:
             self.cells[index] = cell.skip(error.what)
             self._estimator.took(config, 0.0, None)
-            if self._keeper is not None:
-                self._keeper.skip(config, error.what)
+            if self.keeper is not None:
+                self.keeper.skip(config, error.what)
         else:
             self.cells[index] = cell.measured(result)
-            if self._keeper is not None:
-                self._keeper.keep(result)
+            if self.keeper is not None:
+                self.keeper.keep(result)
             self._estimator.took(config, time.perf_counter() - started, result)
         self._done += 1
         self._tell(index)
 
     def _tell(self, index: int) -> None:
-        if self._on_step is not None:
-            self._on_step(Step(index, self.cells[index], self._done, len(self.cells), self.left))
+        if self.on_step is not None:
+            self.on_step(Step(index, self.cells[index], self._done, len(self.cells), self.left))

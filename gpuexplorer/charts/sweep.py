@@ -1,0 +1,174 @@
+"""From a sweep to a chart that fits its axes.
+
+Threads in x and y, or two other numbers, make heat maps; a size makes lines on logarithmic axes, as
+any other single number does; names alone make bars. What is left becomes lines of their own, then
+panels side by side (small multiples), up to what a page holds; whatever is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuexplorer.charts import words
+from gpuexplorer.charts.spec import ChartSpec, Panel
+from gpuexplorer.charts.sweep_panels import Points, bars, fastest_lines, heat_map, lines
+from gpuexplorer.core.axis_words import axis_title, is_number_axis, value_words
+from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.units import count
+
+MOST_LINES = 6
+MOST_PANELS = 12
+PANELS_A_ROW = 3
+LINES_HEIGHT = 1.05
+BEST_HEIGHT = 0.75
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Which axes go where: along x (and y of a heat map), to lines, to panels."""
+
+    x: str | None
+    y: str | None
+    by_line: Names
+    by_panel: Names
+
+
+def chart_of_sweep(document: SweepDocument, *, title: str = "") -> ChartSpec:
+    """Return the chart of a sweep; ValueError when nothing of it was measured."""
+    measured = document.measured
+    if not measured:
+        raise ValueError("nothing to draw")
+    points = Points.of(document)
+    shape = _shape(points)
+    groups = points.groups(shape.by_panel)
+    shown = list(groups.items())[:MOST_PANELS]
+    step = 2 if len(shown) == 4 else PANELS_A_ROW
+    panels = [
+        _panel(
+            group,
+            shape,
+            _words(shape.by_panel, key),
+            points.value_range,
+            last=(i + 1) % step == 0 or i + 1 == len(shown),
+        )
+        for i, (key, group) in enumerate(shown)
+    ]
+    rows: list[tuple[Panel, ...]] = []
+    if shape.y is not None and (size := next((n for n in points.axes if _is_size(n)), None)):
+        rest = tuple(n for n in shape.by_panel if n != size)
+        over = (shape.x or "", shape.y)
+        rows.append((fastest_lines(points, size, over, rest, BEST_HEIGHT),))
+    rows += [tuple(panels[i : i + step]) for i in range(0, len(panels), step)]
+    return ChartSpec(
+        title=title or document.title,
+        subtitle=_subtitle(document),
+        rows=tuple(rows),
+        notes=(*_notes(document, shape), *_left_out(len(groups), shape)),
+    )
+
+
+def _is_size(name: str) -> bool:
+    return name.startswith("size.")
+
+
+def _shape(points: Points) -> _Shape:
+    """Choose what each axis becomes."""
+    names = tuple(points.axes)
+    numbers = [n for n in names if is_number_axis(n)]
+    if "block.x" in names and "block.y" in names:
+        pair: tuple[str, ...] = ("block.x", "block.y")
+    else:
+        size = next((n for n in numbers if _is_size(n)), None)
+        others = [n for n in numbers if not _is_size(n)]
+        if size is not None:
+            pair = (size,)
+        elif len(others) >= 2:
+            pair = (others[0], others[1])
+        else:
+            pair = tuple(others[:1])
+    rest = [n for n in names if n not in pair]
+    if len(pair) == 2:
+        return _Shape(pair[0], pair[1], (), tuple(rest))
+    if not pair:
+        return _bars_shape(points, rest)
+    return _Shape(pair[0], None, *_lines_and_panels(points, rest))
+
+
+def _bars_shape(points: Points, names: Sequence[str]) -> _Shape:
+    return _Shape(None, None, tuple(names), ())
+
+
+def _lines_and_panels(points: Points, names: list[str]) -> tuple[Names, Names]:
+    """Put as many axes as fit into the lines of one panel, the others into panels."""
+    by_line: list[str] = []
+    lines_so_far = 1
+    for name in sorted(names, key=lambda n: len(points.axes[n])):
+        if lines_so_far * len(points.axes[name]) > MOST_LINES:
+            break
+        by_line.append(name)
+        lines_so_far *= len(points.axes[name])
+    in_order = tuple(n for n in names if n in by_line)
+    return in_order, tuple(n for n in names if n not in by_line)
+
+
+def _panel(
+    points: Points, shape: _Shape, title: str, value_range: tuple[float, float], *, last: bool
+) -> Panel:
+    if shape.x is None:
+        return bars(points, shape.by_line, title)
+    if shape.y is None:
+        return lines(points, shape.x, shape.by_line, title, LINES_HEIGHT)
+    return heat_map(points, shape.x, shape.y, title, value_range, with_scale=last)
+
+
+def _words(names: Names, key: tuple[Any, ...]) -> str:
+    parts = []
+    for name, value in zip(names, key, strict=True):
+        text = value_words(name, value)
+        parts.append(f"{axis_title(name)} = {text}" if is_number_axis(name) else text)
+    return " · ".join(parts)
+
+
+def _subtitle(document: SweepDocument) -> str:
+    """Return what all runs share, and their device where it is one."""
+    first, *others = document.measured
+    shared = words.config_parts(first.config)
+    for run in others:
+        parts = words.config_parts(run.config)
+        shared = {name: part for name, part in shared.items() if parts[name] == part}
+    text = " · ".join(part for part in shared.values() if part)
+    named = {f"{r.device.name}, {r.device.driver}" for r in document.measured}
+    return f"{text}\n{named.pop()}" if len(named) == 1 else text
+
+
+def _notes(document: SweepDocument, shape: _Shape) -> list[str]:
+    measured = document.measured
+    shaded = "" if shape.x is None else "; shaded in lines: the 95 % interval of each"
+    notes = [
+        f"Medians{shaded}. {count(len(measured))} of {count(document.points)} configurations were "
+        "measured."
+    ]
+    skipped = sum(entry.skipped is not None for entry in document.runs)
+    if skipped:
+        hatched = " (hatched)" if shape.y is not None else ""
+        notes[0] += f" {count(skipped)} could not run or were skipped{hatched}."
+    notes += dict.fromkeys(f"Timed by {r.timing.method}." for r in measured)
+    suspects = [r.timing.suspect for r in measured if r.timing.suspect]
+    if suspects:
+        notes.append(f"{count(len(suspects))} figures cannot be true and are not shown.")
+    checked = [r.verification for r in measured if r.verification is not None]
+    if checked:
+        worst = max(checked, key=lambda c: c.max_rel_error / c.tolerance)
+        notes.append(f"All verified; the one nearest its tolerance: {words.error_words(worst)}.")
+    return notes
+
+
+def _left_out(panels: int, shape: _Shape) -> list[str]:
+    if panels <= MOST_PANELS:
+        return []
+    named = " and ".join(axis_title(n) for n in shape.by_panel)
+    return [f"The first {MOST_PANELS} of {panels} values of {named} are shown."]

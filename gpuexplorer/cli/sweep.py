@@ -1,0 +1,282 @@
+"""``gpuexplorer sweep``: measure every combination of the values that some knobs take."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.charts.words import median_words
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sweep_progress import sweep_progress
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine.session import Session
+from gpuexplorer.search.engines import Engines
+from gpuexplorer.search.measuring import AT_MOST_S, Measuring
+from gpuexplorer.search.outcome import Cell, ranking
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.study import Study
+from gpuexplorer.search.table import write_table
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.manifest import Manifest
+
+if TYPE_CHECKING:
+    from gpuexplorer.history.store import Store
+
+SHOWN = 10
+"""Configurations that the summary lists."""
+SHOWN_REASONS = 6
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure the space; 1 when everything failed, 2 or 3 when nothing of it can be run."""
+    check_targets(json_path(options.json), options.csv, options.plot)
+    if options.plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(options.plot)
+    workload = pick(load(options.kernels), options.workload)
+    space = space_of(options, workload.manifest)
+    store = None if options.no_history or options.dry_run else _open_store(options.resume)
+    ceilings = CeilingStore().find
+    threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
+    try:
+        with Engines(_opener(options), threads or space.base.threads) as engines:
+            study = Study(
+                space,
+                workload,
+                engines.devices,
+                measuring_of(options),
+                seed=options.order_seed,
+                store=store,
+                resume=options.resume,
+                python=options.python,
+                ceilings=ceilings,
+                on_trouble=_say_trouble,
+            )
+            _announce(study, options)
+            if options.dry_run:
+                _show_reasons(study.document())
+                return 0
+            return _run(study, engines, options)
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
+    try:
+        with sweep_progress(study.waiting) as progress:
+            study.sweep.on_step = progress
+            document = study.run(engines)
+    except KeyboardInterrupt:
+        _deliver(study.document(), study.cells, options)
+        again = "" if study.group is None else f"; go on with: {_resume_line(options)}"
+        say(f"gpuexplorer: stopped with {_state(study)}{again}")
+        return EXIT_INTERRUPTED
+    except ExplorerError:
+        _deliver(study.document(), study.cells, options)
+        say(f"gpuexplorer: ended with {_state(study)}")
+        raise
+    _deliver(document, study.cells, options)
+    if not document.measured:
+        why = next(iter(reasons(document.runs)))
+        raise WorkFailed(f"none of the {count(len(document.runs))} configurations ran: {why}")
+    return 0
+
+
+def _state(study: Study) -> str:
+    done = len(study.cells) - study.waiting
+    return f"{count(done)} of {count(len(study.cells))} configurations done"
+
+
+def _resume_line(options: argparse.Namespace) -> str:
+    words = [w for w in options.arguments if w != "--resume"]
+    return shlex.join(["gpuexplorer", *words, "--resume"])
+
+
+# ---- what is asked for
+
+
+def space_of(options: argparse.Namespace, manifest: Manifest) -> Space:
+    """Return the space that the options span: one value is a setting, several are an axis."""
+    first = next(iter(manifest.sizes))
+    lists: dict[str, tuple[Any, ...]] = {
+        "device": options.device,
+        "threads": options.threads,
+        "fill": options.fill,
+        "cache": options.cache,
+        "variant": options.variant,
+        "precision": options.precision,
+        **{f"size.{symbol or first}": values for symbol, values in options.size.items()},
+        **{f"tunable.{name}": values for name, values in options.tunable},
+        "block": options.block,
+        "block.x": options.block_x,
+        "block.y": options.block_y,
+        "block.z": options.block_z,
+    }
+    names = [name for name, _ in options.tunable]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"tunable {name} is given twice", remedy="join its values")
+    one = {n: v[0] for n, v in lists.items() if len(v) == 1 and not n.startswith("block.")}
+    base = RunRequest(
+        workload=options.workload,
+        variant=one.get("variant"),
+        size={n.partition(".")[2]: v for n, v in one.items() if n.startswith("size.")},
+        block=one.get("block"),
+        precision=one.get("precision"),
+        device=one.get("device", "auto"),
+        tunables={n.partition(".")[2]: v for n, v in one.items() if n.startswith("tunable.")},
+        cache=one.get("cache", "hot"),
+        fill=one.get("fill"),
+        seed=options.seed,
+        threads=one.get("threads"),
+        switches={"include_transfers": True} if options.include_transfers else {},
+    )
+    axes = tuple(Axis(n, v) for n, v in lists.items() if v and n not in one)
+    if not axes:
+        raise InputError(
+            "nothing to sweep: every knob has one value",
+            remedy="give some several, such as --block-x 1:256:*2 --block-y 1,2,4",
+        )
+    return Space(base, axes)
+
+
+def measuring_of(options: argparse.Namespace) -> Measuring:
+    """Return how each configuration is measured: samples by default, or as asked for."""
+    samples, seconds, noise = options.samples, options.seconds, options.noise
+    if samples is None and seconds is None and noise is None:
+        return Measuring(allow_long=options.yes)
+    return Measuring(
+        samples=samples,
+        seconds=AT_MOST_S if seconds is None else seconds,
+        max_noise=noise,
+        allow_long=options.yes,
+    )
+
+
+def _opener(options: argparse.Namespace) -> Callable[[int | None], Session]:
+    def opened(threads: int | None) -> Session:
+        return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
+
+    return opened
+
+
+def _open_store(needed: bool) -> Store | None:
+    """Open the history; where it cannot be, the sweep goes without, unless it is gone on with."""
+    from gpuexplorer.history.store import Store
+
+    try:
+        return Store.open()
+    except ExplorerError as error:
+        if needed:
+            raise
+        _say_trouble(error)
+        return None
+
+
+def _say_trouble(error: ExplorerError) -> None:
+    say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
+
+
+# ---- what is said
+
+
+def _announce(study: Study, options: argparse.Namespace) -> None:
+    """Say how much there is to do, and how long it may take."""
+    total, waiting = len(study.cells), study.waiting
+    illegal = sum(cell.point.config is None for cell in study.cells)
+    parts = [f"{count(total)} configurations"]
+    if illegal:
+        parts.append(f"{count(illegal)} cannot run")
+    if study.goes_on:
+        parts.append(f"{count(study.resumed)} done before")
+    elif options.resume:
+        parts.append("no earlier sweep like this to go on with")
+    parts.append(f"{count(waiting)} to measure")
+    if waiting:
+        parts.append(f"time: {study.sweep.left.words}")
+    say("gpuexplorer: " + ", ".join(parts))
+
+
+def _deliver(document: SweepDocument, cells: list[Cell], options: argparse.Namespace) -> None:
+    if options.json != "-":
+        _show(document, cells)
+    write_document(options.json, sweep_json(document))
+    if options.csv is not None:
+        write_table(document, options.csv)
+    if options.plot is not None and document.measured:
+        from gpuexplorer.charts.render import render
+        from gpuexplorer.charts.sweep import chart_of_sweep
+
+        render(chart_of_sweep(document), options.plot)
+    if options.json != "-":
+        written: list[Path | None] = [json_path(options.json), options.csv]
+        written.append(options.plot if document.measured else None)
+        for path in written:
+            if path is not None:
+                say(f"wrote {path}")
+
+
+def _show(document: SweepDocument, cells: list[Cell]) -> None:
+    """Print the fastest configurations, of each size, and why others were skipped."""
+    from rich.table import Table
+
+    console = output_console()
+    ranked = ranking(cells)
+    sizes = {_size(cell): None for cell in cells if cell.ranked}
+    if len(sizes) > 1:  # times of different sizes are no race
+        first = {_size(cell): cell for cell in reversed(ranked)}
+        shown = [first[size] for size in sizes]
+        what = f"the fastest of each size, of {count(len(ranked))}"
+    else:
+        shown, what = ranked, f"the fastest of {count(len(ranked))}"
+    if ranked:
+        table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("configuration")
+        for title in ("median", "throughput"):
+            table.add_column(title, justify="right")
+        for cell in shown[:SHOWN]:
+            assert cell.result is not None
+            speed = cell.result.throughput
+            table.add_row(
+                cell.point.words,
+                median_words(cell.result),
+                quantity(speed.flop_per_s, "FLOP/s")
+                if speed.flop_per_s
+                else quantity(speed.bandwidth_B_per_s, "B/s"),
+            )
+        console.print(f"{document.title}: {what}", markup=False)
+        console.print(table)
+    suspects = sum(cell.result is not None and not cell.ranked for cell in cells)
+    if suspects:
+        console.print(f"{count(suspects)} cannot be true and are not ranked", markup=False)
+    _show_reasons(document)
+
+
+def _show_reasons(document: SweepDocument) -> None:
+    counted = list(reasons(document.runs).items())
+    if not counted:
+        return
+    console = output_console()
+    console.print(f"skipped: {count(sum(n for _, n in counted))}", style="dim", markup=False)
+    for reason, number in counted[:SHOWN_REASONS]:
+        console.print(f"  {count(number)} × {reason}", style="dim", markup=False)
+    if len(counted) > SHOWN_REASONS:
+        more = f"  and {count(len(counted) - SHOWN_REASONS)} more reasons, in --json and --csv"
+        console.print(more, style="dim", markup=False)
+
+
+def _size(cell: Cell) -> tuple[tuple[str, int], ...]:
+    config = cell.point.config
+    return tuple(config.size.items()) if config is not None else ()

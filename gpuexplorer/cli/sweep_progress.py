@@ -1,0 +1,63 @@
+"""A sweep's progress on standard error: a bar on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.core.units import count
+from gpuexplorer.search.sweep import Step
+
+StepSink = Callable[[Step], None]
+
+
+@contextmanager
+def sweep_progress(waiting: int) -> Iterator[StepSink]:
+    """Show how far a sweep is until the block ends; ``waiting`` configurations are to come."""
+    if not waiting:
+        yield lambda step: None
+    elif not sys.stderr.isatty():
+        yield _PlainLines()
+    else:
+        with _bar() as sink:
+            yield sink
+
+
+class _PlainLines:
+    """A line now and then, so that a log stays short."""
+
+    def __init__(self) -> None:
+        self._due = time.monotonic() + PLAIN_EVERY_S
+
+    def __call__(self, step: Step) -> None:
+        if step.ended or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + PLAIN_EVERY_S
+        say(
+            f"{count(step.done)} of {count(step.total)} done, {step.left.words} left, "
+            f"now {step.cell.point.words}"
+        )
+
+
+@contextmanager
+def _bar() -> Iterator[StepSink]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    bar = Progress(
+        BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[left]} left"),
+        TextColumn("{task.description}", style="dim"),
+        console=error_console(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("", total=None, left="time not known yet")
+
+        def sink(step: Step) -> None:
+            bar.update(task, completed=step.done, total=step.total, left=step.left.words)
+            if not step.ended:
+                bar.update(task, description=step.cell.point.words)
+
+        yield sink

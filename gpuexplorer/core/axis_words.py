@@ -1,0 +1,55 @@
+"""The axes of a search and their values in words, as titles, legends and tables say them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpuexplorer.core.change import block_words
+from gpuexplorer.core.config import OWN_FILL
+
+BLOCK_AXES = ("block.x", "block.y", "block.z")
+NUMBER_AXES = (*BLOCK_AXES, "threads")
+
+
+def axis_title(name: str) -> str:
+    """Return an axis in words: ``threads in x``, ``N`` of ``size.N``, ``precision``."""
+    if name in BLOCK_AXES:
+        return f"threads in {name[-1]}"
+    kind, _, symbol = name.partition(".")
+    if kind in ("size", "tunable") and symbol:
+        return symbol
+    return {"threads": "CPU threads", "fill": "inputs"}.get(name, name)
+
+
+def is_number_axis(name: str) -> bool:
+    """Whether an axis' values are numbers with an order of their own."""
+    return name in NUMBER_AXES or name.startswith(("size.", "tunable."))
+
+
+def value_words(name: str, value: Any) -> str:
+    """Return one value of an axis in words, as it stands beside an axis or in a legend."""
+    if name == "block":
+        return block_words((*value, 1, 1)[:3])
+    if name == "fill":
+        return "the manifest's own" if value == OWN_FILL else str(value)
+    return str(value)
+
+
+def values_words(values: Mapping[str, Any]) -> str:
+    """Return a point's values in words; threads in x and y make one block."""
+    parts = []
+    block = {name[-1]: values[name] for name in BLOCK_AXES if name in values}
+    if len(block) > 1 and "x" in block and "y" in block:
+        parts.append("block " + block_words((block["x"], block["y"], block.get("z", 1))))
+    else:
+        block = {}
+    for name, value in values.items():
+        if name in BLOCK_AXES and block:
+            continue
+        text = value_words(name, value)
+        if name in ("precision", "variant", "device", "block"):
+            parts.append(f"{name} {text}" if name in ("variant", "block") else text)
+        else:
+            parts.append(f"{axis_title(name)} = {text}")
+    return " · ".join(parts) or "the configuration as it stands"

@@ -1,0 +1,143 @@
+"""A sweep in the store: each run as soon as it is done, and what an earlier try had finished.
+
+A sweep is a group of the store. Its document says what was asked for; when the same is asked for
+again, on the same devices and of the same kernels, the group is gone on with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import SWEEP_SCHEMA
+from gpuexplorer.history.store import Group, Query, Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.space import Space
+from gpuexplorer.workloads.workload import Workload
+
+KIND = "sweep"
+SKIPS_EVERY_S = 1.0
+"""Reasons of skipped configurations are written this often; a later try repeats what was lost."""
+PAGE = 500
+
+
+def request_document(
+    space: Space, workload: Workload, measuring: Measuring, cells: Sequence[Cell], on: DeviceList
+) -> dict[str, Any]:
+    """Return what a sweep was asked for, in plain values: equal documents are the same sweep."""
+    used = {cell.point.config.device for cell in cells if cell.point.config is not None}
+    document = {
+        "schema": SWEEP_SCHEMA,
+        "base": space.base,
+        "axes": {axis.name: axis.values for axis in space.axes},
+        "measuring": asdict(measuring),
+        "workload_sha256": workload.sha256,
+        "devices": {d.id: [d.hardware_id, d.driver, d.threads] for d in on if d.id in used},
+    }
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document, order="sorted"))
+    return plain
+
+
+class SweepKeeper:
+    """Keeps one sweep's runs in a group of a store; a ``Keeper`` of ``search.sweep``.
+
+    A store that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    """
+
+    def __init__(
+        self, store: Store, group: Group, on_trouble: Callable[[ExplorerError], None]
+    ) -> None:
+        self._store, self._on_trouble = store, on_trouble
+        self.group_id = group.id
+        self._document: dict[str, Any] = dict(group.document)
+        self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
+        self._unwritten = False
+        self._due = 0.0
+        self._failed = False
+
+    @classmethod
+    def begin(
+        cls,
+        store: Store,
+        document: Mapping[str, Any],
+        on_trouble: Callable[[ExplorerError], None],
+    ) -> SweepKeeper:
+        """Enter a new sweep; raises what the store raises."""
+        return cls(store, store.group(store.begin_group(KIND, dict(document))), on_trouble)
+
+    @classmethod
+    def find(
+        cls,
+        store: Store,
+        document: Mapping[str, Any],
+        on_trouble: Callable[[ExplorerError], None],
+    ) -> SweepKeeper | None:
+        """Return the latest sweep that asked for the same; None when there is none."""
+        for group in store.groups(KIND):
+            if isinstance(group.document, dict):
+                asked = {k: v for k, v in group.document.items() if k != "skipped"}
+                if asked == document:
+                    return cls(store, group, on_trouble)
+        return None
+
+    def fill(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells with what was finished before; raises what the store raises."""
+        finished = {r.config.key: r for r in self._results()}
+        filled = []
+        for cell in cells:
+            key = cell.point.config.key if cell.point.config is not None else None
+            if key is not None and key in finished:
+                cell = cell.measured(finished[key])
+            elif key is not None and key in self._skipped:
+                cell = cell.skip(self._skipped[key])
+            filled.append(cell)
+        return filled
+
+    def keep(self, result: RunResult) -> None:
+        """Store a finished run."""
+        self._try(lambda: self._store.add(result, group=self.group_id))
+        self._write_skips()
+
+    def skip(self, config: RunConfig, reason: str) -> None:
+        """Note that a configuration cannot be measured, and why."""
+        self._skipped[config.key] = reason
+        self._unwritten = True
+        self._write_skips()
+
+    def close(self, *, finished: bool) -> None:
+        """Write what is left; ``finished`` says that no configuration waits any more."""
+        self._write_skips(now=True)
+        if finished:
+            self._try(lambda: self._store.change_group(self.group_id, finished=True))
+
+    def _results(self) -> list[RunResult]:
+        query = Query(group=self.group_id)
+        found: list[RunResult] = []
+        while rows := self._store.find(query, offset=len(found), limit=PAGE, descending=False):
+            found += [self._store.get(row.id) for row in rows]
+        return found
+
+    def _write_skips(self, *, now: bool = False) -> None:
+        if not self._unwritten or (not now and time.monotonic() < self._due):
+            return
+        self._unwritten = False
+        self._due = time.monotonic() + SKIPS_EVERY_S
+        document = {**self._document, "skipped": self._skipped}
+        self._try(lambda: self._store.change_group(self.group_id, document=document))
+
+    def _try(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except ExplorerError as error:
+            if not self._failed:
+                self._failed = True
+                self._on_trouble(error)

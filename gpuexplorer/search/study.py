@@ -1,0 +1,134 @@
+"""One sweep from its space to its document: its cells, its group in the store, the way through.
+
+The command line, the Python API and the window all sweep through this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.history.store import Store
+from gpuexplorer.search.ahead import BuildAhead
+from gpuexplorer.search.document import sweep_document
+from gpuexplorer.search.floor import least_launch_s
+from gpuexplorer.search.keeping import SweepKeeper, request_document
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell, cells_of
+from gpuexplorer.search.space import Space
+from gpuexplorer.search.sweep import Measurer, Step, Sweep
+from gpuexplorer.workloads.workload import Workload
+
+
+class Study:
+    """A sweep that can be looked at before it runs, run, interrupted, and gone on with.
+
+    Raises InputError or CannotRunHere when nothing of the space can run, and what the store raises
+    when an earlier try cannot be read.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        workload: Workload,
+        devices: DeviceList,
+        measuring: Measuring | None = None,
+        *,
+        seed: int = 1,
+        store: Store | None = None,
+        resume: bool = False,
+        python: str | None = None,
+        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        on_step: Callable[[Step], None] | None = None,
+        on_trouble: Callable[[ExplorerError], None] | None = None,
+    ) -> None:
+        """``store`` keeps every run as soon as it is done; with ``resume`` what the latest sweep of
+        the same finished there is not measured again. ``python`` is the engine's interpreter,
+        ``ceilings`` finds calibrations, ``on_trouble`` is told once when the store fails.
+        """
+        self.space, self.workload = space, workload
+        self.measuring = measuring or Measuring()
+        cells = cells_of(space.points(workload, devices))
+        _check_some_can_run(cells)
+        self._store = store
+        self._on_trouble = on_trouble or (lambda error: None)
+        self._document: dict[str, Any] = {}
+        self._keeper: SweepKeeper | None = None
+        self.resumed = 0
+        """Cells that an earlier try had finished."""
+        if store is not None:
+            self._document = request_document(space, workload, self.measuring, cells, devices)
+            if resume:
+                self._keeper = SweepKeeper.find(store, self._document, self._on_trouble)
+        self._found = self._keeper is not None
+        if self._keeper is not None:
+            waiting = sum(cell.waiting for cell in cells)
+            cells = self._keeper.fill(cells)
+            self.resumed = waiting - sum(cell.waiting for cell in cells)
+        self.sweep = Sweep(
+            workload,
+            cells,
+            self.measuring,
+            seed=seed,
+            keeper=self._keeper,
+            ahead=BuildAhead(workload, devices, python),
+            on_step=on_step,
+            least_s=least_launch_s(workload, devices, ceilings) if ceilings is not None else None,
+        )
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells as they are now, in row-major order of the axes."""
+        return self.sweep.cells
+
+    @property
+    def waiting(self) -> int:
+        """How many configurations are still to be measured."""
+        return sum(cell.waiting for cell in self.cells)
+
+    @property
+    def group(self) -> str | None:
+        """The sweep's id in the store; None before it runs, and without a store."""
+        return self._keeper.group_id if self._keeper is not None else None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an earlier try of this sweep was found."""
+        return self._found
+
+    def run(self, engine: Measurer) -> SweepDocument:
+        """Measure what waits and return the document; see ``Sweep.run`` for what it raises.
+
+        Whatever ends it, what was done is in the store, and ``document`` has it.
+        """
+        self._begin()
+        try:
+            self.sweep.run(engine)
+        finally:
+            if self._keeper is not None:
+                self._keeper.close(finished=not self.waiting)
+        return self.document()
+
+    def document(self) -> SweepDocument:
+        """Return the document of what is done so far."""
+        return sweep_document(self.space, self.workload, self.cells, group=self.group)
+
+    def _begin(self) -> None:
+        """Enter the sweep into the store, unless it is there."""
+        if self._store is None or self._keeper is not None:
+            return
+        try:
+            self._keeper = SweepKeeper.begin(self._store, self._document, self._on_trouble)
+        except ExplorerError as error:
+            self._on_trouble(error)
+        self.sweep.keeper = self._keeper
+
+
+def _check_some_can_run(cells: list[Cell]) -> None:
+    reasons = [cell.skipped for cell in cells if cell.skipped is not None]
+    if len(reasons) == len(cells):
+        raise InputError(f"none of the {len(cells)} configurations can run: {reasons[0]}")
