@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import NoReturn, get_args
 
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 from gpuexplorer.workloads.manifest import FILLS
 from gpuexplorer.workloads.strict import suggestion
 
@@ -25,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "tune": "search blocks and tunables for the fastest, and keep it for 'run --tuned'",
     "sweep": "measure every combination of the values that some knobs take",
     "compare": "measure configurations or stored runs in turns: faster, slower, or the same",
+    "history": "list, search, tag, star and delete the runs that were kept",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
     "calibrate": "measure what a device can do at most, which every run is held against",
@@ -105,6 +108,11 @@ def _engine_options(group: argparse._ActionsContainer) -> None:
         "--python", metavar="PATH", help="the Python interpreter that runs the engine"
     )
     group.add_argument(
+        "--history", metavar="FILE|URL",
+        help="where runs are kept: a file, or postgresql://USER@HOST/DATABASE (default: what "
+        "GPUEXPLORER_HISTORY_URL names, else a file in your data folder)",
+    )  # fmt: skip
+    group.add_argument(
         "-v", "--verbose", action="store_true", help="tracebacks and the engine's log"
     )
 
@@ -163,6 +171,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     tune = add("tune", "tune", tune_options.EXAMPLES)
     tune_options.add_options(tune)
+    from gpuexplorer.cli import history_options
+
+    history = add("history", "history", history_options.EXAMPLES)
+    history_options.add_options(history, _everywhere)
     analyze = add("analyze", "analyze", ANALYZE_EXAMPLES)
     _add_analyze(analyze)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
@@ -189,6 +201,7 @@ def build_parser() -> argparse.ArgumentParser:
         sweep,
         tune,
         compare,
+        history,
         analyze,
         check,
         calibrate,
@@ -281,6 +294,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--yes", action="store_true", help="agree to launches that take longer than 2 s"
     )
     files = run.add_argument_group("files")
+    files.add_argument(
+        "--no-history", action="store_true", help="do not keep the run in the history"
+    )
     files.add_argument("--csv", type=Path, metavar="F", help="write every sample as a table")
     files.add_argument(
         "--plot", type=Path, metavar="F.png|svg|pdf", help="draw times, distribution and traffic"
@@ -341,6 +357,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if extra:
         raise InputError(f"unknown argument '{extra[0]}'", remedy=_remedy(parser, first, extra[0]))
     options.arguments = given
+    if getattr(options, "history", None):  # for whatever opens the history in this program
+        os.environ[HISTORY_VARIABLE] = options.history
     return options
 
 

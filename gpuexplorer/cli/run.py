@@ -9,6 +9,7 @@ from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import advise
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.keeping import keep
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import run_progress
@@ -96,6 +97,7 @@ def command(options: argparse.Namespace) -> int:
             record.count(counters)
             result = record.result()
             advice = advise(situation_of(record, result, workload, session.devices()))
+    keep([result], options)  # first: what is printed may go into a pipe that closes
     _deliver(result, advice, workload, options)
     if interrupted:
         say(f"gpuexplorer: stopped after {result.timing.samples} samples")

@@ -1,0 +1,110 @@
+"""The options of ``gpuexplorer history``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import datetime
+
+from gpuexplorer.history.model import SORTS
+
+LIMIT = 30
+
+COMMANDS = {
+    "show": "show one run: its figures, its tags and note, how to repeat it",
+    "star": "star runs; a starred run is a baseline to compare with",
+    "unstar": "take stars away",
+    "tag": "give runs a tag",
+    "untag": "take a tag away",
+    "note": "write a note on a run; an empty one takes it away",
+    "delete": "take runs out of the list; undelete brings them back",
+    "undelete": "bring back what was deleted last, or all runs of one deletion",
+    "purge": "remove what was deleted for good and give its room back",
+}
+
+EXAMPLES = """examples:
+  gpuexplorer history
+  gpuexplorer history --search "matmul 16x16" --sort median --ascending
+  gpuexplorer history --workload matmul --tag thesis --json -
+  gpuexplorer history show 1a2b3c4d
+  gpuexplorer history tag 1a2b3c4d 5e6f7a8b thesis
+  gpuexplorer history --history postgresql://me@server/team
+
+A run is named by its id or the beginning of it. The history is a file in your data folder unless
+--history or GPUEXPLORER_HISTORY_URL names another file or a team's PostgreSQL."""
+
+
+def add_options(
+    history: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
+) -> None:
+    """Add the options of the list, and the commands on runs with theirs."""
+    which = history.add_argument_group("which runs")
+    which.add_argument(
+        "--search", default="", metavar="TEXT",
+        help="words that all occur in the configuration, the device, the tags or the note",
+    )  # fmt: skip
+    which.add_argument("--workload", metavar="W")
+    which.add_argument("--variant", metavar="V")
+    which.add_argument("--precision", metavar="P")
+    which.add_argument("--device", metavar="D", help="a device's id or its name")
+    which.add_argument("--tag", metavar="T")
+    which.add_argument("--starred", action="store_true", default=None, help="only starred runs")
+    which.add_argument("--group", metavar="ID", help="the runs of one sweep or tuning")
+    which.add_argument(
+        "--since", type=moment, metavar="DATE", help="no earlier than this, such as 2026-01-31"
+    )
+    which.add_argument("--deleted", action="store_true", help="those that were deleted instead")
+    how = history.add_argument_group("in which order")
+    how.add_argument("--sort", choices=SORTS, default="time", help="by what (default: time)")
+    how.add_argument("--ascending", action="store_true", help="the earliest or smallest first")
+    how.add_argument(
+        "--limit", type=_whole, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})"
+    )
+    how.add_argument(
+        "--offset", type=_whole, default=0, metavar="N", help="leave out so many first"
+    )
+    _add_commands(history, everywhere)
+
+
+def _add_commands(
+    history: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
+) -> None:
+    made = history.add_subparsers(
+        title="commands", metavar="COMMAND", dest="action", parser_class=type(history)
+    )
+    history.set_defaults(action="list")
+    parsers = {}
+    for name, words in COMMANDS.items():
+        parser = made.add_parser(
+            name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
+        )
+        parser.set_defaults(action=name)
+        everywhere(parser)
+        parsers[name] = parser
+    for name in ("show", "note"):
+        parsers[name].add_argument("id", metavar="ID")
+    for name in ("star", "unstar", "tag", "untag", "delete"):
+        parsers[name].add_argument("ids", metavar="ID", nargs="+")
+    for name in ("tag", "untag"):
+        parsers[name].add_argument("name", metavar="TAG")
+    parsers["note"].add_argument("text", metavar="TEXT")
+    parsers["undelete"].add_argument(
+        "deletion", metavar="NUMBER", nargs="?", type=_whole,
+        help="of a deletion, as 'delete' said it (default: the latest)",
+    )  # fmt: skip
+
+
+def moment(text: str) -> datetime:
+    """Read a date or a time; without a zone it is this machine's."""
+    try:
+        return datetime.fromisoformat(text.strip()).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
+        ) from None
+
+
+def _whole(text: str) -> int:
+    from gpuexplorer.cli.parser import whole  # which imports this module
+
+    return whole(text)

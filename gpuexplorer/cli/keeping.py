@@ -1,0 +1,24 @@
+"""Measured runs go into the history; what cannot be kept is said, and the result is not lost."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from gpuexplorer.cli.messages import say
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
+
+
+def keep(results: Sequence[RunResult], options: argparse.Namespace) -> None:
+    """Store runs unless ``--no-history`` was given; a failure is a warning on standard error."""
+    if options.no_history:
+        return
+    from gpuexplorer.history.store import Store
+
+    try:
+        with Store.open() as store:
+            store.add_all(results)
+    except ExplorerError as error:
+        what = "the run is" if len(results) == 1 else "the runs are"
+        say(f"gpuexplorer: warning: {what} not kept: {error}")
