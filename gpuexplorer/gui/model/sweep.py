@@ -1,0 +1,286 @@
+"""A sweep as the window holds it: what was asked for, what came of each configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal
+
+import msgspec
+
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.sweep import SweepDocument, read_sweep, sweep_json
+from gpuexplorer.core.units import count
+from gpuexplorer.gui.model.bench import check_texts
+from gpuexplorer.history.model import Group
+from gpuexplorer.search.document import sweep_document
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.space import MAX_POINTS, Axis, Point, Space
+from gpuexplorer.workloads.workload import Workload
+
+State = Literal["empty", "running", "paused", "stopped", "done", "file"]
+_NUMBERS = re.compile(r"\d+(x\d+)*")
+NOT_REACHED = "not measured before the file was saved"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A sweep's outcome at a moment; ``document`` is there for one that a file brought."""
+
+    space: Space
+    workload: Workload | None
+    cells: tuple[Cell, ...]
+    measuring: Measuring
+    group: str | None
+    title: str
+    origin: str = ""
+    document: SweepDocument | None = None
+
+    def to_document(self) -> SweepDocument:
+        """Return it as a sweep's document; InputError while nothing is done."""
+        if self.document is not None:
+            return self.document
+        if self.workload is None or all(cell.waiting for cell in self.cells):
+            raise InputError("nothing of the sweep is done yet", remedy="let it measure first")
+        return sweep_document(self.space, self.workload, self.cells, group=self.group)
+
+
+class SweepModel:
+    """The latest sweep; views read it, the job's steps change it."""
+
+    def __init__(self) -> None:
+        self.state: State = "empty"
+        self.held: Held | None = None
+        self.cells: list[Cell] = []
+        self.current: int | None = None
+        """The cell that is being measured."""
+        self.left = ""
+        """How long the rest takes, in words."""
+        self.resumed = 0
+        """Configurations that an earlier try had finished."""
+
+    def begin(
+        self,
+        space: Space,
+        workload: Workload,
+        cells: Iterable[Cell],
+        measuring: Measuring,
+        resumed: int = 0,
+    ) -> None:
+        """Start a sweep over a space."""
+        self.cells = list(cells)
+        self.held = Held(space, workload, (), measuring, None, workload.manifest.title)
+        self.state, self.current, self.left, self.resumed = "running", None, "", resumed
+
+    def take(self, changed: Sequence[tuple[int, Cell]], current: int | None, left: str) -> None:
+        """Take in what was measured since the last time, and which cell is measured now."""
+        for index, cell in changed:
+            self.cells[index] = cell
+        self.current, self.left = current, left
+
+    def entered(self, group: str | None) -> None:
+        """Note the sweep's id in the store."""
+        if self.held is not None:
+            self.held = replace(self.held, group=group)
+
+    def end(self) -> None:
+        """Note that nothing is measured any more."""
+        self.current = None
+        self.state = "stopped" if self.waiting else "done"
+
+    @property
+    def running(self) -> bool:
+        """Whether its job goes on, be it paused."""
+        return self.state in ("running", "paused")
+
+    @property
+    def waiting(self) -> int:
+        """How many configurations are still to be measured."""
+        return sum(cell.waiting for cell in self.cells)
+
+    @property
+    def words(self) -> str:
+        """How far it is, in a line."""
+        if self.held is None:
+            return ""
+        total, waiting = len(self.cells), self.waiting
+        skipped = sum(cell.skipped is not None for cell in self.cells)
+        measured = total - waiting - skipped
+        parts = [f"{count(measured)} measured"]
+        if skipped:
+            parts.append(
+                f"{count(skipped)} cannot run"
+                if self.state != "file"
+                else (f"{count(skipped)} without a figure")
+            )
+        if self.resumed:
+            parts.append(f"{count(self.resumed)} of them before")
+        if waiting:
+            parts.append(f"{count(waiting)} to go")
+        text = ", ".join(parts)
+        if self.held.origin:
+            return f"From file {self.held.origin}: {text}"
+        if self.state == "running" and waiting and self.left:
+            return f"{text}: {self.left} left"
+        if self.state == "paused":
+            return f"Paused: {text}"
+        return text
+
+    def snapshot(self) -> Held | None:
+        """Return the outcome so far, unchangeable from now on; None without a sweep."""
+        if self.held is None:
+            return None
+        return replace(self.held, cells=tuple(self.cells))
+
+    # ---- in a session file
+
+    def show(self, held: Held | None) -> None:
+        """Show another outcome instead; None: nothing."""
+        self.held = held
+        self.cells = list(held.cells) if held is not None else []
+        self.current, self.left, self.resumed = None, "", 0
+        if held is None:
+            self.state = "empty"
+        else:
+            self.state = "file" if held.origin else "stopped"
+            if not held.origin and not self.waiting:
+                self.state = "done"
+
+
+def encode(held: Held) -> bytes:
+    """Return a sweep's outcome as JSON; InputError while nothing is done."""
+    return sweep_json(held.to_document())
+
+
+def decode(data: bytes, origin: str) -> Held:
+    """Return the outcome that a file holds; InputError when it does not hold together."""
+    document = read_sweep(data)
+    check_texts([document.title, document.workload, document.id, document.time_utc, document.axes])
+    axes = tuple(Axis(n, tuple(_value(v) for v in vs)) for n, vs in document.axes.items())
+    if not document.runs or not axes:
+        raise InputError("the sweep holds no runs")
+    first = document.runs[0].config
+    space = Space(RunRequest(workload=document.workload, variant=first.variant), axes)
+    if space.count != document.points:
+        raise InputError("the sweep's axes do not span its configurations")
+    found: dict[tuple[Any, ...], Cell] = {}
+    for entry in document.runs:
+        check_texts(msgspec.to_builtins(msgspec.structs.replace(entry, run=None)))
+        values = {name: _value(value) for name, value in entry.values.items()}
+        if set(values) != set(space.by_name):
+            raise InputError("a run of the sweep lies beside its axes")
+        place = tuple(_place(axis, values[axis.name]) for axis in axes)
+        point = Point(place, values, entry.config, None)
+        if entry.run is not None:
+            run = msgspec.structs.replace(entry.run, samples_s=[], batches=[])
+            check_texts(msgspec.to_builtins(run))
+            if not 0 < entry.run.timing.median_s < 1e9:
+                raise InputError("a run of the sweep took an impossible time")
+            found[place] = Cell(point, result=entry.run)
+        else:
+            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED)
+    cells = [
+        found.get(place) or _not_reached(axes, place)
+        for place in product(*(range(len(axis.values)) for axis in axes))
+    ]
+    return Held(
+        space, None, tuple(cells), Measuring(), document.id, document.title, origin, document
+    )
+
+
+def _value(value: Any) -> Any:
+    made = tuple(value) if isinstance(value, list) else value
+    if isinstance(made, tuple) and not (
+        1 <= len(made) <= 3 and all(isinstance(v, int) for v in made)
+    ):
+        raise InputError("an axis of the sweep has an odd value")
+    if not isinstance(made, (str, int, tuple)):
+        raise InputError("an axis of the sweep has an odd value")
+    return made
+
+
+def _place(axis: Axis, value: Any) -> int:
+    if value not in axis.values:
+        raise InputError("a run of the sweep lies beside its axes")
+    return axis.values.index(value)
+
+
+def _not_reached(axes: Sequence[Axis], place: tuple[int, ...]) -> Cell:
+    values = {axis.name: axis.values[i] for axis, i in zip(axes, place, strict=True)}
+    return Cell(Point(place, values, None, NOT_REACHED), skipped=NOT_REACHED)
+
+
+# ---- sweeps that were interrupted
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A sweep of the store that was not brought to its end."""
+
+    group: str
+    time_utc: str
+    space: Space
+    measuring: Measuring
+    runs: int
+    """Runs that it has."""
+
+    @property
+    def words(self) -> str:
+        """The sweep in a line."""
+        axes = " × ".join(axis.title for axis in self.space.axes)
+        moment = self.time_utc[:16].replace("T", " ")
+        return (
+            f"A sweep of {self.space.base.workload} over {axes} from {moment} UTC was not "
+            f"finished: {count(self.runs)} of {count(self.space.count)} configurations are kept."
+        )
+
+
+def unfinished(groups: Iterable[Group], workloads: dict[str, Workload]) -> Unfinished | None:
+    """Return the latest sweep that can be gone on with here; None when there is none.
+
+    Its workload must be loaded, with the same sources.
+    """
+    for group in groups:
+        found = _unfinished(group, workloads) if not group.finished else None
+        if found is not None:
+            return found
+    return None
+
+
+class _Asked(msgspec.Struct):
+    base: RunRequest
+    axes: dict[str, list[Any]]
+    measuring: dict[str, Any]
+    workload_sha256: str
+
+
+def _unfinished(group: Group, workloads: dict[str, Workload]) -> Unfinished | None:
+    try:
+        asked = msgspec.convert(group.document, _Asked)
+        axes = tuple(Axis(n, tuple(_value(v) for v in vs)) for n, vs in asked.axes.items())
+        space = Space(asked.base, axes)
+        measuring = Measuring(**asked.measuring)
+    except (msgspec.ValidationError, ExplorerError, TypeError):
+        return None
+    workload = workloads.get(space.base.workload)
+    if workload is None or workload.sha256 != asked.workload_sha256 or space.count > MAX_POINTS:
+        return None
+    return Unfinished(group.id, group.time_utc, space, measuring, group.runs)
+
+
+def grouped_reasons(cells: Iterable[Cell]) -> list[tuple[str, int]]:
+    """Return why cells cannot run, and how many for each reason, the most frequent first.
+
+    Reasons that differ in numbers only count as one, with the first as the example.
+    """
+    counted: dict[str, tuple[str, int]] = {}
+    for cell in cells:
+        if cell.skipped is not None:
+            key = _NUMBERS.sub("#", cell.skipped)
+            first, number = counted.get(key, (cell.skipped, 0))
+            counted[key] = first, number + 1
+    return sorted(counted.values(), key=lambda item: -item[1])

@@ -1,0 +1,180 @@
+"""What a sweep can vary, offered from the knobs as they stand, and the space of what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuexplorer.core.config import OWN_FILL
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.gui.model.block import AXES
+from gpuexplorer.gui.model.experiment import Experiment, Offer
+from gpuexplorer.gui.model.knobs import power_below
+from gpuexplorer.search import ranges
+from gpuexplorer.search.space import BLOCK_AXES, Axis, Space
+from gpuexplorer.workloads.manifest import FILLS
+
+FIRST_LARGEST = 1024
+"""Sizes are offered up to this at first, or to twice the present one."""
+FIRST_SIZES = 5
+COMMON_BLOCKS = ((8, 8), (16, 16), (32, 8), (32, 32), (64, 4), (256, 1), (1, 256))
+
+
+@dataclass(frozen=True)
+class AxisOffer:
+    """One knob that a sweep may vary.
+
+    ``kind`` is ``numbers`` and ``blocks`` (values or ranges in the command line's grammar) or
+    ``choice`` (names); ``text`` are the values offered at first. ``choices`` can be ticked, some
+    with a reason why they cannot run here.
+    """
+
+    name: str
+    title: str
+    kind: str
+    text: str
+    tip: str
+    choices: tuple[Offer, ...] = ()
+
+
+GRAMMAR = "values such as 64,128, or a range: 1:256:*2 doubles, 16:64:+16 adds, 1:8 takes each"
+
+
+def offers(experiment: Experiment) -> list[AxisOffer]:
+    """Return what the present workload and variant let a sweep vary, in the panel's order."""
+    found = [*_sizes(experiment), *_blocks(experiment)]
+    variant = experiment.variant
+    for name, tunable in variant.tunables.items():
+        if tunable.formula is None and len(tunable.values) > 1:
+            choices = tuple(Offer(str(v), str(v)) for v in tunable.values)
+            found.append(
+                AxisOffer(f"tunable.{name}", name, "numbers", _join(c.name for c in choices),
+                          f"{tunable.title or name}: a compile-time value of the kernel", choices)
+            )  # fmt: skip
+    found.append(_named("precision", "precision", experiment.precision_offers(),
+                        "The number format of the arrays"))  # fmt: skip
+    found.append(_named("variant", "variant", experiment.variant_offers(),
+                        "Implementations of the workload"))  # fmt: skip
+    devices = experiment.devices.devices if experiment.devices is not None else ()
+    runs = [Offer(d.id, f"{d.name} ({d.id})") for d in devices if d.runs_kernels]
+    if len(runs) > 1:
+        found.append(_named("device", "device", runs, "Where it runs"))
+    fills = [Offer(OWN_FILL, "the manifest's own"), *(Offer(f, f) for f in FILLS)]
+    tip = "What the input arrays hold"
+    found.append(AxisOffer("fill", "inputs", "choice", _join(FILLS), tip, tuple(fills)))
+    caches = tuple(experiment.cache_offers())
+    found.append(
+        AxisOffer("cache", "caches", "choice", _join(c.name for c in caches if c.reason is None),
+                  "Hot as left behind, or emptied before each launch", caches)
+    )  # fmt: skip
+    return found
+
+
+def first_choice(experiment: Experiment) -> tuple[str, ...]:
+    """Return the axes that are ticked at first: the block's, or the size where there is none."""
+    if experiment.dimensions >= 2:
+        return BLOCK_AXES[:2]
+    if experiment.dimensions == 1:
+        return BLOCK_AXES[:1]
+    return (f"size.{next(iter(experiment.workload.manifest.sizes))}",)
+
+
+def _sizes(experiment: Experiment) -> list[AxisOffer]:
+    found = []
+    for symbol, spec in experiment.workload.manifest.sizes.items():
+        high = min(spec.max, max(FIRST_LARGEST, 2 * experiment.knobs.size[symbol]))
+        high = power_below(high)
+        low = max(high >> (FIRST_SIZES - 1), 1)
+        while low < spec.min:
+            low *= 2
+        text = f"{low}:{high}:*2" if low < high else str(spec.default)
+        title = f"size {symbol}"
+        tip = f"{spec.title or symbol}, {spec.min} to {spec.max}; {GRAMMAR}"
+        found.append(AxisOffer(f"size.{symbol}", title, "numbers", text, tip))
+    return found
+
+
+def _blocks(experiment: Experiment) -> list[AxisOffer]:
+    dimensions = experiment.dimensions
+    if not dimensions:
+        return []
+    found = []
+    limits = experiment.limits
+    for axis in range(dimensions):
+        most = power_below(min(limits.max_block[axis], limits.max_threads_per_block))
+        high = min(most, 256 if axis == 0 else 16 if axis == 1 else 4)
+        tip = f"Threads of a block along {AXES[axis]}; {GRAMMAR}"
+        title = f"threads {AXES[axis]}"
+        found.append(AxisOffer(BLOCK_AXES[axis], title, "numbers", f"1:{high}:*2", tip))
+    if dimensions > 1:
+        text = _join("x".join(map(str, shape)) for shape in COMMON_BLOCKS)
+        tip = "Whole blocks, such as 16x16,32x8, instead of threads in x and y apart"
+        found.append(AxisOffer("block", "blocks", "blocks", text, tip))
+    return found
+
+
+def _named(name: str, title: str, choices: Sequence[Offer], tip: str) -> AxisOffer:
+    possible = _join(c.name for c in choices if c.reason is None)
+    return AxisOffer(name, title, "choice", possible, tip, tuple(choices))
+
+
+def _join(words: Any) -> str:
+    return ",".join(words)
+
+
+def axis_of(name: str, text: str) -> Axis:
+    """Return an axis with the values of a text; InputError names the axis and what is wrong."""
+    kind = name.partition(".")[0]
+    try:
+        if kind in ("size", "tunable") or name in BLOCK_AXES:
+            return Axis(name, ranges.whole_numbers(text))
+        if name == "block":
+            return Axis(name, ranges.blocks(text))
+        return Axis(name, ranges.names(text))
+    except InputError as error:
+        title = Axis(name, ()).title
+        raise InputError(f"{title}: {error.what}", remedy=error.remedy) from None
+
+
+def space_of(experiment: Experiment, chosen: Mapping[str, str]) -> Space:
+    """Return the space over the knobs as they stand that some axes with their texts span.
+
+    Raises InputError for a text that cannot be read, and for axes that do not go together.
+    """
+    if not chosen:
+        raise InputError("no axis is ticked", remedy="tick what shall vary")
+    axes = tuple(axis_of(name, text) for name, text in chosen.items())
+    return Space(experiment.knobs.request(), axes)
+
+
+def values_text(values: Sequence[Any]) -> str:
+    """Return values in the grammar of ranges, as short as they can be said."""
+    if values and all(isinstance(v, int) for v in values):
+        return _numbers_text(list(values))
+    return _join("x".join(map(str, _short(v))) if isinstance(v, tuple) else str(v) for v in values)
+
+
+def _numbers_text(values: list[int]) -> str:
+    low, high = values[0], values[-1]
+    if len(values) >= 4:
+        step, factor = values[1] - values[0], values[1] // max(values[0], 1)
+        if step > 0 and values == list(range(low, high + 1, step)):
+            return f"{low}:{high}" + (f":+{step}" if step > 1 else "")
+        if low > 0 and factor > 1 and values == [low * factor**i for i in range(len(values))]:
+            return f"{low}:{high}:*{factor}"
+    return _join(map(str, values))
+
+
+def _short(block: tuple[int, ...]) -> tuple[int, ...]:
+    x, y, z = (*block, 1, 1)[:3]
+    return (x, y) if z == 1 else (x, y, z)
+
+
+def read_error(text: str, name: str) -> str | None:
+    """Return why a text gives no values for an axis; None when it does."""
+    try:
+        axis_of(name, text)
+    except ExplorerError as error:
+        return str(error)
+    return None

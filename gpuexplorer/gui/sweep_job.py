@@ -1,0 +1,188 @@
+"""A sweep through the window's engine, and the thread that does what would make the window wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QThread, Signal
+
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.space import Space
+from gpuexplorer.search.study import Study
+from gpuexplorer.search.sweep import Step
+from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.history.store import Store
+
+TELL_EVERY_S = 0.1
+"""Steps are told together, so that a fast sweep does not flood the window."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The cells of a sweep that is about to measure; ``resumed`` were done before."""
+
+    cells: list[Cell]
+    resumed: int
+    goes_on: bool
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was measured since the last time, and which cell is measured now."""
+
+    changed: list[tuple[int, Cell]]
+    current: int | None
+    left: str
+    group: str | None
+
+
+class SweepJob(EngineJob):
+    """Measures a space; ``begun`` carries a ``Begun``, ``stepped`` a ``Progress``.
+
+    ``troubled`` carries the error when the runs cannot be kept in the history; measuring goes on.
+    """
+
+    doing = "sweeping"
+    done = "swept"
+    not_done = "the sweep was stopped"
+
+    begun = Signal(object)
+    troubled = Signal(object)
+
+    def __init__(
+        self,
+        worker: EngineWorker,
+        space: Space,
+        workload: Workload,
+        devices: DeviceList,
+        measuring: Measuring,
+        *,
+        resume: bool = False,
+        python: str | None = None,
+        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+    ) -> None:
+        """``python`` runs the engine; with ``resume`` an earlier try is gone on with."""
+        super().__init__(worker, ceilings=ceilings)
+        self.setObjectName("sweep")
+        self.space, self.workload, self.measuring = space, workload, measuring
+        self._devices, self._resume, self._python = devices, resume, python
+        self._ceilings_of = ceilings
+        self._changed: list[tuple[int, Cell]] = []
+        self._due = 0.0
+        self._study: Study | None = None
+
+    def work(self) -> object:
+        """Measure whatever waits; return True when nothing does any more."""
+        store = self._open_store()
+        try:
+            study = self._study = Study(
+                self.space,
+                self.workload,
+                self._devices,
+                self.measuring,
+                store=store,
+                resume=self._resume,
+                python=self._python,
+                ceilings=self._ceilings_of,
+                on_step=self._step,
+                on_trouble=self.troubled.emit,
+            )
+            self.begun.emit(Begun(list(study.cells), study.resumed, study.goes_on))
+            try:
+                study.run(self)
+            finally:
+                self._tell(None, "")
+            return True
+        finally:
+            if store is not None:
+                store.close()
+
+    def _open_store(self) -> Store | None:
+        from gpuexplorer.history.store import Store
+
+        try:
+            return Store.open()
+        except ExplorerError as error:
+            if self._resume:
+                raise
+            self.troubled.emit(error)
+            return None
+
+    def _step(self, step: Step) -> None:
+        if step.ended:
+            self._changed.append((step.index, step.cell))
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + TELL_EVERY_S
+            self._tell(None if step.ended else step.index, step.left.words)
+
+    def _tell(self, current: int | None, left: str) -> None:
+        changed, self._changed = self._changed, []
+        group = self._study.group if self._study is not None else None
+        self.stepped.emit(Progress(changed, current, left, group))
+
+
+class Background(QThread):
+    """Does one thing after another, the latest of each kind; ``ended`` carries kind and outcome.
+
+    The outcome is what the work returned, or its ExplorerError.
+    """
+
+    ended = Signal(str, object)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._gate = threading.Condition()
+        self._tasks: dict[str, Callable[[], object]] = {}
+        self._stop = False
+
+    def ask(self, kind: str, work: Callable[[], object]) -> None:
+        """Have work done soon, instead of what of this kind still waits; from the main thread."""
+        with self._gate:
+            if self._stop:
+                return
+            self._tasks[kind] = work
+            self._gate.notify_all()
+        if not self.isRunning():
+            self.start()
+
+    def close(self) -> None:
+        """End the thread; what waits is not done any more."""
+        with self._gate:
+            self._stop = True
+            self._tasks.clear()
+            self._gate.notify_all()
+        self.wait()
+
+    def run(self) -> None:
+        """Work until closed."""
+        while True:
+            with self._gate:
+                while not self._tasks and not self._stop:
+                    self._gate.wait()
+                if self._stop:
+                    return
+                kind = next(iter(self._tasks))
+                work = self._tasks.pop(kind)
+            outcome: object
+            try:
+                outcome = work()
+            except ExplorerError as error:
+                outcome = error
+            except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+                outcome = WorkFailed(f"{kind} failed: {error!r}")
+            del work
+            self.ended.emit(kind, outcome)
