@@ -28,6 +28,9 @@ COMMANDS: dict[str, str] = {
     "sweep": "measure every combination of the values that some knobs take",
     "compare": "measure configurations or stored runs in turns: faster, slower, or the same",
     "history": "list, search, tag, star and delete the runs that were kept",
+    "export": "write stored runs, or those of a file, in a format that other programs read",
+    "import": "take runs from files into the history: ours, NVBench's, Kernel Tuner's",
+    "report": "write a page on a run, a sweep or a comparison that needs nothing but a browser",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
     "calibrate": "measure what a device can do at most, which every run is held against",
@@ -171,6 +174,12 @@ def build_parser() -> argparse.ArgumentParser:
 
     tune = add("tune", "tune", tune_options.EXAMPLES)
     tune_options.add_options(tune)
+    from gpuexplorer.cli import exchange_options
+
+    exchange_options.add_export(add("export", "export", exchange_options.EXPORT_EXAMPLES))
+    take = add("import", "import_", exchange_options.IMPORT_EXAMPLES)
+    exchange_options.add_import(take)
+    exchange_options.add_report(add("report", "report", exchange_options.REPORT_EXAMPLES))
     from gpuexplorer.cli import history_options
 
     history = add("history", "history", history_options.EXAMPLES)
@@ -202,6 +211,7 @@ def build_parser() -> argparse.ArgumentParser:
         tune,
         compare,
         history,
+        take,
         analyze,
         check,
         calibrate,

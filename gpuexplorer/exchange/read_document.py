@@ -79,7 +79,7 @@ def read_document(data: bytes, path: Path, schema: str) -> Imported:
         tuple(skipped),
         head.axes,
         documents=tuple(documents),
-        rest=_rest(data, path, what),
+        rest=_rest(data, path, what, runs),
     )
 
 
@@ -121,8 +121,8 @@ def _bare(raw: bytes) -> bytes:
     return msgspec.json.encode({k: v for k, v in fields.items() if k not in _OF_A_SWEEP})
 
 
-def _rest(data: bytes, path: Path, what: str) -> dict[str, Any]:
-    """Return a document without its runs."""
+def _rest(data: bytes, path: Path, what: str, runs: tuple[RunResult, ...]) -> dict[str, Any]:
+    """Return a document without its runs; those of a comparison are there by their ids."""
     try:
         fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         contestants = msgspec.json.decode(
@@ -134,7 +134,7 @@ def _rest(data: bytes, path: Path, what: str) -> dict[str, Any]:
     rest = {name: decode_any(bytes(raw), path, what) for name, raw in fields.items()}
     if contestants:
         rest["contestants"] = [
-            {k: decode_any(bytes(v), path, what) for k, v in c.items() if k != "run"}
-            for c in contestants
+            {k: run.id if k == "run" else decode_any(bytes(v), path, what) for k, v in c.items()}
+            for c, run in zip(contestants, runs[-len(contestants) :], strict=True)
         ]
     return rest

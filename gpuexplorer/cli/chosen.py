@@ -1,0 +1,115 @@
+"""Runs that a command was given by id, group or file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.exchange.formats import read_runs
+from gpuexplorer.exchange.imported import SkippedRun
+from gpuexplorer.exchange.table import Label
+from gpuexplorer.history.store import Group, Query, Store
+
+PAGE = 500
+
+
+@dataclass
+class Chosen:
+    """Runs with what is known beside them."""
+
+    runs: list[RunResult] = field(default_factory=list)
+    labels: dict[str, Label] = field(default_factory=dict)
+    """What a user noted on those that are in the history, by id."""
+    skipped: list[SkippedRun] = field(default_factory=list)
+    rests: list[dict[str, Any]] = field(default_factory=list)
+    """Documents apart from their runs: a sweep's axes, a comparison's verdicts."""
+
+
+def choose(words: Sequence[str]) -> Chosen:
+    """Return the runs that some words name, in their order, each once.
+
+    A word is a file, the beginning of a run's id, or a group's id. Raises InputError for any other.
+    """
+    chosen = Chosen()
+    store: Store | None = None
+    try:
+        for word in words:
+            if _is_file(word):
+                _from_file(Path(word), chosen)
+                continue
+            if store is None:
+                store = Store.open_to_read()
+            _from_store(word, store, chosen)
+    finally:
+        if store is not None:
+            store.close()
+    chosen.runs = list({run.id: run for run in chosen.runs}.values())
+    return chosen
+
+
+def _is_file(word: str) -> bool:
+    path = Path(word)
+    return path.is_file() or bool(path.suffix) or os.sep in word or "/" in word
+
+
+def _from_file(path: Path, chosen: Chosen) -> None:
+    found = read_runs(path)
+    chosen.runs += found.runs
+    chosen.skipped += found.skipped
+    rest = dict(found.rest or {})
+    if found.axes is not None:
+        rest.setdefault("axes", found.axes)
+    if rest:
+        chosen.rests.append(rest)
+
+
+def _from_store(word: str, store: Store, chosen: Chosen) -> None:
+    group = next((g for g in store.groups() if len(word) >= 6 and g.id.startswith(word)), None)
+    if group is None:
+        ids = [store.resolve(word)]
+    else:
+        ids = _ids_of(store, group)
+        document = group.document if isinstance(group.document, dict) else {}
+        chosen.rests.append({**document, **(document.get("rest") or {})})
+        chosen.skipped += _skipped(document.get("skipped"))
+        if not ids:
+            raise InputError(f"the group '{word}' holds no runs")
+    chosen.runs += [store.get(run_id) for run_id in ids]
+    for row in store.rows(ids):
+        chosen.labels[row.id] = Label(row.starred, row.tags, row.note)
+
+
+def _ids_of(store: Store, group: Group) -> list[str]:
+    query = Query(group=group.id)
+    ids: list[str] = []
+    while rows := store.find(query, descending=False, offset=len(ids), limit=PAGE):
+        ids += [row.id for row in rows if not row.running]
+        if len(rows) < PAGE:
+            break
+    return ids
+
+
+def _skipped(found: Any) -> list[SkippedRun]:
+    """Return what a group's document says was skipped: a list of entries, or reasons by key."""
+    if isinstance(found, dict):
+        return [SkippedRun(_configuration(str(k)), str(v)) for k, v in found.items()]
+    return [
+        SkippedRun(dict(entry.get("values") or {}), str(entry.get("skipped")))
+        for entry in found or ()
+        if isinstance(entry, dict)
+    ]
+
+
+def _configuration(key: str) -> dict[str, Any]:
+    """Return what ``RunConfig.key`` says, as plain values."""
+    try:
+        return msgspec.json.decode(key, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {"configuration": key}

@@ -1,0 +1,64 @@
+"""HTML from values: everything that comes from a run, a file or a user is escaped here."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+MOST_TEXT = 2000
+"""Characters of one text that are shown."""
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def text(value: object) -> str:
+    """Return a value as text of a page: no markup, no control characters, not endless."""
+    words = str(value)
+    if len(words) > MOST_TEXT:
+        words = words[:MOST_TEXT] + "…"
+    return html.escape(_CONTROL.sub("\ufffd", words), quote=True)
+
+
+def table(
+    rows: Iterable[Sequence[object]], heads: Sequence[str] = (), kind: str = "", caption: str = ""
+) -> str:
+    """Return a table; with ``heads`` a row of column titles, else the first cell is a row's title.
+
+    ``kind`` is a class of the page's style.
+    """
+    told = f"<caption>{text(caption)}</caption>" if caption else ""
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in heads)
+    body = "".join(f"<tr>{_row(row, titled=not heads)}</tr>\n" for row in rows)
+    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
+    shape = f' class="{kind}"' if kind else ""
+    return f'<div class="wide"><table{shape}>{told}{top}<tbody>\n{body}</tbody></table></div>\n'
+
+
+def _row(cells: Sequence[object], *, titled: bool) -> str:
+    made = []
+    for place, cell in enumerate(cells):
+        if titled and place == 0:
+            made.append(f'<th scope="row">{text(cell)}</th>')
+        else:
+            made.append(f"<td>{text('–' if cell is None else cell)}</td>")
+    return "".join(made)
+
+
+def section(title: str, *parts: str) -> str:
+    """Return a part of the page; empty when nothing is in it."""
+    body = "".join(parts)
+    return f"<section>\n<h2>{text(title)}</h2>\n{body}</section>\n" if body else ""
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Return a paragraph."""
+    shape = f' class="{kind}"' if kind else ""
+    return f"<p{shape}>{text(words)}</p>\n"
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """Return a list; empty when there is nothing to list."""
+    items = "".join(f"<li>{text(words)}</li>\n" for words in sentences)
+    return f"<ul>\n{items}</ul>\n" if items else ""

@@ -1,0 +1,293 @@
+"""The page: one run, several, a sweep or a comparison, in one file without a network.
+
+Charts are inline SVG, colours follow the reader's light or dark, printing is light, and the runs
+are attached with every sample. A policy in the page forbids it to run or to load anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import gpuexplorer
+from gpuexplorer.charts.build import run_chart, sweep_chart
+from gpuexplorer.charts.comparison import comparison_chart, interval_words, ratio_words
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.style import THEMES
+from gpuexplorer.charts.words import config_words, median_words
+from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count
+from gpuexplorer.exchange.document import run_json, runs_json
+from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.imported import SkippedRun
+from gpuexplorer.exchange.table import Label
+from gpuexplorer.report import parts
+from gpuexplorer.report.figure import figure, variables
+from gpuexplorer.report.html import bullets, paragraph, section, table, text
+
+MOST_BARS = 40
+"""Configurations of a chart of bars; of more the fastest."""
+MOST_TRACES = 6
+"""Runs that are drawn over each other, each with its own details below."""
+TITLE = 160
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+@dataclass
+class Report:
+    """What a page is about."""
+
+    runs: Sequence[RunResult]
+    labels: Mapping[str, Label] = field(default_factory=dict)
+    """What a user noted on runs, by id."""
+    skipped: Sequence[SkippedRun] = ()
+    rests: Sequence[Mapping[str, Any]] = ()
+    """Documents apart from their runs; a comparison among them is shown as one."""
+
+
+def write_report(report: Report, path: Path) -> None:
+    """Write the page; InputError when there are no runs or the file cannot be written."""
+    page = report_page(report)
+    with atomic_file(path) as stream:
+        stream.write(page.encode("utf-8", "replace"))
+
+
+def report_page(report: Report) -> str:
+    """Return the whole page."""
+    if not report.runs:
+        raise InputError("there are no runs to report on")
+    comparison = _comparison(report)
+    if comparison is not None:
+        title, body = _on_comparison(comparison, report)
+    elif len(report.runs) == 1:
+        title, body = _on_run(report.runs[0], report)
+    else:
+        title, body = _on_runs(report)
+    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return _HEAD.format(policy=POLICY, title=text(title[:TITLE]), style=_style()) + (
+        f"<header>\n<h1>{text(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
+        f"{section('Data', _attached(report, comparison))}</main>\n"
+        f"<footer>{text(f'GPU Explorer {gpuexplorer.__version__} · {written}')}</footer>\n"
+        "</body>\n</html>\n"
+    )
+
+
+# ---- the three kinds
+
+
+def _on_run(result: RunResult, report: Report) -> tuple[str, str]:
+    title = config_words(result.config)
+    return title, (
+        paragraph(f"{result.device.name} · {result.time_utc}", "lead")
+        + parts.badges(result)
+        + parts.label(report.labels.get(result.id))
+        + section("Charts", figure(run_chart(result), 1))
+        + section("Figures", parts.figures(result))
+        + _details(result)
+    )
+
+
+def _details(result: RunResult) -> str:
+    return (
+        section("Configuration", parts.configuration(result), parts.repeat(result))
+        + section("Device", parts.device(result))
+        + section("Environment", parts.environment(result))
+    )
+
+
+def _on_runs(report: Report) -> tuple[str, str]:
+    runs = list(report.runs)
+    first = parts.ranked(runs)[0]
+    title = f"{count(len(runs))} runs of {_names(runs)}"
+    best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
+    charts = [figure(spec, i) for i, spec in enumerate(_charts(report), start=1)]
+    body = paragraph(parts.shared(runs), "lead") + paragraph(best)
+    body += section("Charts", *charts) + section("Runs", parts.overview(runs, report.labels))
+    body += section("Without a result", parts.left_out(report.skipped))
+    if len(runs) <= MOST_TRACES:
+        body += "".join(_one_of_several(run, report) for run in runs)
+    else:
+        body += section("Device", parts.device(first))
+        body += section("Environment of the fastest", parts.environment(first))
+    return title, body
+
+
+def _names(runs: Sequence[RunResult]) -> str:
+    names = list(dict.fromkeys(r.config.workload for r in runs))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _one_of_several(result: RunResult, report: Report) -> str:
+    return section(
+        config_words(result.config),
+        parts.badges(result),
+        parts.label(report.labels.get(result.id)),
+        parts.figures(result),
+        parts.repeat(result),
+        parts.device(result),
+        parts.environment(result),
+    )
+
+
+def _charts(report: Report) -> list[ChartSpec]:
+    runs = list(report.runs)
+    drawn = [r for r in parts.ranked(runs) if r.timing.median_s > 0][:MOST_BARS]
+    specs = []
+    if len({r.config.workload for r in drawn}) == 1 and len(drawn) > 1:
+        specs.append(sweep_chart(drawn))
+    if 1 < len(runs) <= MOST_TRACES:
+        specs.append(run_chart(runs[0], runs[1:], traffic=False))
+    return specs
+
+
+def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
+    reference = result.contestants[result.reference]
+    title = f"Comparison with {reference.label}"
+    how = (
+        f"Measured in {result.rounds} turns each, in one session."
+        if result.interleaved
+        else "Not measured in turns: the machine may have been in another state for each."
+    )
+    rows = []
+    for one in result.contestants:
+        low, high = one.ci95_low, one.ci95_high
+        interval = interval_words(low, high) if low is not None and high is not None else None
+        rows.append(
+            (
+                one.label,
+                median_words(one.run),
+                ratio_words(one.ratio) if one.ratio is not None else None,
+                interval,
+                one.verdict or "reference",
+                {True: "yes", False: "no", None: "–"}[one.too_slow],
+            )
+        )
+    limit = result.fail_if_slower
+    heads = ("configuration", "median", "time over the reference's", "95 % interval", "verdict")
+    asked = limit is not None
+    shown = [row if asked else row[:-1] for row in rows]
+    names = (*heads, "too slow") if asked else heads
+    runs = [one.run for one in result.contestants]
+    body = paragraph(how, "lead") + section("Verdicts", table(shown, names, "runs"))
+    body += bullets(f"{one.label}: {words}" for one in result.contestants for words in one.warnings)
+    charts = [figure(comparison_chart(result), 1)]
+    if len(runs) <= MOST_TRACES:
+        charts.append(figure(run_chart(runs[0], runs[1:], traffic=False), 2))
+    body += section("Charts", *charts)
+    return title, body + "".join(_one_of_several(run, report) for run in runs)
+
+
+def _comparison(report: Report) -> ComparisonResult | None:
+    """Return the comparison that the report is about; None when it is about none."""
+    by_id = {run.id: run for run in report.runs}
+    for rest in report.rests:
+        contestants = rest.get("contestants")
+        if rest.get("schema") != COMPARISON_SCHEMA or not isinstance(contestants, list):
+            continue
+        if any(c.get("run") not in by_id for c in contestants):
+            continue
+        whole = [{**c, "run": msgspec.to_builtins(by_id[c["run"]])} for c in contestants]
+        try:
+            found = msgspec.convert({**rest, "contestants": whole}, ComparisonResult)
+        except msgspec.ValidationError:
+            continue
+        if 0 <= found.reference < len(found.contestants) == len(report.runs):
+            return found
+    return None
+
+
+# ---- the page itself
+
+
+def _attached(report: Report, comparison: ComparisonResult | None) -> str:
+    """Return the link to the runs, which stand in the page itself."""
+    if comparison is not None:
+        data, name = comparison_json(comparison), "comparison"
+    elif len(report.runs) == 1:
+        data, name = run_json(report.runs[0]), "run"
+    else:
+        data, name = runs_json(report.runs), "runs"
+    packed = gzip.compress(data, 6, mtime=0)
+    link = f"data:application/gzip;base64,{base64.b64encode(packed).decode()}"
+    words = f"{name}.json.gz, {len(packed) / 1024:.0f} KiB, every sample of {len(report.runs)} run"
+    words += "s" if len(report.runs) > 1 else ""
+    return f'<p><a download="{name}.json.gz" href="{link}">{text(words)}</a></p>\n' + paragraph(
+        "'gpuexplorer import' reads the unpacked file.", "note"
+    )
+
+
+def _style() -> str:
+    light, dark = (
+        " ".join(f"{name}: {colour};" for name, colour in variables(THEMES[theme]).items())
+        for theme in ("light", "dark")
+    )
+    return _CSS.replace("/*light*/", light).replace("/*dark*/", dark)
+
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="GPU Explorer">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+"""
+
+_CSS = """:root { /*light*/ --good: #17633c; --bad: #a3323b; --warn: #7a5200; }
+@media (prefers-color-scheme: dark) {
+  :root { /*dark*/ --good: #5fd39a; --bad: #ff8087; --warn: #f0c04a; }
+}
+@media print {
+  :root { /*light*/ --good: #17633c; --bad: #a3323b; --warn: #7a5200; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.25rem 3rem; max-width: 68rem; background: var(--page);
+  color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
+  overflow-wrap: anywhere; }
+h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .25rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; padding-bottom: .25rem;
+  border-bottom: 1px solid var(--grid); }
+p { margin: .4rem 0; }
+.lead, .note, footer, figcaption { color: var(--muted); }
+.marks { color: var(--warn); }
+.words { white-space: pre-wrap; border-left: 3px solid var(--grid); padding-left: .75rem; }
+.badge { display: inline-block; margin: 0 .5rem .25rem 0; padding: .05rem .6rem;
+  border: 1px solid currentColor; border-radius: 1rem; font-size: .85rem; }
+.good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
+.unknown { color: var(--warn); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: .4rem 0; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; vertical-align: top; padding: .22rem 1.1rem .22rem 0; }
+tbody th { font-weight: 400; color: var(--muted); white-space: nowrap; }
+thead th { font-weight: 600; border-bottom: 1px solid var(--grid); }
+.runs tbody tr:nth-child(even) { background: color-mix(in srgb, var(--grid) 35%, transparent); }
+.runs th, .runs td { padding-left: .4rem; white-space: nowrap; }
+.figures td:nth-child(2) { font-weight: 600; white-space: nowrap; }
+figure { margin: .5rem 0 1rem; }
+figure svg { width: 100%; height: auto; display: block; }
+pre { background: color-mix(in srgb, var(--grid) 45%, transparent); padding: .6rem .8rem;
+  border-radius: 6px; white-space: pre-wrap; font-size: .9rem; }
+a { color: var(--slot0); }
+footer { margin-top: 2.5rem; font-size: .85rem; }
+@media print {
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  section, figure, tr { break-inside: avoid; }
+  h2 { break-after: avoid; }
+  .wide { overflow: visible; }
+}
+"""
