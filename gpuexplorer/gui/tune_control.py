@@ -1,0 +1,132 @@
+"""Tune and Use tuned: between the window's commands, the dialog, the job and the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from gpuexplorer.charts.words import config_parts, knob_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import quantity
+from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.session import Session
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.tune import TuneDialog
+    from gpuexplorer.gui.tuning import DoesWithStore
+    from gpuexplorer.history.store import Store, TunedEntry
+    from gpuexplorer.search.tune import Options
+
+
+class TuneControl(QObject):
+    """Opens the dialog, lends the engine to a tuning, and sets the knobs to what was found.
+
+    ``notice`` carries a sentence for the banner, ``said`` one for the status bar.
+    """
+
+    notice = Signal(object)
+    said = Signal(str)
+
+    def __init__(self, window: QWidget, session: Session, store: DoesWithStore) -> None:
+        super().__init__(window)
+        self._window, self._session, self._store = window, session, store
+        self._dialog: TuneDialog | None = None
+        session.knobs_changed.connect(self._knobs_moved)
+
+    def show(self) -> None:
+        """Open the dialog; a tuning that is going on, or its outcome, is still there."""
+        dialog = self._dialog
+        if dialog is None:
+            from gpuexplorer.gui.panels.tune import TuneDialog
+
+            dialog = self._dialog = TuneDialog(self._window, self._problem)
+            dialog.start_asked.connect(self._start)
+            dialog.use_asked.connect(self._use)
+        dialog.show_problem()
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    def use_tuned(self) -> None:
+        """Set the knobs to what the last tuning of this problem found."""
+        from gpuexplorer.search.tune_keep import find_tuned
+
+        experiment = self._session.experiment
+        config, device, workload = self._session.config, experiment.device, experiment.workload
+        if config is None or device is None:
+            self.said.emit("There is no device yet.")
+            return
+
+        def look(store: Store) -> TunedEntry | None:
+            return find_tuned(store, config, workload, device)
+
+        self._store.do(look, lambda found: self._found(config, found))
+
+    def close_down(self) -> None:
+        """Stop the dialog's timer; the session ends the job."""
+        if self._dialog is not None:
+            self._dialog.close_down()
+
+    def _problem(self) -> str:
+        """Return in words what would be tuned."""
+        experiment = self._session.experiment
+        knobs = experiment.knobs
+        size = ", ".join(f"{symbol} = {value}" for symbol, value in knobs.size.items())
+        device = experiment.device
+        parts = [experiment.workload.manifest.title, knobs.variant, size, knobs.precision]
+        return " · ".join([*parts, device.name if device is not None else "no device yet"])
+
+    def _knobs_moved(self) -> None:
+        if self._dialog is not None and self._dialog.isVisible():
+            self._dialog.show_problem()
+
+    def _start(self, options: Options) -> None:
+        from gpuexplorer.gui.tuning import TuningJob
+
+        session, dialog = self._session, self._dialog
+        experiment = session.experiment
+        if dialog is None or experiment.devices is None:
+            return
+        request = experiment.knobs.request()
+        job = TuningJob(
+            session.worker,
+            request,
+            experiment.workload,
+            experiment.devices,
+            options,
+            self._store,
+        )
+        if session.begin_job(job):
+            dialog.begin(job, self._problem())
+
+    def _use(self, config: RunConfig) -> None:
+        if self._session.experiment.restore_run(config):
+            self.said.emit(f"The knobs are set to {knob_words(config)}.")
+        else:
+            self.said.emit("That workload is not loaded any more.")
+
+    def _found(self, asked: RunConfig, found: object) -> None:
+        from gpuexplorer.history.model import TunedEntry
+        from gpuexplorer.search.tune_keep import other_conditions, with_tuned
+
+        if isinstance(found, ExplorerError):
+            self.notice.emit(Notice("warning", f"{capital(str(found))}.", detail=found.detail))
+        elif not isinstance(found, TunedEntry):
+            parts = config_parts(asked)
+            problem = " · ".join(parts[n] for n in ("workload", "variant", "size", "precision"))
+            self.notice.emit(
+                Notice(
+                    "info",
+                    f"Nothing is tuned yet for {problem} on this device, as the sources are now.",
+                    actions=(("Tune…", self.show),),
+                )
+            )
+        elif self._session.experiment.restore_run(with_tuned(asked, found)):
+            words = f"Tuned on {found.time_utc[:10]}: {knob_words(found.config)}"
+            words += f", {quantity(found.median_s, 's')} then"
+            if other := other_conditions(asked, found):
+                words += f"; tuned with {', '.join(other)}"
+            self.said.emit(f"{words}.")

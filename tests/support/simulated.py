@@ -1,0 +1,85 @@
+"""A session whose launches take what a formula says, on a clock of its own, with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.workloads.workload import Workload
+from tests.support.prepared import prepared
+
+RUN_S = 0.001
+"""What a run costs beside its launches."""
+
+
+class SimulatedMachine:
+    """Measures at once; ``now`` is its clock, which every launch moves on.
+
+    ``launch_s`` says what a launch takes, ``fails`` which configuration cannot be measured, and
+    ``load`` by how much the machine is slower at a moment.
+    """
+
+    def __init__(
+        self,
+        launch_s: Callable[[RunConfig], float],
+        *,
+        noise: float = 0.0,
+        load: Callable[[float], float] = lambda now: 1.0,
+        fails: Callable[[RunConfig], ExplorerError | None] = lambda config: None,
+        seed: int = 1,
+    ) -> None:
+        self._launch_s, self._load, self._fails = launch_s, load, fails
+        self._noise = noise
+        self._chance = np.random.default_rng(seed)
+        self.now = 1000.0
+        self.runs: list[tuple[RunConfig, int]] = []
+        """Each run's configuration and its samples."""
+
+    def clock(self) -> float:
+        """The time in seconds."""
+        return self.now
+
+    def measure_record(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        seconds: float | None,
+        max_noise: float | None = None,
+        samples: int | None = None,
+        warm_up_s: float | None = None,
+        keep_arrays: bool = False,
+        allow_long: bool = False,
+    ) -> RunRecord:
+        """Return the samples at once."""
+        self.now += RUN_S
+        failure = self._fails(config)
+        if failure is not None:
+            raise failure
+        began, taken = self.now, []
+        while True:
+            noise = 1 + self._noise * abs(float(self._chance.standard_normal()))
+            launch_s = self._launch_s(config) * self._load(self.now) * noise
+            taken.append(launch_s)
+            self.now += launch_s
+            enough = samples is not None and len(taken) >= samples
+            if enough or (seconds is not None and self.now - began >= seconds):
+                break
+        self.runs.append((config, len(taken)))
+        said = msgspec.structs.replace(prepared(), config=config)
+        record = RunRecord(said)
+        record.add(
+            SampleBatch(
+                seconds=np.array(taken, "<f8").tobytes(),
+                counts=(len(taken),),
+                starts_ns=(int(began * 1e9),),
+            )
+        )
+        record.end("samples")
+        return record
