@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.keeping import keep
 from gpuexplorer.cli.messages import error_console, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import PLAIN_EVERY_S
@@ -18,7 +19,7 @@ from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.compared import ComparisonResult, Contestant, comparison_json
 from gpuexplorer.core.comparison import TOLERANCE
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import Session
@@ -207,7 +208,10 @@ def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
 def _deliver(
     result: ComparisonResult, options: argparse.Namespace, *, new: Sequence[RunResult]
 ) -> int:
-    """Print and write the result, keep its new runs, and return the exit code."""
+    """Keep the new runs, print and write the result, and return the exit code."""
+    if new:  # first: what is printed may go into a pipe that closes
+        document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
+        keep(new, options, group=("comparison", document))
     if options.json != "-":
         print_comparison(result, output_console())
     write_document(options.json, comparison_json(result))
@@ -220,21 +224,7 @@ def _deliver(
         for path in (json_path(options.json), options.plot):
             if path is not None:
                 say(f"wrote {path}")
-    if not options.no_history and new:
-        _keep(result, new)
     return _exit_code(result)
-
-
-def _keep(result: ComparisonResult, new: Sequence[RunResult]) -> None:
-    """Store the runs as a group; a store that fails costs a warning, never the result."""
-    try:
-        with Store.open() as store:
-            document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
-            group = store.begin_group("comparison", document)
-            store.add_all(new, group=group)
-    except Exception as error:  # noqa: BLE001 - the exit code is the comparison's, whatever happens
-        words = error if isinstance(error, ExplorerError) else repr(error)
-        say(f"gpuexplorer: warning: the runs are not in the history: {words}")
 
 
 def _exit_code(result: ComparisonResult) -> int:

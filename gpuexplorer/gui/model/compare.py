@@ -1,0 +1,200 @@
+"""What the Compare view shows: who takes part, how everyone stands, and the axis for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from gpuexplorer.charts.comparison import Line, lines_of
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.comparison import TOLERANCE
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.search.compare import Comparing, Entrant, Standing, held_against
+from gpuexplorer.search.contenders import command_words, labels
+from gpuexplorer.workloads.workload import Workload
+
+MOST = 12
+"""Who takes part at the most: a round of more lasts too long to be fair."""
+NICE = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One that takes part: its configuration, and the stored run it repeats."""
+
+    config: RunConfig
+    stored: RunResult | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One row: its name, its figures in seconds and its line, and what to know of it."""
+
+    label: str
+    candidate: Candidate
+    median_s: float | None
+    line: Line
+    """Without a ratio before there are rounds enough."""
+    warnings: tuple[str, ...] = ()
+
+
+class CompareModel:
+    """Who takes part, and the comparison that goes on or was done."""
+
+    def __init__(self) -> None:
+        self.candidates: list[Candidate] = []
+        self.reference = 0
+        self.tolerance = TOLERANCE
+        self.comparing: Comparing | None = None
+        """The comparison as far as it was measured; None until it starts, and after a change."""
+        self.result: ComparisonResult | None = None
+        """Its document, once it paused or ended."""
+        self.standings: Sequence[Standing] = ()
+
+    # ---- who takes part
+
+    def add(self, config: RunConfig, stored: RunResult | None = None) -> str:
+        """Add a configuration; return why that is not possible, "" when it is."""
+        key = comparable(config).key
+        if any(comparable(one.config).key == key for one in self.candidates):
+            return "That configuration is here already."
+        if len(self.candidates) == MOST:
+            return f"No more than {MOST} are compared at once; remove one first."
+        self.candidates.append(Candidate(config, stored))
+        self._forget()
+        return ""
+
+    def remove(self, index: int) -> None:
+        """Take one out; the first of the rest is the reference when it was that one."""
+        del self.candidates[index]
+        if index == self.reference:
+            self.reference = 0
+        elif index < self.reference:
+            self.reference -= 1
+        self._forget()
+
+    def clear(self) -> None:
+        """Take all out."""
+        self.candidates.clear()
+        self.reference = 0
+        self._forget()
+
+    def refer_to(self, index: int) -> None:
+        """Hold the others against this one; what was measured is kept."""
+        self.reference = index
+        if self.comparing is not None:
+            self.comparing.reference = index
+            self.standings = self.comparing.standings()
+        if self.result is not None and self.comparing is not None:
+            self.result = held_against(self.result, index, self.comparing.entrants)
+
+    def tolerate(self, tolerance: float) -> None:
+        """Count ratios within this of 1 as the same; what was measured is kept."""
+        self.tolerance = tolerance
+        if self.comparing is not None:
+            self.comparing.tolerance = tolerance
+            self.standings = self.comparing.standings()
+        if self.result is not None and self.comparing is not None:
+            changed = msgspec.structs.replace(self.result, tolerance=tolerance)
+            self.result = held_against(changed, self.reference, self.comparing.entrants)
+
+    def _forget(self) -> None:
+        self.comparing = self.result = None
+        self.standings = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """What tells everyone from the others."""
+        return labels([one.config for one in self.candidates]) if self.candidates else []
+
+    # ---- measuring
+
+    def begin(self, workloads: Sequence[Workload], *, allow_long: bool = False) -> Comparing:
+        """Return the comparison to go on with; a new one after a change. One workload each."""
+        if self.comparing is None or allow_long:
+            self.comparing = Comparing(
+                [
+                    Entrant(label, one.config, workload, one.stored)
+                    for label, one, workload in zip(
+                        self.labels, self.candidates, workloads, strict=True
+                    )
+                ],
+                reference=self.reference,
+                tolerance=self.tolerance,
+                allow_long=allow_long,
+            )
+            self.standings = ()
+        self.result = None
+        return self.comparing
+
+    def rows(self) -> list[Shown]:
+        """Return what is to be seen now."""
+        names = self.labels
+        lines = [
+            line_of(Standing(name, 0.0, None, None), i == self.reference)
+            for i, name in enumerate(names)
+        ]
+        medians_s: Sequence[float | None] = [
+            one.stored.timing.median_s if one.stored else None for one in self.candidates
+        ]
+        warnings: Sequence[tuple[str, ...]] = [()] * len(self.candidates)
+        if self.result is not None:
+            lines = lines_of(self.result)
+            medians_s = [one.run.timing.median_s for one in self.result.contestants]
+            warnings = [one.warnings for one in self.result.contestants]
+        elif self.standings:
+            lines = [line_of(s, i == self.reference) for i, s in enumerate(self.standings)]
+            medians_s = [s.median_s for s in self.standings]
+        return [
+            Shown(label, one, median_s, line, said)
+            for label, one, median_s, line, said in zip(
+                names, self.candidates, medians_s, lines, warnings, strict=True
+            )
+        ]
+
+    def command(self) -> list[str]:
+        """Return the arguments of ``gpuexplorer compare`` that do the same."""
+        order = [self.candidates[self.reference]]
+        order += [one for i, one in enumerate(self.candidates) if i != self.reference]
+        words = command_words([one.config for one in order])
+        if self.tolerance != TOLERANCE:
+            words += ["--same-within", f"{self.tolerance * 100:g}%"]
+        return words
+
+
+def comparable(config: RunConfig) -> RunConfig:
+    """Return a configuration without what a plan adds to it, so that two can be told apart."""
+    return msgspec.structs.replace(config, grid=None)
+
+
+def line_of(standing: Standing, is_reference: bool) -> Line:
+    """Return how one stands as a line of the plot."""
+    found = standing.comparison
+    if found is None:
+        return Line(standing.label, None, None, None, None if is_reference else "can't tell")
+    return Line(standing.label, found.ratio, found.ci95_low, found.ci95_high, found.verdict)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Return at most ``most`` round ratios from ``low`` to ``high`` for a logarithmic axis.
+
+    Below a factor of 3 they are evenly apart, above it they are 1, 2 and 5 times powers of ten, or
+    these powers alone.
+    """
+    if high / low > 3:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for parts in ((1, 2, 5), (1,)):
+            found = [p * 10.0**d for d in decades for p in parts if low <= p * 10.0**d <= high]
+            if len(found) <= most:
+                return found
+        return found[:: -(-len(found) // most)]
+    raw = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(n * power for n in NICE if n * power >= raw)
+    first = math.ceil(low / step - 1e-9)
+    count = math.floor(high / step + 1e-9) - first + 1
+    return [round((first + i) * step, 12) for i in range(count)]
