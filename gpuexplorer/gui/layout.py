@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, Q
 
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
-from gpuexplorer.gui.panels.history import HistoryTable
+from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.origin import OriginLine
@@ -20,6 +20,7 @@ from gpuexplorer.gui.plots.traffic import TrafficPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.banner import Banner
+from gpuexplorer.gui.widgets.late import LateView
 
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
@@ -41,8 +42,9 @@ class Panels(QSplitter):
         self.origin = OriginLine()
         self.banner = Banner()
         self.kernel = KernelPanel(session)
+        self.block_map = LateView("blockMap", lambda: _block_map(session))
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
-        self.history = HistoryTable(session.history, session.history_model)
+        self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
             self.across.addWidget(widget)
@@ -65,6 +67,7 @@ class Panels(QSplitter):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self._live_view(), "Live")
+        self.tabs.addTab(self.block_map, "Block map")
         self.tabs.addTab(self.roofline, "Roofline")
         self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()
@@ -124,6 +127,7 @@ class Panels(QSplitter):
         self.strip.more.setChecked(settings.device_plots)
         self.restoreState(settings.bytes_of("down"))
         self.kernel.restore(settings)
+        self.history.restore_columns(settings.bytes_of("history"))
 
     def remember(self, settings: Settings) -> None:
         """Keep how the space is shared."""
@@ -132,3 +136,10 @@ class Panels(QSplitter):
         settings.device_plots = self.strip.more.isChecked()
         settings.set_bytes("down", self.saveState())
         self.kernel.remember(settings)
+        settings.set_bytes("history", self.history.columns())
+
+
+def _block_map(session: Session) -> QWidget:
+    from gpuexplorer.gui.panels.blockmap import BlockMapView
+
+    return BlockMapView(session)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtWidgets import QMainWindow
 
 import gpuexplorer
-from gpuexplorer import reproduce
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
@@ -28,7 +28,6 @@ from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.bench import View
-from gpuexplorer.gui.model.history import Entry
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.session import Session
@@ -39,6 +38,7 @@ from gpuexplorer.gui.theme import Choice, theme
 from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.model.ghosts import Ghost
     from gpuexplorer.gui.selftest import SelfTestDialog
     from gpuexplorer.gui.session_dialogs import NotesDialog
 
@@ -84,7 +84,8 @@ class MainWindow(QMainWindow):
         panels = self.panels = Panels(self.session)
         self.experiment_panel, self.insight = panels.experiment, panels.insight
         self.timing, self.traffic, self.strip = panels.timing, panels.traffic, panels.strip
-        self.pins, self.banner, self.history_table = panels.pins, panels.banner, panels.history
+        self.pins, self.banner = panels.pins, panels.banner
+        self.history_table = panels.history.table
         self.setCentralWidget(panels)
         shown = [
             self.commands.panel(words, widget)
@@ -128,9 +129,13 @@ class MainWindow(QMainWindow):
         session.calibration_stepped.connect(roofline.show_progress)
         self.insight.advice.applied.connect(self._apply)
         self.insight.advice.why.connect(partial(self.show_help, "advice"))
-        self.history_table.restore_asked.connect(self._restore_run)
-        self.history_table.export_asked.connect(lambda run: self.exporter.ask("png", run.record))
-        self.history_table.copy_asked.connect(self._copy_run)
+        history = self.panels.history
+        history.notice.connect(self._show_notice)
+        history.acts.said.connect(self.status.say)
+        history.acts.restore_asked.connect(self._restore_run)
+        history.acts.export_asked.connect(partial(self.exporter.ask, "png"))
+        history.acts.ghost_asked.connect(self._pin_stored)
+        history.acts.kernel_folders = lambda: self.insight.kernel_folders
         self.device_box.currentIndexChanged.connect(
             lambda _: session.experiment.set_device(str(self.device_box.currentData()))
         )
@@ -304,18 +309,16 @@ class MainWindow(QMainWindow):
         self.pins.show_pins(self.session.live_model.pins)
         self.panels.roofline.refresh()
 
-    def _restore_run(self, entry: Entry) -> None:
-        config = entry.config
+    def _restore_run(self, config: RunConfig) -> None:
         if not self.session.experiment.restore_run(config):
             self.status.say("That run's workload is not loaded any more.")
         elif config.threads in self.commands.threads:
             self.engine.use_threads(config.threads)
 
-    def _copy_run(self, entry: Entry) -> None:
-        QApplication.clipboard().setText(
-            reproduce.command_line(entry.config, self.insight.kernel_folders)
-        )
-        self.status.say("The command line is on the clipboard.")
+    def _pin_stored(self, ghost: Ghost) -> None:
+        """Keep a run of the history as a ghost."""
+        self.session.pin_stored(ghost)
+        self._pins_changed()
 
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write what is shown: the current run and the ghosts."""
@@ -473,6 +476,7 @@ class MainWindow(QMainWindow):
             self.settings.knobs = self.session.experiment.knobs
             self.settings.sync()
             self.status.close_down()
+            self.panels.history.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
             if self._self_test is not None:

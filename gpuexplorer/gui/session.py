@@ -27,13 +27,15 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.rate import Rate
 from gpuexplorer.gui.model.roofline import RooflineModel
 from gpuexplorer.gui.model.said import Said
-from gpuexplorer.gui.panels.history import HistoryModel
+from gpuexplorer.gui.panels.history_model import HistoryModel
+from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.gui.worker import Chunk, EngineWorker, Told, Update
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.calibration import CalibrationJob
     from gpuexplorer.gui.job import EngineJob
     from gpuexplorer.gui.model.advice import Adviser
+    from gpuexplorer.gui.model.ghosts import Ghost
 
 MOVED = QEvent.Type(QEvent.registerEventType())
 PATIENCE_S = 0.4
@@ -80,7 +82,9 @@ class Session(QObject):
         self.experiment = experiment
         self.live_model = Live()
         self.history = History()
-        self.history_model = HistoryModel(self.history)
+        self.runs = StoreWorker()
+        """The store of every run; what is measured goes there, whoever measures it."""
+        self.history_model = HistoryModel(self.history, self.runs)
         self.roofline = RooflineModel(self.live_model, self.history)
         self._adviser: Adviser | None = None
         self.options = options
@@ -119,6 +123,7 @@ class Session(QObject):
         self._set_state("starting")
         self.worker.ask_devices()
         self.worker.start()
+        self.runs.start()
 
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""
@@ -126,7 +131,9 @@ class Session(QObject):
         if self.job is not None:
             self.job.cancel()
             self.job.wait()
-        return self.worker.close()
+        self._end_current("user")
+        ended = self.worker.close()
+        return self.runs.close() and ended
 
     def set_live(self, on: bool) -> None:
         """Measure until told otherwise, or stop."""
@@ -193,6 +200,18 @@ class Session(QObject):
         """Keep the current run as a ghost; False when it has no samples yet."""
         run = self.live_model.current
         return run is not None and self.live_model.pin(config_words(run.config)) is not None
+
+    def pin_stored(self, ghost: Ghost) -> None:
+        """Keep a run of the history as a ghost."""
+        self.live_model.add_pin(
+            ticket=self.take_tickets(1),
+            label=ghost.label,
+            words=ghost.words,
+            median_s=ghost.median_s,
+            drawing=ghost.drawing,
+            samples_s=ghost.samples_s,
+            record=ghost.record,
+        )
 
     @property
     def config(self) -> RunConfig | None:
@@ -491,6 +510,9 @@ class Session(QObject):
         self.live_model.add(
             np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
         )
+        run = self.live_model.current
+        if run is not None and run.record is not None:
+            self.history_model.sampled(run.record, chunk.batches)
         self._rate.add(sum(len(d) for d in chunk.durations_s))
 
     def _take_summary(self, ticket: int, summary: Summary) -> None:
@@ -514,7 +536,7 @@ class Session(QObject):
             run.record.end(stopped_by)
             if run.summary is not None:
                 self.history_model.update(run.ticket, run.record, run.summary, running=False)
-            self.history_model.finish(run.ticket)
+            self.history_model.finish(run.ticket, run.record)
 
     def _take_event(self, ticket: int, event: Told) -> None:
         if isinstance(event, EngineReady):

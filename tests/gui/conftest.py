@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
+
 if importlib.util.find_spec("PySide6") is None:  # the rest of the product does not need Qt
     collect_ignore_glob = ["test_*.py"]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -40,9 +42,10 @@ def _is_ours(thread: threading.Thread) -> bool:
 
 @pytest.fixture(autouse=True)
 def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's own settings out of it."""
+    """Keep the user's own settings out of it, and other tests' runs out of the history."""
     folder = tmp_path / "config"
     monkeypatch.setenv("GPUEXPLORER_CONFIG_DIR", str(folder))
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
     return folder
 
 
@@ -82,6 +85,7 @@ def open_window(qapp: QApplication) -> Iterator[OpenWindow]:
     for window in opened:
         window.close()
         assert not window.session.worker.isRunning(), "the engine's thread was left running"
+        assert not window.session.runs.isRunning(), "the store's thread was left running"
         for timer in window.findChildren(QTimer):
             assert not timer.isActive(), f"timer left: {timer.parent()!r}"
         window.deleteLater()

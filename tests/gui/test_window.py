@@ -190,13 +190,19 @@ def test_the_history_sorts_and_restores_a_run(qtbot: QtBot, window: MainWindow) 
         for c in range(table.model().columnCount())
     ]
     column = titles.index("block")
+    until(qtbot, lambda: {"8×16", "16×16", "32×16"} <= set(shown(table, column)))
     table.sortByColumn(column, Qt.SortOrder.AscendingOrder)
-    shown = [table.model().index(r, column).data() for r in range(table.model().rowCount())]
-    widths = [int(text.partition("×")[0]) for text in shown]
+    until(qtbot, lambda: shown(table, column)[:2] == ["8×16", "16×16"])
+    widths = [int(text.partition("×")[0]) for text in shown(table, column)]
     assert widths == sorted(widths)
-    row = widths.index(8)
-    table.doubleClicked.emit(table.model().index(row, 0))
-    assert window.session.experiment.knobs.block == (8, 16, 1)
+    table.doubleClicked.emit(table.model().index(0, column))
+    until(qtbot, lambda: window.session.experiment.knobs.block == (8, 16, 1))
+
+
+def shown(table: QTableView, column: int) -> list[str]:
+    """Return what a column shows, row by row."""
+    model = table.model()
+    return [str(model.index(row, column).data()) for row in range(model.rowCount())]
 
 
 def test_a_run_can_be_copied_as_command_and_script(qtbot: QtBot, window: MainWindow) -> None:
@@ -318,7 +324,7 @@ def test_another_number_of_cpu_threads_is_measured_copied_and_remembered(
     assert Settings().threads == every
     row = window.session.history.find(first.ticket)
     assert row is not None
-    window.history_table.restore_asked.emit(window.session.history[row])
+    window.panels.history.acts.restore_asked.emit(window.session.history[row].config)
     until(qtbot, lambda: (run := measured(window)) is not None and run.config.threads == 1)
     assert window.commands.threads[1].isChecked()
 

@@ -1,4 +1,8 @@
-"""The runs of this session, newest first, with their samples as long as there is room."""
+"""The runs of this session, newest first, with their samples as long as there is room.
+
+What they are compared with while measuring: the roofline's trail, the advice. Every run for ever is
+in the store, which the history table shows.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ class Entry:
     """One run that ended, or that still goes on."""
 
     ticket: int
+    id: str
     time_utc: str
     config: RunConfig
     device: str
@@ -74,6 +79,7 @@ class History:
         throughput = record.throughput(summary.median_s)
         entry = Entry(
             ticket=ticket,
+            id=record.id,
             time_utc=record.time_utc,
             config=prepared.config,
             device=prepared.device.name,

@@ -1,0 +1,243 @@
+"""The columns of the history table: what each says of a run, and what it sorts by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.history.model import Row
+
+Baselines = Mapping[tuple[str, str, str], Row]
+"""The latest starred run of each workload, size and precision."""
+
+STAR, NO_STAR = "★", "☆"
+INTERRUPTED = "interrupted"
+"""What ended a run whose program was gone before it could."""
+
+
+def baseline_key(row: Row) -> tuple[str, str, str]:
+    """Return what two runs have in common when one can be the other's baseline."""
+    return row.workload, row.size_words, row.precision
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """A run's median over its baseline's."""
+
+    baseline: Row
+    ratio: float
+    differs: bool
+    """Whether the two ran under other circumstances: sources, compiler, driver, libraries."""
+
+    @property
+    def words(self) -> str:
+        """The ratio as the table shows it, with a mark where the circumstances differ."""
+        return f"{self.ratio:.3g}×" + (" ⚠" if self.differs else "")
+
+    @property
+    def sentence(self) -> str:
+        """The ratio in a sentence."""
+        faster, times = self.ratio < 1, max(self.ratio, 1 / self.ratio)
+        relation = (
+            "As fast as"
+            if f"{times:.3g}" == "1"
+            else f"{times:.3g} times {'faster' if faster else 'slower'} than"
+        )
+        return (
+            f"{relation} its baseline, the starred run of {local_time(self.baseline)} with "
+            f"{quantity(self.baseline.median_s, 's')}."
+        )
+
+
+def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
+    """Return how a run compares with its baseline; None without one, or where it is its own."""
+    baseline = baselines.get(baseline_key(row))
+    if baseline is None or baseline.id == row.id or row.suspect is not None:
+        return None
+    if not row.median_s or not baseline.median_s:
+        return None
+    return AgainstBaseline(
+        baseline, row.median_s / baseline.median_s, row.fingerprint != baseline.fingerprint
+    )
+
+
+def local_time(row: Row, *, short: bool = False) -> str:
+    """Return when a run began, local time; ``short``: only the time where that is today."""
+    began = datetime.fromisoformat(row.time_utc).astimezone()
+    if short and began.date() == datetime.now().astimezone().date():
+        return began.strftime("%H:%M:%S")
+    return began.strftime("%Y-%m-%d %H:%M")
+
+
+def outcome(row: Row) -> str:
+    """Return what became of a run."""
+    if row.verified is False:
+        return "✗ wrong"
+    if row.suspect is not None:
+        return "⚠ suspect"
+    if row.running:
+        return "● running"
+    if row.stopped_by == INTERRUPTED:
+        return "ended by a crash"
+    return "✓ verified" if row.verified else "not verified"
+
+
+def _baseline_words(row: Row, baselines: Baselines) -> str:
+    found = against_baseline(row, baselines)
+    if found is not None:
+        return found.words
+    baseline = baselines.get(baseline_key(row))
+    return "baseline" if baseline is not None and baseline.id == row.id else ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; ``sort`` is the store's name for its order, None where it has none."""
+
+    key: str
+    title: str
+    explanation: str
+    words: Callable[[Row, Baselines], str]
+    width: int
+    sort: str | None = None
+    number: bool = False
+    shown: bool = True
+    """Whether it is shown before anybody chose."""
+    descending: bool = False
+    """Whether a first click on its title brings the greatest up."""
+
+
+def _plain(field: str) -> Callable[[Row, Any], str]:
+    return lambda row, _: str(getattr(row, field))
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        "star",
+        STAR,
+        "Starred runs; the latest one of a workload, size and precision is their baseline (S)",
+        lambda row, _: STAR if row.starred else NO_STAR,
+        26,
+        "starred",
+        descending=True,
+    ),
+    Column(
+        "time",
+        "time",
+        "When the run began, local time",
+        lambda row, _: local_time(row, short=True),
+        112,
+        "time",
+        descending=True,
+    ),
+    Column("workload", "workload", "Workload", _plain("workload"), 84, "workload"),
+    Column("variant", "variant", "Variant", _plain("variant"), 96, "variant"),
+    Column("size", "size", "Problem size", _plain("size_words"), 84, "size"),
+    Column(
+        "block",
+        "block",
+        "Threads per block, x × y; a library chooses its own",
+        lambda row, _: row.block_words or "library",
+        64,
+        "block",
+    ),
+    Column("precision", "precision", "Number format", _plain("precision"), 70, "precision"),
+    Column("device", "device", "Device the run used, by its id", _plain("device"), 74, "device"),
+    Column(
+        "median",
+        "median",
+        "Median time of one launch, in seconds",
+        lambda row, _: quantity(row.median_s, "s"),
+        76,
+        "median",
+        number=True,
+    ),
+    Column(
+        "error",
+        "± 95 %",
+        "Half the 95 % confidence interval over the median",
+        lambda row, _: percent(row.relative_error),
+        62,
+        "error",
+        number=True,
+    ),
+    Column(
+        "baseline",
+        "vs baseline",
+        "This run's median over its baseline's: the latest starred run of the same workload, size "
+        "and\nprecision. Below 1 is faster. ⚠: the two differ in sources, compiler, driver or "
+        "libraries",
+        _baseline_words,
+        88,
+        number=True,
+    ),
+    Column(
+        "throughput",
+        "throughput",
+        "Useful operations over the median, FLOP/s",
+        lambda row, _: quantity(row.flop_per_s, "FLOP/s"),
+        102,
+        "flops",
+        number=True,
+        descending=True,
+    ),
+    Column(
+        "bandwidth",
+        "bandwidth",
+        "Compulsory bytes over the median, B/s",
+        lambda row, _: quantity(row.bandwidth_B_per_s, "B/s"),
+        88,
+        "bandwidth",
+        number=True,
+        descending=True,
+    ),
+    Column(
+        "samples",
+        "samples",
+        "Samples kept of the run",
+        lambda row, _: count(row.samples),
+        70,
+        number=True,
+    ),
+    Column(
+        "result",
+        "result",
+        "Whether the result agreed with float64, and whether the figure can be true",
+        lambda row, _: outcome(row),
+        104,
+    ),
+    Column("tags", "tags", "Tags (F2 changes them)", lambda row, _: ", ".join(row.tags), 90),
+    Column(
+        "note",
+        "note",
+        "Note (F2 changes it)",
+        lambda row, _: " ".join(row.note.split()),
+        160,
+        "note",
+    ),
+    Column(
+        "device_name",
+        "device's name",
+        "The device's name",
+        _plain("device_name"),
+        170,
+        shown=False,
+    ),
+    Column(
+        "group",
+        "group",
+        "The sweep, tuning or comparison that the run belongs to",
+        lambda row, _: row.group or "",
+        90,
+        shown=False,
+    ),
+    Column("id", "id", "The run's id, as the command line takes it", _plain("id"), 90, shown=False),
+)
+
+
+def place_of(key: str) -> int:
+    """Return the place of a column."""
+    return next(place for place, column in enumerate(COLUMNS) if column.key == key)

@@ -1,0 +1,173 @@
+"""The rows of the history table as far as they are known: pages of what the store answered.
+
+A store of 100,000 runs is never read as a whole. The table knows how many rows there are and holds
+the pages around what is seen; the rest is asked for when it is scrolled to. Runs that the store
+does not hold yet stand above its rows.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpuexplorer.history.model import Query, Row
+
+PAGE = 100
+"""Rows of one page."""
+MAX_PAGES = 60
+"""Pages kept; beyond, those that were not looked at for longest go."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Which runs are wanted, and in which order."""
+
+    query: Query = field(default_factory=Query)
+    sort: str = "time"
+    descending: bool = True
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the newest come first, so that a run of now belongs at the top."""
+        return self.sort == "time" and self.descending
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the table wants to know: pages it does not have, and those to show if all changed."""
+
+    view: View
+    known: int | None
+    """The state of the store that the table's pages are of."""
+    missing: tuple[int, ...]
+    visible: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the store held at one moment, ``state``."""
+
+    view: View
+    state: int
+    total: int | None
+    """Rows there are; None where the table knows it, because the store has not changed."""
+    pages: Mapping[int, Sequence[Row]]
+    held: frozenset[str]
+    """Runs of this window that the store holds."""
+    baselines: Mapping[tuple[str, str, str], Row]
+    """The latest starred run of each workload, size and precision."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the rows differ from before: not at all, by ``count`` above or below, or otherwise.
+
+    Below there can also be fewer: ``count`` is negative then.
+    """
+
+    kind: Literal["same", "above", "below", "other"]
+    count: int = 0
+
+
+class Pages:
+    """Rows by their place in the table; those that are not known are None."""
+
+    def __init__(self) -> None:
+        self.extras: tuple[Row, ...] = ()
+        """Runs above the store's rows, because it does not hold them yet."""
+        self.total = 0
+        """Rows of the store."""
+        self.state: int | None = None
+        self._pages: OrderedDict[int, Sequence[Row]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.extras) + self.total
+
+    def row(self, place: int) -> Row | None:
+        """Return the row at a place; None when it is not known."""
+        if place < len(self.extras):
+            return self.extras[place]
+        page, within = divmod(place - len(self.extras), PAGE)
+        rows = self._pages.get(page)
+        return rows[within] if rows is not None and within < len(rows) else None
+
+    def pages_of(self, first: int, last: int) -> tuple[int, ...]:
+        """Return the store's pages that the places ``first`` to ``last`` stand on."""
+        first, last = first - len(self.extras), min(last - len(self.extras), self.total - 1)
+        if last < 0:
+            return ()
+        return tuple(range(max(0, first) // PAGE, last // PAGE + 1))
+
+    def missing(self, pages: Iterable[int]) -> tuple[int, ...]:
+        """Return those of ``pages`` that are not known; the others count as looked at."""
+        found = []
+        for page in pages:
+            if page in self._pages:
+                self._pages.move_to_end(page)
+            else:
+                found.append(page)
+        return tuple(found)
+
+    def known(self) -> dict[int, Row]:
+        """Return every row that is known, by place."""
+        found = dict(enumerate(self.extras))
+        for page, rows in self._pages.items():
+            begin = len(self.extras) + page * PAGE
+            found.update(zip(range(begin, begin + len(rows)), rows, strict=True))
+        return found
+
+    def find(self, run_id: str) -> int | None:
+        """Return the place of a run among the known rows."""
+        for place, row in enumerate(self.extras):
+            if row.id == run_id:
+                return place
+        for page, rows in self._pages.items():
+            for within, row in enumerate(rows):
+                if row.id == run_id:
+                    return len(self.extras) + page * PAGE + within
+        return None
+
+    def pages_at(self, places: Iterable[int]) -> tuple[int, ...]:
+        """Return the store's pages that some places stand on."""
+        above = len(self.extras)
+        return tuple(dict.fromkeys((p - above) // PAGE for p in places if p >= above))
+
+    def after(self, answer: Answer) -> Pages:
+        """Return the rows as an answer leaves them: pages of another state are of no use."""
+        made = self.below(self.extras)
+        made.state = answer.state
+        if answer.total is not None:
+            made.total = answer.total
+            made._pages.clear()
+        for page, rows in answer.pages.items():
+            made._pages[page] = rows
+            made._pages.move_to_end(page)
+        while len(made._pages) > MAX_PAGES:
+            made._pages.popitem(last=False)
+        return made
+
+    def below(self, extras: Sequence[Row]) -> Pages:
+        """Return the same pages below other rows on top."""
+        made = Pages()
+        made.extras, made.total, made.state = tuple(extras), self.total, self.state
+        made._pages = self._pages.copy()
+        return made
+
+
+def change(before: Pages, after: Pages) -> Change:
+    """Return how the ids of the rows have changed, judged by those known on both sides."""
+    grown = len(after) - len(before)
+    old, new = before.known(), after.known()
+    if _alike(old, new, 0):
+        return Change("below", grown) if grown else Change("same")
+    if grown > 0 and _alike(old, new, grown):
+        return Change("above", grown)
+    return Change("other")
+
+
+def _alike(old: Mapping[int, Row], new: Mapping[int, Row], moved: int) -> bool:
+    """Return whether rows that are known twice are the same, ``moved`` places further down."""
+    pairs = [(old[place - moved], row) for place, row in new.items() if place - moved in old]
+    return bool(pairs) and all(was.id == row.id for was, row in pairs)

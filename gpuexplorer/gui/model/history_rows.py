@@ -1,0 +1,96 @@
+"""This window's own runs as rows of the history, before the store holds them or while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from gpuexplorer.charts.words import block_words
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.history import Entry
+from gpuexplorer.gui.model.history_pages import View
+from gpuexplorer.history.documents import searched
+from gpuexplorer.history.fingerprint import fingerprint
+from gpuexplorer.history.model import NO_GROUP, Query, Row
+
+
+def row_of(entry: Entry, record: RunRecord) -> Row:
+    """Return a run of this window as a row."""
+    config, device = entry.config, record.prepared.device
+    return Row(
+        id=entry.id,
+        time_utc=entry.time_utc,
+        workload=config.workload,
+        variant=config.variant,
+        size_words=", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
+        block_words=block_words(config.block) if config.block else "",
+        precision=config.precision,
+        device=config.device,
+        device_name=device.name,
+        median_s=entry.summary.median_s,
+        relative_error=entry.summary.relative_error,
+        flop_per_s=entry.flop_per_s,
+        bandwidth_B_per_s=entry.bandwidth_B_per_s,
+        samples=record.samples,
+        verified=entry.verified,
+        suspect=entry.suspect,
+        starred=False,
+        tags=(),
+        note="",
+        group=None,
+        fingerprint=fingerprint(record.prepared.environment, device, config).digest,
+        running=entry.running,
+        stopped_by=record.stopped_by,
+    )
+
+
+def with_marks(figures: Row, marks: Row) -> Row:
+    """Return the figures of one row with what a user said of the run in the other."""
+    return msgspec.structs.replace(
+        figures, starred=marks.starred, tags=marks.tags, note=marks.note, group=marks.group
+    )
+
+
+def matches(query: Query, row: Row) -> bool:
+    """Return whether a query finds a row, as the store would judge it once it holds it."""
+    if query.deleted or query.group not in (None, NO_GROUP, row.group):
+        return False
+    exact = (
+        (query.workload, (row.workload,)),
+        (query.variant, (row.variant,)),
+        (query.precision, (row.precision,)),
+        (query.device, (row.device, row.device_name)),
+    )
+    if any(wanted is not None and wanted not in values for wanted, values in exact):
+        return False
+    if query.tag is not None and query.tag not in row.tags:
+        return False
+    if query.starred is not None and query.starred != row.starred:
+        return False
+    if query.since is not None and _moment(row) < query.since:
+        return False
+    said = (
+        row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
+        row.device_name, row.note, *row.tags,
+    )  # fmt: skip
+    text = searched(" ".join(said))
+    return all(word in text for word in searched(query.text).split())
+
+
+def _moment(row: Row) -> datetime:
+    found = datetime.fromisoformat(row.time_utc)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def ordered(rows: Iterable[Row], view: View) -> tuple[Row, ...]:
+    """Return those rows that a view wants, in its order."""
+    found = [row for row in rows if matches(view.query, row)]
+    found.sort(key=lambda row: row.time_utc, reverse=True)
+    field = {"median": "median_s", "workload": "workload", "variant": "variant"}.get(view.sort)
+    if field is not None:
+        found.sort(key=lambda row: getattr(row, field), reverse=view.descending)
+    elif view.sort == "time" and not view.descending:
+        found.reverse()
+    return tuple(found)

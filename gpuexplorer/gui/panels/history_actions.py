@@ -1,0 +1,331 @@
+"""What can be done to chosen runs of the history, each through the store's thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
+
+from gpuexplorer import reproduce
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import count
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.ghosts import Ghost, StoredRun, ghost_of
+from gpuexplorer.gui.model.history import History
+from gpuexplorer.gui.model.history_columns import against_baseline, baseline_key
+from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.panels.history_model import HistoryModel
+from gpuexplorer.gui.panels.history_notes import NotesDialog
+from gpuexplorer.gui.panels.history_table import MAX_CHOSEN, HistoryTable
+from gpuexplorer.gui.store_worker import StoreWorker
+from gpuexplorer.history.fingerprint import differences
+from gpuexplorer.history.model import Deletion, Row
+from gpuexplorer.history.store import Store
+
+MAX_COPIED = 200
+"""Runs copied as commands at once."""
+MAX_COMPARED = 16
+MAX_UNDO = 50
+SHOWN_DIFFERENCES = 8
+
+Rows = list[Row]
+
+
+class HistoryActions(QObject):
+    """Does what the table, its menu or a key asks for.
+
+    ``restore_asked`` carries a RunConfig, ``ghost_asked`` a Ghost, ``export_asked`` a RunRecord,
+    ``compare_asked`` a list of ids, the older runs first; ``said`` a sentence for the status bar,
+    ``notice`` a Notice.
+    """
+
+    restore_asked = Signal(object)
+    ghost_asked = Signal(object)
+    export_asked = Signal(object)
+    compare_asked = Signal(list)
+    said = Signal(str)
+    notice = Signal(object)
+    deleted = Signal(str)
+    """What was deleted, in words."""
+    undone = Signal()
+
+    def __init__(
+        self,
+        parent: QWidget,
+        table: HistoryTable,
+        model: HistoryModel,
+        runs: StoreWorker,
+        history: History,
+    ) -> None:
+        super().__init__(parent)
+        self._window = parent
+        self._table, self._model, self._runs, self._history = table, model, runs, history
+        self._deletions: deque[Deletion] = deque(maxlen=MAX_UNDO)
+        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
+        """Returns the user's kernel folders, which a copied command names."""
+        self._does: dict[str, Callable[[Rows], None]] = {
+            "restore": self._restore,
+            "star": self._star,
+            "change": self._change,
+            "delete": self._delete,
+            "copy": partial(self._copy, reproduce.command_line, "command line", "\n"),
+            "script": partial(self._copy, reproduce.python_script, "Python script", "\n\n"),
+            "export": self._export,
+            "ghost": self._ghost,
+            "compare": self._compare,
+            "baseline": self._compare_with_baseline,
+        }
+        table.asked.connect(self.ask)
+        table.menu_asked.connect(self.open_menu)
+        table.star_clicked.connect(lambda row: self._star([row]))
+        table.tip_wanted.connect(self._tip)
+
+    # ---- asking
+
+    def ask(self, wanted: str) -> None:
+        """Do something with the chosen runs; ``undo`` brings the last deleted ones back."""
+        if wanted == "undo":
+            self.undo()
+            return
+        places = self._table.chosen_places()
+        current = self._table.currentIndex()
+        if not places and current.isValid():
+            places = [current.row()]
+        if len(places) > MAX_CHOSEN:
+            self.said.emit(
+                f"{count(self._table.chosen_count())} runs are chosen; "
+                f"choose {count(MAX_CHOSEN)} at most."
+            )
+        elif places:
+            self._model.with_rows(places, self._does[wanted])
+
+    def open_menu(self, at: QPoint) -> None:
+        """Open the menu for the chosen runs."""
+        menu = self.menu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(at)
+
+    def menu(self) -> QMenu:
+        """Return the menu for the chosen runs."""
+        chosen = self._table.chosen_count()
+        one = chosen == 1
+        place = self._table.chosen_places()[0] if one else -1
+        row = self._model.row(place) if one else None
+        menu = QMenu(self._window)
+        menu.setObjectName("historyMenu")
+        based = row is not None and against_baseline(row, self._model.baselines) is not None
+        for wanted, words, keys, possible in (
+            ("restore", "Set the knobs to this run", "Return", one),
+            ("ghost", "Pin as a ghost", "", one),
+            ("", "", "", True),
+            (
+                "compare",
+                f"Compare these {count(chosen)} runs…" if chosen > 1 else "Compare with…",
+                "",
+                2 <= chosen <= MAX_COMPARED,
+            ),
+            ("baseline", "Compare with its baseline…", "", based),
+            ("", "", "", True),
+            ("star", "Star, or take the star away", "S", True),
+            ("change", "Tags and note…" if one else "Tags…", "F2", True),
+            ("", "", "", True),
+            ("copy", "Copy as a command", "Ctrl+C", chosen <= MAX_COPIED),
+            ("script", "Copy as a Python script", "", one),
+            ("export", "Export this run…", "", one),
+            ("", "", "", True),
+            ("delete", "Delete" if one else f"Delete {count(chosen)} runs", "Del", True),
+        ):
+            if not wanted:
+                menu.addSeparator()
+                continue
+            action = QAction(words, menu)
+            action.setObjectName(f"history_{wanted}")
+            if keys:  # shown; the table itself takes the key
+                action.setShortcut(QKeySequence(keys))
+                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.setEnabled(possible)
+            action.triggered.connect(lambda _=False, wanted=wanted: self.ask(wanted))
+            menu.addAction(action)
+        return menu
+
+    # ---- doing
+
+    def _then(self, said: str = "") -> Callable[[object], None]:
+        """Return what follows a change: a sentence, or the error as a notice."""
+
+        def then(outcome: object) -> None:
+            if isinstance(outcome, ExplorerError):
+                self._failed(outcome)
+            elif said:
+                self.said.emit(said)
+
+        return then
+
+    def _failed(self, error: ExplorerError) -> None:
+        self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
+
+    def _star(self, rows: Rows) -> None:
+        on = not all(row.starred for row in rows)
+        ids = [row.id for row in rows]
+        self._runs.do(lambda store: store.star(ids, on), self._then(), needs=ids)
+
+    def _change(self, rows: Rows) -> None:
+        def ask(tags: list[str] | ExplorerError) -> None:
+            if isinstance(tags, ExplorerError):
+                self._failed(tags)
+                return
+            dialog = NotesDialog(rows, tags, self._window)
+            dialog.accepted.connect(partial(self._changed, dialog))
+            dialog.open()
+
+        self._runs.do(lambda store: store.choices("tag"), ask)
+
+    def _changed(self, dialog: NotesDialog) -> None:
+        ids = [row.id for row in dialog.rows]
+        added, removed, note = dialog.added, dialog.removed, dialog.new_note
+
+        def work(store: Store) -> None:
+            for tag in added:
+                store.tag(ids, tag)
+            for tag in removed:
+                store.tag(ids, tag, False)
+            if note is not None:
+                store.note(ids[0], note)
+
+        self._runs.do(work, self._then(), needs=ids)
+
+    def _delete(self, rows: Rows) -> None:
+        ids = [row.id for row in rows if not row.running]
+        if not ids:
+            self.said.emit("A run that is still going cannot be deleted; stop it first.")
+            return
+
+        def then(outcome: Deletion | ExplorerError) -> None:
+            if isinstance(outcome, ExplorerError):
+                self._failed(outcome)
+            elif outcome.runs:
+                self._deletions.append(outcome)
+                self._table.can_undo = True
+                words = "1 run deleted" if outcome.runs == 1 else f"{count(outcome.runs)} deleted"
+                self.deleted.emit(words)
+
+        self._runs.do(lambda store: store.delete(ids), then, needs=ids)
+
+    def undo(self) -> None:
+        """Bring back what was deleted last in this window."""
+        if not self._deletions:
+            return
+        deletion = self._deletions.pop()
+        self._table.can_undo = bool(self._deletions)
+
+        def then(outcome: int | ExplorerError) -> None:
+            if isinstance(outcome, ExplorerError):
+                self._deletions.append(deletion)
+                self._table.can_undo = True
+                self._failed(outcome)
+            else:
+                self.undone.emit()
+                back = "The run is" if outcome == 1 else f"{count(outcome)} runs are"
+                self.said.emit(f"{back} back.")
+
+        self._runs.do(lambda store: store.undelete(deletion), then)
+
+    # ---- a run's configuration
+
+    def _with_configs(self, rows: Rows, then: Callable[[list[RunConfig]], None]) -> None:
+        """Call ``then`` with the runs' configurations: this session's are at hand."""
+        here = {entry.id: entry.config for entry in self._history}
+        known = [here[row.id] for row in rows if row.id in here]
+        if len(known) == len(rows):
+            then(known)
+            return
+        ids = [row.id for row in rows]
+
+        def got(configs: list[RunConfig] | ExplorerError) -> None:
+            if isinstance(configs, ExplorerError):
+                self._failed(configs)
+            else:
+                then(configs)
+
+        self._runs.do(lambda store: [store.get(i, samples=False).config for i in ids], got)
+
+    def _restore(self, rows: Rows) -> None:
+        self._with_configs(rows[:1], lambda configs: self.restore_asked.emit(configs[0]))
+
+    def _copy(
+        self,
+        make: Callable[[RunConfig, Sequence[Path]], str],
+        words: str,
+        between: str,
+        rows: Rows,
+    ) -> None:
+        def copy(configs: list[RunConfig]) -> None:
+            text = between.join(make(config, self.kernel_folders()) for config in configs)
+            QApplication.clipboard().setText(text)
+            many = "s are" if len(configs) > 1 else " is"
+            self.said.emit(f"The {words}{many} on the clipboard.")
+
+        self._with_configs(rows[:MAX_COPIED], copy)
+
+    # ---- a run with its samples
+
+    def _export(self, rows: Rows) -> None:
+        for entry in self._history:
+            if entry.id == rows[0].id and entry.record is not None:
+                self.export_asked.emit(entry.record)
+                return
+
+        def got(record: RunRecord | ExplorerError) -> None:
+            if isinstance(record, ExplorerError):
+                self._failed(record)
+            else:
+                self.export_asked.emit(record)
+
+        run_id = rows[0].id
+        self._runs.do(lambda store: StoredRun(store.get(run_id)), got, needs=[run_id])
+
+    def _ghost(self, rows: Rows) -> None:
+        def got(ghost: Ghost | ExplorerError) -> None:
+            if isinstance(ghost, ExplorerError):
+                self._failed(ghost)
+            else:
+                self.ghost_asked.emit(ghost)
+
+        run_id = rows[0].id
+        self._runs.do(lambda store: ghost_of(store.get(run_id)), got, needs=[run_id])
+
+    # ---- comparing
+
+    def _compare(self, rows: Rows) -> None:
+        if not 2 <= len(rows) <= MAX_COMPARED:
+            self.said.emit(f"Choose 2 to {MAX_COMPARED} runs to compare.")
+            return
+        self.compare_asked.emit([row.id for row in sorted(rows, key=lambda row: row.time_utc)])
+
+    def _compare_with_baseline(self, rows: Rows) -> None:
+        baseline = self._model.baselines.get(baseline_key(rows[0]))
+        if baseline is not None and baseline.id != rows[0].id:
+            self.compare_asked.emit([baseline.id, rows[0].id])
+
+    def _tip(self, row: Row, at: QPoint) -> None:
+        """Show what differs between a run and its baseline, once the store has told it."""
+        found = against_baseline(row, self._model.baselines)
+        if found is None or not found.differs:
+            return
+        ids = (found.baseline.id, row.id)
+
+        def got(sentences: list[str] | ExplorerError) -> None:
+            if not isinstance(sentences, ExplorerError) and QToolTip.isVisible():
+                more = len(sentences) - SHOWN_DIFFERENCES
+                lines = sentences[:SHOWN_DIFFERENCES] + ([f"… and {more} more"] if more > 0 else [])
+                QToolTip.showText(
+                    at, "\n".join([found.sentence, "⚠ The two differ:", *lines]), self._table
+                )
+
+        self._runs.do(lambda store: differences(*(store.get(i, samples=False) for i in ids)), got)

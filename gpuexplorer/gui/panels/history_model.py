@@ -1,0 +1,315 @@
+"""The history as Qt's table sees it: pages of the store, with the runs that go on kept new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QMimeData,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
+
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.history import History
+from gpuexplorer.gui.model.history_columns import COLUMNS, Baselines
+from gpuexplorer.gui.model.history_pages import Answer, Ask, Pages, View, change
+from gpuexplorer.gui.model.history_rows import ordered, row_of, with_marks
+from gpuexplorer.gui.model.history_tips import tip
+from gpuexplorer.gui.store_worker import StoreWorker
+from gpuexplorer.history.model import Row
+
+Index = QModelIndex | QPersistentModelIndex
+
+RUNS_MIME = "application/x-gpuexplorer-runs"
+"""Dragged rows: the runs' ids in ASCII, a line each."""
+FIRST_ROWS = (0, 40)
+"""What is asked for while nobody says which rows are seen."""
+MAX_FRESH = 2000
+"""Runs of this window whose latest figures are kept for the table."""
+
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_DISPLAY, _ALIGNMENT, _TOOL_TIP = (
+    Qt.ItemDataRole.DisplayRole,
+    Qt.ItemDataRole.TextAlignmentRole,
+    Qt.ItemDataRole.ToolTipRole,
+)
+_NONE: tuple[str, ...] = ("…",) + ("",) * (len(COLUMNS) - 1)
+
+
+def dragged_runs(data: QMimeData) -> list[str]:
+    """Return the ids of the runs in dragged data; empty when it holds none."""
+    if not data.hasFormat(RUNS_MIME):
+        return []
+    return bytes(data.data(RUNS_MIME).data()).decode("ascii", "replace").split()
+
+
+class HistoryModel(QAbstractTableModel):
+    """The runs that a ``View`` asks for, page by page.
+
+    ``settled`` follows every answer of the store: the number of rows may have changed.
+    """
+
+    settled = Signal()
+
+    def __init__(self, history: History, runs: StoreWorker) -> None:
+        super().__init__()
+        self._history, self._runs = history, runs
+        self._view = View()
+        self._pages = Pages()
+        self._shown_view = self._view
+        """What the pages are of; the last one until the store has answered."""
+        self._held: frozenset[str] = frozenset()
+        self._fresh: dict[str, Row] = {}
+        """This window's runs with their latest figures, the newest last."""
+        self._words: dict[str, tuple[str, ...]] = {}
+        self.baselines: Baselines = {}
+        self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
+        self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
+        """Returns the first and last place that the table shows."""
+        self._looked_at, self._outdated = True, False
+        self._asking = QTimer(self)
+        self._asking.setSingleShot(True)
+        self._asking.setInterval(0)
+        self._asking.timeout.connect(self._ask)
+        runs.answered.connect(self._take)
+        runs.changed.connect(self.refresh)
+        runs.opened.connect(self.refresh)
+        runs.troubled.connect(lambda _: self._apply(self._pages))
+
+    # ---- which runs
+
+    @property
+    def view(self) -> View:
+        """Which runs are wanted, in which order."""
+        return self._view
+
+    @property
+    def answered(self) -> bool:
+        """Whether what is shown is what is wanted."""
+        return self._pages.state is not None and self._shown_view == self._view
+
+    @property
+    def total(self) -> int:
+        """How many runs there are for the view."""
+        return len(self._pages)
+
+    def show_view(self, view: View) -> None:
+        """Show other runs, or others first."""
+        if view != self._view:
+            self._view = view
+            self._ask()
+
+    def look(self, on: bool) -> None:
+        """Note whether anybody sees the table; one that nobody sees asks for nothing."""
+        self._looked_at = on
+        if on and self._outdated:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Ask again, because the store has changed."""
+        self._outdated = not self._looked_at
+        if self._looked_at:
+            self._asking.start()
+
+    def _ask(self) -> None:
+        pages = self._pages
+        same = self._shown_view == self._view
+        visible = pages.pages_of(*self.seen()) if same else ()
+        places = [place for wanted, _ in self._waiting for place in wanted]
+        wanted = dict.fromkeys((*(visible or (0,)), *pages.pages_at(places)))
+        known = pages.state if same else None
+        missing = pages.missing(wanted) if same else tuple(wanted)
+        self._runs.ask(Ask(self._view, known, missing, tuple(wanted)))
+
+    def _take(self, answer: Answer) -> None:
+        if answer.view != self._view:
+            return
+        other = answer.view != self._shown_view
+        self._shown_view = answer.view
+        self._held, self.baselines = answer.held, answer.baselines
+        self._words.clear()
+        self._apply(self._pages.after(answer), anew=other)
+        self._answer_waiting()
+        self.settled.emit()
+
+    def _apply(self, pages: Pages, *, anew: bool = False) -> None:
+        """Show other rows, in the way that leaves selection and place as they are if it can be."""
+        pages = pages.below(self._extras())
+        found = change(self._pages, pages)
+        if anew or found.kind == "other":
+            self.beginResetModel()
+            self._pages = pages
+            self.endResetModel()
+            return
+        before = len(self._pages)
+        if found.kind == "above":
+            self.beginInsertRows(QModelIndex(), 0, found.count - 1)
+            self._pages = pages
+            self.endInsertRows()
+        elif found.count > 0:
+            self.beginInsertRows(QModelIndex(), before, before + found.count - 1)
+            self._pages = pages
+            self.endInsertRows()
+        elif found.count < 0:
+            self.beginRemoveRows(QModelIndex(), before + found.count, before - 1)
+            self._pages = pages
+            self.endRemoveRows()
+        self._pages = pages
+        first, last = self.seen()
+        last = min(last, len(pages) - 1)
+        if first <= last:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+    def _extras(self) -> Sequence[Row]:
+        """Return this window's runs that the store does not hold, where they belong on top."""
+        if not (self._shown_view.by_time or self._runs.trouble is not None):
+            return ()
+        rows = [row for row in self._fresh.values() if row.id not in self._held]
+        return ordered(rows, self._shown_view)
+
+    # ---- this window's runs
+
+    def update(self, ticket: int, record: RunRecord, summary: Summary, *, running: bool) -> None:
+        """Bring a run's figures up to date, in the session's history and in the table."""
+        at, _ = self._history.update(ticket, record, summary, running=running)
+        while self._history.over_full:
+            self._history.drop_oldest()
+        row = row_of(self._history[at], record)
+        known = self._fresh.pop(row.id, None)
+        self._fresh[row.id] = row
+        while len(self._fresh) > MAX_FRESH:
+            del self._fresh[next(iter(self._fresh))]
+        self._words.pop(row.id, None)
+        if known is None or row.id not in self._held:
+            self._apply(self._pages)
+        place = self._pages.find(row.id)
+        if place is not None:
+            self._touch(place)
+
+    def sampled(self, record: RunRecord, batches: Iterable[SampleBatch]) -> None:
+        """Hand the samples of a run over to the store."""
+        self._runs.go_on(record, batches)
+
+    def finish(self, ticket: int, record: RunRecord) -> None:
+        """Note that a run is over, and store it."""
+        self._history.finish(ticket)
+        if record.samples:
+            self._runs.end(record)
+
+    def _touch(self, place: int) -> None:
+        self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
+
+    # ---- rows
+
+    def row(self, place: int) -> Row | None:
+        """Return the run at a place, with its latest figures; None when it is not known yet."""
+        row = self._pages.row(place)
+        if row is None or not row.running:
+            return row
+        fresh = self._fresh.get(row.id)
+        return with_marks(fresh, row) if fresh is not None else row
+
+    def find(self, run_id: str) -> int | None:
+        """Return the place of a run among those that are known."""
+        return self._pages.find(run_id)
+
+    def stored(self, row: Row) -> bool:
+        """Return whether the store holds a run."""
+        return row.id not in self._fresh or row.id in self._held
+
+    def with_rows(self, places: Sequence[int], then: Callable[[list[Row]], None]) -> None:
+        """Call ``then`` with the runs at some places, now or once the store has told them."""
+        self._waiting.append((places, then))
+        self._answer_waiting()
+        if self._waiting:
+            self._asking.start()
+
+    def _answer_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for places, then in waiting:
+            places = [place for place in places if place < len(self._pages)]
+            rows = [self.row(place) for place in places]
+            if None in rows:
+                self._waiting.append((places, then))
+            else:
+                then([row for row in rows if row is not None])
+        if self._waiting:
+            self._asking.start()
+
+    # ---- as Qt asks
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column that the store can sort by."""
+        name = COLUMNS[column].sort if 0 <= column < len(COLUMNS) else None
+        if name is not None:
+            descending = order == Qt.SortOrder.DescendingOrder
+            self.show_view(View(self._view.query, name, descending))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """Return the number of runs, whether they are known or not."""
+        return 0 if parent.isValid() else len(self._pages)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def data(self, index: Index, role: int = _DISPLAY) -> Any:
+        """Return a cell's words, alignment or tooltip."""
+        if role == _DISPLAY:
+            return self._cells(index.row())[index.column()]
+        if role == _ALIGNMENT:
+            return _RIGHT if COLUMNS[index.column()].number else _LEFT
+        if role == _TOOL_TIP:
+            row = self.row(index.row())
+            if row is not None:
+                stored = self.stored(row)
+                return tip(row, COLUMNS[index.column()].key, self.baselines, stored=stored)
+        return None
+
+    def _cells(self, place: int) -> tuple[str, ...]:
+        row = self.row(place)
+        if row is None:
+            self._asking.start()
+            return _NONE
+        cells = self._words.get(row.id)
+        if cells is None:
+            cells = tuple(column.words(row, self.baselines) for column in COLUMNS)
+            self._words[row.id] = cells
+        return cells
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> Any:
+        """Return a column's title or meaning."""
+        if orientation == Qt.Orientation.Horizontal:
+            column = COLUMNS[section]
+            if role == _DISPLAY:
+                return column.title
+            if role == _ALIGNMENT:
+                return _RIGHT if column.number else _LEFT
+            if role == _TOOL_TIP:
+                return column.explanation
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let rows be chosen and dragged."""
+        flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled
+        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else Qt.ItemFlag(0)
+
+    def mimeTypes(self) -> list[str]:
+        """Return what dragged rows are."""
+        return [RUNS_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """Return dragged rows: the ids of those that are known."""
+        rows = [self.row(place) for place in dict.fromkeys(index.row() for index in indexes)]
+        data = QMimeData()
+        data.setData(RUNS_MIME, "\n".join(row.id for row in rows if row is not None).encode())
+        return data

@@ -1,0 +1,311 @@
+"""The history's table: how it looks, its keys, its columns and what a click does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QByteArray,
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QPoint,
+    QSignalBlocker,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QAction,
+    QFocusEvent,
+    QHelpEvent,
+    QHideEvent,
+    QKeyEvent,
+    QKeySequence,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+
+from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
+from gpuexplorer.gui.model.history_pages import View
+from gpuexplorer.gui.panels.history_model import HistoryModel, Index
+
+ROW_HEIGHT = 22
+NEAR = 12
+"""Rows beyond the edges that are asked for with the seen ones."""
+STAR = place_of("star")
+MAX_CHOSEN = 5000
+"""Rows that something is done to at once."""
+
+_KEYS = {
+    "star": QKeySequence("S"),
+    "change": QKeySequence("F2"),
+    "delete": QKeySequence("Del"),
+    "undo": QKeySequence("Ctrl+Z"),
+    "copy": QKeySequence("Ctrl+C"),
+    "restore": QKeySequence("Return"),
+}
+
+
+class HistoryTable(QTableView):
+    """The table; newest first until a title is clicked.
+
+    ``asked`` carries what is wanted (a key of ``_KEYS``) of the chosen runs; ``menu_asked`` where
+    the menu for them is to open; ``star_clicked`` the run whose star was clicked.
+    """
+
+    asked = Signal(str)
+    menu_asked = Signal(object)
+    star_clicked = Signal(object)
+    tip_wanted = Signal(object, object)
+    chosen_changed = Signal()
+
+    def __init__(self, runs: HistoryModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("historyTable")
+        self._runs = runs
+        self.can_undo = False
+        """Whether Ctrl+Z here brings deleted runs back; else it is the window's."""
+        self._chosen_ids: list[str] = []
+        self._current = -1
+        self.setModel(runs)
+        runs.seen = self.seen
+        runs.modelAboutToBeReset.connect(self._before_reset)
+        runs.modelReset.connect(self._after_reset)
+        runs.rowsInserted.connect(self._inserted)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setAlternatingRowColors(True)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setDragEnabled(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW_HEIGHT)
+        self._prepare_header()
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._menu)
+        self.doubleClicked.connect(self._double_clicked)
+        self.clicked.connect(self._clicked)
+        self.selectionModel().selectionChanged.connect(lambda *_: self.chosen_changed.emit())
+
+    def _prepare_header(self) -> None:
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        header.setSectionsMovable(True)
+        header.setSectionsClickable(True)
+        header.setMinimumSectionSize(24)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        for section, column in enumerate(COLUMNS):
+            header.resizeSection(section, column.width)
+            header.setSectionHidden(section, not column.shown)
+        header.setSortIndicatorShown(True)
+        self._show_order()
+        header.sectionClicked.connect(self._sort_by)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(
+            lambda at: self.columns_menu().popup(header.mapToGlobal(at))
+        )
+
+    # ---- order and columns
+
+    def _sort_by(self, section: int) -> None:
+        """Sort by a column, the other way round when it is clicked again."""
+        column, view = COLUMNS[section], self._runs.view
+        if column.sort is not None:
+            descending = not view.descending if view.sort == column.sort else column.descending
+            self._runs.show_view(View(view.query, column.sort, descending))
+        self._show_order()
+
+    def _show_order(self) -> None:
+        view, header = self._runs.view, self.horizontalHeader()
+        order = Qt.SortOrder.DescendingOrder if view.descending else Qt.SortOrder.AscendingOrder
+        section = next(i for i, column in enumerate(COLUMNS) if column.sort == view.sort)
+        with QSignalBlocker(header):
+            header.setSortIndicator(section, order)
+
+    def columns_menu(self) -> QMenu:
+        """Return a menu that shows and hides columns; it goes when it is closed."""
+        menu = QMenu(self)
+        menu.setObjectName("historyColumnsMenu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        header = self.horizontalHeader()
+        for section, column in enumerate(COLUMNS):
+            action = QAction("star" if section == STAR else column.title, menu)
+            action.setCheckable(True)
+            action.setChecked(not header.isSectionHidden(section))
+            action.setToolTip(column.explanation)
+            action.toggled.connect(
+                lambda on, section=section: self.horizontalHeader().setSectionHidden(
+                    section, not on
+                )
+            )
+            menu.addAction(action)
+        menu.addSeparator()
+        menu.addAction("As at first").triggered.connect(self._first_columns)
+        menu.setToolTipsVisible(True)
+        return menu
+
+    def _first_columns(self) -> None:
+        header = self.horizontalHeader()
+        for section, column in enumerate(COLUMNS):
+            header.setSectionHidden(section, not column.shown)
+            header.resizeSection(section, column.width)
+            header.moveSection(header.visualIndex(section), section)
+
+    def columns(self) -> QByteArray:
+        """Return widths, places and what is hidden of the columns."""
+        return self.horizontalHeader().saveState()
+
+    def restore_columns(self, state: QByteArray) -> None:
+        """Take columns as they were; the order of the rows is not part of it."""
+        if state.isEmpty():
+            return
+        header = self.horizontalHeader()
+        with QSignalBlocker(header):
+            header.restoreState(state)
+        self._show_order()
+
+    # ---- which rows
+
+    def seen(self) -> tuple[int, int]:
+        """Return the first and last place that can be seen, and some more."""
+        first = max(0, self.rowAt(0))
+        count = self.viewport().height() // ROW_HEIGHT + 1
+        return max(0, first - NEAR), first + count + NEAR
+
+    def chosen_places(self) -> list[int]:
+        """Return the chosen places in order, ``MAX_CHOSEN`` and one more at most."""
+        found: list[int] = []
+        for part in sorted(self._parts(), key=lambda part: part.start):
+            room = MAX_CHOSEN + 1 - len(found)
+            found.extend(part[:room])
+            if len(found) > MAX_CHOSEN:
+                break
+        return found
+
+    def chosen_count(self) -> int:
+        """Return how many rows are chosen."""
+        return sum(len(part) for part in self._parts())
+
+    def _parts(self) -> list[range]:
+        """Return the stretches of rows that are chosen."""
+        chosen = self.selectionModel().selection()
+        parts = (chosen.at(i) for i in range(chosen.count()))
+        return [range(part.top(), part.bottom() + 1) for part in parts]
+
+    def _before_reset(self) -> None:
+        places = self.chosen_places()[:MAX_CHOSEN]
+        rows = (self._runs.row(place) for place in places)
+        self._chosen_ids = [row.id for row in rows if row is not None]
+        self._current = self.currentIndex().row()
+
+    def _after_reset(self) -> None:
+        """Choose again what was chosen, as far as it is still there."""
+        places = [self._runs.find(run_id) for run_id in self._chosen_ids]
+        self.choose([place for place in places if place is not None])
+        if not self.currentIndex().isValid() and self._current >= 0 and self._runs.rowCount():
+            row = min(self._current, self._runs.rowCount() - 1)
+            flag = QItemSelectionModel.SelectionFlag.NoUpdate
+            self.selectionModel().setCurrentIndex(self._runs.index(row, 1), flag)
+        self.chosen_changed.emit()
+
+    def choose(self, places: Sequence[int]) -> None:
+        """Choose exactly these rows."""
+        last = self._runs.columnCount() - 1
+        selection = QItemSelection()
+        for place in places:
+            selection.select(self._runs.index(place, 0), self._runs.index(place, last))
+        flags = QItemSelectionModel.SelectionFlag
+        if places:
+            self.selectionModel().setCurrentIndex(self._runs.index(places[0], 1), flags.NoUpdate)
+        self.selectionModel().select(selection, flags.ClearAndSelect)
+
+    def _inserted(self, _parent: Index, first: int, last: int) -> None:
+        """Stay at the same runs when others come in above."""
+        bar = self.verticalScrollBar()
+        if first == 0 and bar.value() > 0:
+            bar.setValue(bar.value() + last + 1)
+
+    # ---- mouse and keys
+
+    def _clicked(self, index: Index) -> None:
+        row = self._runs.row(index.row())
+        if index.column() == STAR and row is not None:
+            self.star_clicked.emit(row)
+
+    def _double_clicked(self, index: Index) -> None:
+        if index.column() != STAR:
+            self.choose([index.row()])
+            self.asked.emit("restore")
+
+    def _menu(self, at: QPoint) -> None:
+        index = self.indexAt(at)
+        if index.isValid():
+            self.menu_asked.emit(self.viewport().mapToGlobal(at))
+
+    def event(self, event: QEvent) -> bool:
+        """Take keys that mean something here before the window's commands do."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            if self._wanted(event) is not None:
+                event.accept()
+                return True
+        return super().event(event)
+
+    def _wanted(self, event: QKeyEvent) -> str | None:
+        if event.key() == Qt.Key.Key_Enter:
+            return "restore"
+        pressed = QKeySequence(event.keyCombination())
+        found = next((name for name, keys in _KEYS.items() if keys == pressed), None)
+        return None if found == "undo" and not self.can_undo else found
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Do what a key says with the chosen runs."""
+        wanted = self._wanted(event)
+        if wanted is not None:
+            self.asked.emit(wanted)
+            event.accept()
+        elif event.key() == Qt.Key.Key_Menu:
+            index = self.currentIndex()
+            if index.isValid():
+                at = self.visualRect(index).bottomLeft()
+                self.menu_asked.emit(self.viewport().mapToGlobal(at))
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Search nothing by typing: it would walk through every run there is."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Have a current row, so that keys have something to act on."""
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid() and self._runs.rowCount():
+            self.selectionModel().setCurrentIndex(
+                self._runs.index(0, 1), QItemSelectionModel.SelectionFlag.NoUpdate
+            )
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Ask for a tooltip that the store has to be asked for."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            index = self.indexAt(event.pos())
+            row = self._runs.row(index.row()) if index.isValid() else None
+            if row is not None and COLUMNS[index.column()].key == "baseline":
+                self.tip_wanted.emit(row, event.globalPos())
+        return super().viewportEvent(event)
+
+    # ---- being seen
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be kept up to date from now on."""
+        super().showEvent(event)
+        self._runs.look(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Need nothing while nobody looks."""
+        super().hideEvent(event)
+        self._runs.look(False)

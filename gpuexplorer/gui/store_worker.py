@@ -1,0 +1,360 @@
+"""The thread that owns the store of runs: every query and every write of the window happens here.
+
+The main thread asks through ``ask`` (rows to show, the latest wins), ``do`` (anything else) and
+hands its runs over through ``go_on`` and ``end``. Whatever goes wrong with the store is told once;
+measuring goes on, and what was measured is kept and tried again.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, cast
+
+from PySide6.QtCore import QThread, Signal
+
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
+from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask
+from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
+from gpuexplorer.history.model import Query, Sort
+from gpuexplorer.history.store import Store
+
+T = TypeVar("T")
+
+POLL_S = 1.0
+"""Between two looks whether another program changed the store."""
+RETRY_S = 4.0
+"""Between two tries to open or write a store that refused."""
+BUSY_S = 2.0
+"""How long one waits for another program that is writing; whoever wants rows waits as long."""
+CLOSE_S = 20.0
+"""How long the window's end may take because of the store."""
+MAX_BASELINES = 1000
+STEADY_TRIES = 3
+"""Times that pages are read again because the store changed in between."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why the store cannot be used, and how many runs that ended wait for it."""
+
+    error: ExplorerError
+    waiting: int
+    readable: bool
+    """Whether what it holds can be shown."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    ticket: int
+    work: Callable[[Store], object]
+    needs: Sequence[str]
+
+
+class StoreWorker(QThread):
+    """Owns a ``Store``.
+
+    ``answered`` carries the ``Answer`` to the latest ``ask``; ``changed`` says that the store holds
+    something else than before, by this or another program; ``troubled`` carries a ``Trouble`` once
+    for each that begins or grows, None when it is over; ``opened`` says that the store can be used.
+    """
+
+    answered = Signal(object)
+    changed = Signal()
+    opened = Signal()
+    troubled = Signal(object)
+    _done = Signal(int, object)
+
+    def __init__(self, open_store: Callable[[], Store] | None = None) -> None:
+        super().__init__()
+        self.setObjectName("store")
+        self._open_store = open_store or (lambda: Store.open_to_read(busy_s=BUSY_S))
+        self._keeper = Keeper()
+        self._wake = threading.Condition()
+        self._ask: Ask | None = None
+        self._jobs: deque[_Job] = deque()
+        self._stop = False
+        self._callbacks: dict[int, Callable[[object], None]] = {}
+        self._tickets = 0
+        self._store: Store | None = None
+        self._open_at = self._read_at = 0.0
+        """When the next try to open or to read is due, after one that failed."""
+        self._seen: int | None = None
+        """The state of the store that ``changed`` told of."""
+        self._found_baselines: Baselines = {}
+        self._based_on: int | None = None
+        self._told: Trouble | None = None
+        self.trouble: Trouble | None = None
+        """What is wrong with the store, as far as the main thread was told."""
+        self.left_behind: ExplorerError | None = None
+        """Why runs were lost at the window's end; None when none was."""
+        self._done.connect(self._finish_job)
+        self.troubled.connect(self._note_trouble)
+
+    # ---- asked from the main thread
+
+    def ask(self, ask: Ask) -> None:
+        """Answer this instead of any question before that is not answered yet."""
+        with self._wake:
+            self._ask = ask
+            self._wake.notify()
+
+    def do(
+        self,
+        work: Callable[[Store], T],
+        then: Callable[[T | ExplorerError], None] | None = None,
+        *,
+        needs: Sequence[str] = (),
+    ) -> None:
+        """Do something with the store in its thread, then call ``then`` in this one.
+
+        ``then`` gets what ``work`` returned, or the ExplorerError it raised. Of the runs ``needs``
+        everything that is in hand is written first.
+        """
+        with self._wake:
+            if self._stop:
+                return
+            self._tickets += 1
+            if then is not None:
+                self._callbacks[self._tickets] = cast(Callable[[object], None], then)
+            self._jobs.append(_Job(self._tickets, work, tuple(needs)))
+            self._wake.notify()
+
+    def go_on(self, record: RunRecord, batches: Iterable[SampleBatch]) -> None:
+        """Take in what a run that goes on sampled; it is written every second."""
+        self._keeper.go_on(record, batches, time.monotonic())
+
+    def end(self, run: RunRecord | RunResult, *, group: str | None = None) -> None:
+        """Store a run that has ended; one of a sweep or tuning with its ``group``."""
+        self._keeper.end(run, time.monotonic(), group)
+        with self._wake:
+            self._wake.notify()
+
+    def close(self, timeout_s: float = CLOSE_S) -> bool:
+        """Write what is in hand, close the store, end the thread; return whether it ended in time.
+
+        What could not be written is in files beside the store then, for the next window;
+        ``left_behind`` says why when not even that was possible.
+        """
+        with self._wake:
+            self._stop = True
+            self._wake.notify()
+        if not self.isRunning() and not self.isFinished():
+            return True
+        return self.wait(int(timeout_s * 1000))
+
+    def _finish_job(self, ticket: int, outcome: object) -> None:
+        then = self._callbacks.pop(ticket, None)
+        if then is not None and not self._stop:
+            then(outcome)
+
+    def _note_trouble(self, trouble: Trouble | None) -> None:
+        self.trouble = trouble
+
+    # ---- in the thread
+
+    def run(self) -> None:
+        """Serve until closed."""
+        try:
+            while self._wait():
+                self._serve()
+            self._last_words()
+        finally:
+            if self._store is not None:
+                self._store.close()
+
+    def _wait(self) -> bool:
+        """Wait until there is something to do; False once it is time to end."""
+        with self._wake:
+            now = time.monotonic()
+            dues = [now + POLL_S, self._open_at if self._store is None else now + POLL_S]
+            due_s = self._keeper.due_s()
+            if due_s is not None and self._store is not None:
+                dues.append(due_s)
+            if self._ask is not None:
+                dues.append(self._read_at if self._store is not None else self._open_at)
+            patience = 0.0 if self._jobs else min(dues) - now
+            if not self._stop and patience > 0:
+                self._wake.wait(patience)
+            return not self._stop
+
+    def _serve(self) -> None:
+        """Do everything that waits, once; whoever looks at the table comes first."""
+        self._keep_open()
+        with self._wake:
+            jobs = list(self._jobs)
+            self._jobs.clear()
+        for job in jobs:
+            self._done.emit(job.ticket, self._outcome(job))
+        if self._store is not None:
+            if time.monotonic() >= self._read_at:
+                self._read(self._store)
+            self._write(self._store)
+
+    def _keep_open(self) -> None:
+        """Open the store if it is not, its file was taken away, or it could only be read so far."""
+        now, store = time.monotonic(), self._store
+        if now < self._open_at:
+            return
+        gone = store is not None and store.path is not None and not store.path.exists()
+        if store is not None and store.can_write and not gone:
+            return
+        self._open_at = now + RETRY_S
+        try:
+            opened = self._open_store()
+            if opened.can_write:
+                self._take_in(opened)
+        except ExplorerError as error:
+            self._in_trouble(error)
+            return
+        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+            self._in_trouble(WorkFailed(f"the history cannot be opened: {error!r}"))
+            return
+        self._store, self._seen, self._read_at = opened, None, 0.0
+        if store is None:
+            gc.freeze()  # what was imported for it need never be walked through
+            self._recovered()
+            self.opened.emit()
+        else:
+            store.close()
+
+    @staticmethod
+    def _take_in(store: Store) -> None:
+        folder = rescue_folder(store)
+        if folder.is_dir():
+            take_in(store, folder)
+
+    def _outcome(self, job: _Job) -> object:
+        """Return what a job returned, or its error."""
+        store = self._store
+        if store is None:
+            return self._told.error if self._told is not None else WorkFailed("no history yet")
+        try:
+            if job.needs:
+                self._keeper.write(store, time.monotonic(), job.needs)
+            return job.work(store)
+        except ExplorerError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
+            return WorkFailed(f"the history failed: {error!r}")
+
+    # ---- reading
+
+    def _read(self, store: Store) -> None:
+        with self._wake:
+            ask, self._ask = self._ask, None
+        try:
+            if ask is not None:
+                self.answered.emit(self._answer(store, ask))
+            generation = store.generation()
+        except ExplorerError as error:
+            with self._wake:
+                self._ask = self._ask or ask
+            self._read_at = time.monotonic() + RETRY_S
+            self._in_trouble(error)
+            return
+        if generation != self._seen:
+            self._seen = generation
+            self.changed.emit()
+
+    def _answer(self, store: Store, ask: Ask) -> Answer:
+        """Return what is asked for, all of it as of one state of the store."""
+        query, sort = ask.view.query, cast(Sort, ask.view.sort)
+        for _ in range(STEADY_TRIES):
+            state, held = store.generation(), self._keeper.held
+            known = state == ask.known
+            wanted = ask.missing if known else dict.fromkeys((*ask.visible, *ask.missing))
+            pages = {
+                page: store.find(
+                    query,
+                    sort=sort,
+                    descending=ask.view.descending,
+                    offset=page * PAGE,
+                    limit=PAGE,
+                )
+                for page in wanted
+            }
+            total = None if known else store.count(query)
+            if state == store.generation():
+                break
+        return Answer(ask.view, state, total, pages, held, self._baselines(store, state))
+
+    def _baselines(self, store: Store, state: int) -> Baselines:
+        """Return the latest starred run of each problem."""
+        if self._based_on != state:
+            starred = store.find(Query(starred=True), limit=MAX_BASELINES)
+            usable = [row for row in starred if row.median_s and row.suspect is None]
+            self._based_on = state
+            self._found_baselines = {baseline_key(row): row for row in reversed(usable)}
+        return self._found_baselines
+
+    # ---- writing
+
+    def _write(self, store: Store) -> None:
+        now = time.monotonic()
+        due_s = self._keeper.due_s()
+        if due_s is None or due_s > now:
+            return
+        try:
+            chunks_only, held = not self._keeper.waiting, self._keeper.held
+            before = store.generation()
+            after = before + self._keeper.write(store, now)
+            if chunks_only and held == self._keeper.held and before == self._seen:
+                if store.generation() == after:
+                    self._seen = after  # nothing that a table would show differently
+        except ExplorerError as error:
+            self._keeper.put_off(time.monotonic() + RETRY_S)
+            self._in_trouble(error)
+        else:
+            self._recovered()
+
+    def _last_words(self) -> None:
+        """Write what is in hand; into files where the store does not take it."""
+        store = self._store
+        self._keeper.end_all(time.monotonic())
+        if store is not None:
+            try:
+                self._keeper.write(store, time.monotonic())
+            except ExplorerError as error:
+                self.left_behind = error
+        if not self._keeper.waiting:
+            return
+        try:
+            self._keeper.rescue(rescue_folder(store))
+        except ExplorerError as error:
+            self.left_behind = error
+        else:
+            self.left_behind = None
+
+    # ---- telling
+
+    def _in_trouble(self, error: ExplorerError) -> None:
+        trouble = Trouble(error, self._keeper.waiting, self._store is not None)
+        if self._told is None or (str(self._told.error), self._told.waiting) != (
+            str(error),
+            trouble.waiting,
+        ):
+            self._told = trouble
+            self.troubled.emit(trouble)
+
+    def _recovered(self) -> None:
+        if self._told is not None and not self._keeper.waiting:
+            self._told = None
+            self.troubled.emit(None)
+
+
+def rescue_folder(store: Store | None) -> Path:
+    """Return where runs go that the store does not take."""
+    from gpuexplorer.calibration.store import data_folder
+
+    path = store.path if store is not None else None
+    return (path.parent if path is not None else data_folder()) / RESCUE_FOLDER
