@@ -261,12 +261,11 @@ def labels(configs: Sequence[RunConfig], workloads: Sequence[Workload] = ()) -> 
     Where nothing does, the kernels' folder, or else its place in the list.
     """
     parts = [config_parts(config) for config in configs]
-    told = [field for field in parts[0] if len({one.get(field, "") for one in parts}) > 1] or [
-        "variant",
-        "block",
-    ]
-    if "block" in told and "variant" not in told:
-        told.insert(0, "variant")  # a block by itself is little
+    told = [field for field in parts[0] if len({one.get(field, "") for one in parts}) > 1]
+    if not told:
+        told = ["variant", "block"]
+    elif "block" in told or not all(any(one[field] for field in told) for one in parts):
+        told.append("variant")  # a block by itself is little, and no words are too little
     made = [
         " · ".join(one[field] for field in parts[0] if field in told and one[field])
         for one in parts
