@@ -49,6 +49,16 @@ class Commands:
             "moves (NVIDIA GPUs); measuring stops meanwhile",
             "Ctrl+N",
         )
+        self.tune = make(
+            "Tune",
+            "Search blocks and tunables for the fastest, and keep what was found",
+            "Ctrl+T",
+        )
+        self.use_tuned = make(
+            "Use tuned",
+            "Set the block and the tunables to what the last tuning of this problem found",
+            "Ctrl+U",
+        )
         self.device_plots = make(
             "Device over time",
             "Show or hide all figures of the device over the plots' time axis",

@@ -35,6 +35,7 @@ from gpuexplorer.gui.session_file import SessionFiles
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.status import StatusLine
 from gpuexplorer.gui.theme import Choice, theme
+from gpuexplorer.gui.tune_control import TuneControl
 from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class MainWindow(QMainWindow):
         self.exporter = Exporter(self, settings)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
+        self.tuning = TuneControl(self, session, session.runs)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
         self._connect()
@@ -117,6 +119,8 @@ class MainWindow(QMainWindow):
         self.sessions.changed.connect(self._show_title)
         self.sessions.sources_asked.connect(self.show_sources)
         self._menus.recent.aboutToShow.connect(self._fill_recent)
+        self.tuning.notice.connect(self._show_notice)
+        self.tuning.said.connect(self.status.say)
         self.exporter.notice.connect(self._show_notice)
         self.exporter.busy_with.connect(lambda words: self.status.say(words, 0))
         self.timing.drawn.connect(self._drawn)
@@ -153,6 +157,8 @@ class MainWindow(QMainWindow):
             (commands.stop, partial(session.set_live, False)),
             (commands.pin, self.pin),
             (commands.analyse, session.analyse),
+            (commands.tune, self.tuning.show),
+            (commands.use_tuned, self.tuning.use_tuned),
             (commands.export, self.export),
             (commands.undo, session.experiment.undo),
             (commands.redo, session.experiment.redo),
@@ -479,6 +485,7 @@ class MainWindow(QMainWindow):
             self.panels.history.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
+            self.tuning.close_down()
             if self._self_test is not None:
                 self._self_test.close_down()
             self.session.close()
