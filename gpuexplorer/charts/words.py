@@ -10,6 +10,7 @@ STOPPED = {
     "time": "the time was up",
     "noise": "the median was known well enough",
     "stable": "more samples did not narrow the median's interval",
+    "race": "the race over a block map needed no more",
     "turns": "its turns in a comparison were over",
     "user": "stopped by the user",
     "running": "still running",

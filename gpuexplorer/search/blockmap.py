@@ -71,6 +71,7 @@ class MapCell:
     """Half the 95 % interval of the median, as a fraction of it; None for too few samples."""
     samples: int = 0
     flops: float = 0.0
+    compulsory_B: float = 0.0
     out: bool = False
     """Whether it was found to be slower than the best."""
     ratio: Comparison | None = None
@@ -81,6 +82,11 @@ class MapCell:
     def flop_per_s(self) -> float | None:
         """Useful operations a second."""
         return self.flops / self.time_s if self.flops and self.time_s else None
+
+    @property
+    def bandwidth_B_per_s(self) -> float | None:
+        """Compulsory bytes a second."""
+        return self.compulsory_B / self.time_s if self.compulsory_B and self.time_s else None
 
 
 @dataclass
@@ -106,6 +112,9 @@ class Step:
     phase: str
     measured: int
     """How many cells have a time, or turned out to have none."""
+    best: Block | None
+    contenders: int
+    """How many may still be the best."""
 
 
 def map_points(
@@ -191,6 +200,11 @@ class BlockMap:
     def ties(self) -> frozenset[Block]:
         """The blocks that cannot be told from the best, itself among them, once it is done."""
         return frozenset(self._block(n) for n in self.race.ties)
+
+    @property
+    def points(self) -> list[Point]:
+        """The points of the grid, in row-major order."""
+        return [entry.point for entry in self._entries]
 
     def outcomes(self) -> list[Cell]:
         """Return each cell with the document of its run, or why it has none."""
@@ -326,6 +340,7 @@ class BlockMap:
             error=summary.relative_error,
             samples=len(samples_s),
             flops=record.prepared.flops,
+            compulsory_B=sum(t.total_B for t in record.prepared.traffic if t.kind == "compulsory"),
             out=runner.out,
             ratio=compared.get(number),
             resources=record.prepared.resources,
@@ -340,6 +355,8 @@ class BlockMap:
             left_s=self.seconds_left(),
             phase=self.race.phase,
             measured=sum(e.state not in ("waiting", "cannot") for e in self._entries),
+            best=self.best,
+            contenders=len(self.race.contenders),
         )
 
 

@@ -163,6 +163,11 @@ class Race:
         return frozenset({best, *near, *self.crowd})
 
     @property
+    def contenders(self) -> list[int]:
+        """Those that were looked at and may still be the best."""
+        return self._active() if self.phase == "turns" else self._racing()
+
+    @property
     def looks(self) -> int:
         """How many looks were taken."""
         return self._looks

@@ -1,0 +1,273 @@
+"""The block map as the window shows it: which map belongs to the knobs, and what is known of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
+from gpuexplorer.search.blockmap import BlockMap, MapCell, Step, map_points
+from gpuexplorer.search.space import Point
+from gpuexplorer.workloads.workload import Workload
+
+MOST_MAPS = 12
+"""Maps that are kept, so that a knob can be turned back to one."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which map belongs to the knobs as they stand."""
+
+    base: str
+    """Equal for equal experiments, whatever the block along x and y."""
+    words: str
+    request: RunRequest
+    grid: Grid
+    workload: Workload
+    devices: DeviceList
+    device: DeviceInfo
+
+    @property
+    def key(self) -> tuple[str, Grid]:
+        """What tells one map from another."""
+        return self.base, self.grid
+
+
+@dataclass
+class Held:
+    """A map with what is known of each cell; the main thread's own copy."""
+
+    wanted: Wanted
+    map: BlockMap
+    cells: list[MapCell] = field(default_factory=list)
+    best: Block | None = None
+    ties: frozenset[Block] = frozenset()
+    step: Step | None = None
+    """The latest look, while it is measured."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether any cell has a time."""
+        return any(cell.time_s is not None for cell in self.cells)
+
+    @property
+    def done(self) -> bool:
+        """Whether the best was found."""
+        return self.map.done and self.best is not None
+
+    @property
+    def able(self) -> int:
+        """How many cells can be measured at all."""
+        return sum(cell.state != "cannot" for cell in self.cells)
+
+    def take(self, step: Step) -> None:
+        """Take in what a look found."""
+        number = self.wanted.grid.number(step.cell.block)
+        assert number is not None
+        self.cells[number] = step.cell
+        self.step = step
+        self.best = step.best
+
+
+@dataclass(frozen=True)
+class MapEnd:
+    """A map after its race: all that the cells are found to be."""
+
+    cells: list[MapCell]
+    best: Block | None
+    ties: frozenset[Block]
+
+
+class MapModel:
+    """Follows the knobs; a map is planned a little at a time, so that the window stays fluid."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self.fineness: Fineness = "octaves"
+        self.center: Block = (16, 16, 1)
+        """The block around which the fine grid lies."""
+        self.z: int | None = None
+        """Threads along z; None follows the knob."""
+        self.reason = "The devices are not known yet."
+        """Why there is no map."""
+        self._maps: OrderedDict[tuple[str, Grid], Held] = OrderedDict()
+        self._wanted: Wanted | None = None
+        self._planning: Iterator[None] | None = None
+        self._last: Held | None = None
+        """The map that was measured last."""
+
+    # ---- what is shown
+
+    @property
+    def current(self) -> Held | None:
+        """The map of the knobs as they stand; None while it is planned, or cannot be."""
+        return self._maps.get(self._wanted.key) if self._wanted is not None else None
+
+    @property
+    def shown(self) -> Held | None:
+        """The map to show: the current one, or the last one measured while that has no times."""
+        current = self.current
+        if (current is None or not current.measured) and self._last is not None:
+            same = current is not None and current.wanted.base == self._last.wanted.base
+            if not same and self._wanted is not None:
+                return self._last
+        return current
+
+    @property
+    def stale(self) -> bool:
+        """Whether what is shown is of another configuration than the knobs'."""
+        shown = self.shown
+        return shown is not None and shown is not self.current
+
+    @property
+    def block(self) -> Block | None:
+        """Where the sliders stand."""
+        return self._experiment.knobs.block
+
+    @property
+    def dimensions(self) -> int:
+        """Axes of the variant's blocks."""
+        return self._experiment.dimensions
+
+    def z_choices(self) -> list[int]:
+        """Return the threads along z to choose from: powers of two."""
+        if self.dimensions < 3:
+            return [1]
+        limits = self._experiment.limits
+        most = min(limits.max_block[2], limits.max_threads_per_block)
+        return [1 << k for k in range(most.bit_length())]
+
+    # ---- following the knobs
+
+    def follow(self) -> bool:
+        """Look at the knobs; return whether planning goes on (see ``plan``)."""
+        wanted = self._look()
+        before = self._wanted
+        if wanted is not None and before is not None and wanted.key == before.key:
+            return self._planning is not None
+        self._wanted, self._planning = wanted, None
+        if wanted is not None and wanted.key not in self._maps:
+            self._planning = self._plan(wanted)
+        return self._planning is not None
+
+    def plan(self, budget_s: float) -> bool:
+        """Plan for so many seconds; return whether there is more to do."""
+        until = time.perf_counter() + budget_s
+        while self._planning is not None and time.perf_counter() < until:
+            try:
+                if next(self._planning, self) is self:
+                    self._planning = None
+            except ExplorerError as error:
+                self._planning, self._wanted, self.reason = None, None, str(error)
+        return self._planning is not None
+
+    def _look(self) -> Wanted | None:
+        experiment = self._experiment
+        knobs, device, devices = experiment.knobs, experiment.device, experiment.devices
+        if devices is None or device is None:
+            self.reason = "There is no device yet."
+            return None
+        if knobs.block is None or not experiment.dimensions:
+            self.reason = (
+                f"{experiment.variant.title} chooses its own blocks: there is no map of them. "
+                "Choose a variant with block sliders."
+            )
+            return None
+        z = 1
+        if experiment.dimensions > 2:
+            z = self.z if self.z is not None else knobs.block[2]
+        request = msgspec.structs.replace(knobs.request(), device=device.id, block=None)
+        base = (request, device.hardware_id, device.driver, device.threads,
+                experiment.workload.sha256, z)  # fmt: skip
+        return Wanted(
+            base=msgspec.json.encode(base, order="sorted").decode(),
+            words=request_words(request, z),
+            request=request,
+            grid=make_grid(self.fineness, device.limits, experiment.dimensions, self.center, z),
+            workload=experiment.workload,
+            devices=devices,
+            device=device,
+        )
+
+    def _plan(self, wanted: Wanted) -> Iterator[None]:
+        """Find out row by row what can run."""
+        grid, points = wanted.grid, list[Point]()
+        for row, y in enumerate(grid.y):
+            line = map_points(
+                wanted.request, Grid(grid.x, (y,), grid.z), wanted.workload, wanted.devices
+            )
+            points += [dataclasses.replace(p, place=(0, row, p.place[2])) for p in line]
+            yield
+        before = self._same_experiment(wanted)
+        made = BlockMap(
+            points, grid, wanted.workload, before=before.map if before is not None else None
+        )
+        held = Held(wanted, made)
+        held.cells = [
+            MapCell(grid.block(n), "waiting" if p.config is not None else "cannot", p.skipped or "")
+            for n, p in enumerate(points)
+        ]
+        if before is not None:
+            _take_over(held, before)
+        self._maps[wanted.key] = held
+        while len(self._maps) > MOST_MAPS:
+            self._maps.popitem(last=False)
+
+    def _same_experiment(self, wanted: Wanted) -> Held | None:
+        """Return the map over another grid that knows most of this experiment."""
+        same = [h for h in self._maps.values() if h.wanted.base == wanted.base and h.measured]
+        return max(same, key=lambda h: h.map.race.looks, default=None)
+
+    # ---- measuring
+
+    def begin(self) -> Held | None:
+        """Return the map of the knobs, to be measured now: afresh when it was done before."""
+        held = self.current
+        if held is None:
+            return None
+        if held.map.done:
+            held.map = BlockMap(held.map.points, held.wanted.grid, held.wanted.workload)
+            held.ties = frozenset()
+        held.step = None
+        self._last = held
+        self._maps.move_to_end(held.wanted.key)
+        return held
+
+    def end(self, held: Held, end: MapEnd | None) -> None:
+        """Take in how the race ended; None when it was left."""
+        held.step = None
+        if end is not None:
+            held.cells, held.best, held.ties = end.cells, end.best, end.ties
+
+
+def _take_over(held: Held, before: Held) -> None:
+    """Show the times of the other grid's cells at once; who ties is for the new race to say."""
+    for number, cell in enumerate(held.cells):
+        there = before.wanted.grid.number(cell.block)
+        if there is not None and cell.state == "waiting":
+            held.cells[number] = dataclasses.replace(before.cells[there], out=False, ratio=None)
+    held.best = before.best if before.best in {c.block for c in held.cells} else None
+
+
+def request_words(request: RunRequest, z: int = 1) -> str:
+    """Return what a map is of, in words, such as ``naive · N = 512 · fp32 · opencl:0``."""
+    parts = [
+        request.variant or "",
+        ", ".join(f"{symbol} = {value}" for symbol, value in request.size.items()),
+        request.precision or "",
+        ", ".join(f"{name} = {value}" for name, value in request.tunables.items()),
+        f"{z} threads in z" if z > 1 else "",
+        "cold cache" if request.cache == "cold" else "",
+        "transfers included" if request.switches.get("include_transfers") else "",
+        request.device,
+    ]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,306 @@
+"""How a block map's cells look and what is said of them: values, colours, ticks, words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gpuexplorer.analysis.occupancy import LIMITS
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.units import count, percent, quantity, si_scale
+from gpuexplorer.gui.model.block import product_words
+from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.search.block_grid import Grid
+from gpuexplorer.search.blockmap import MapCell
+
+Colouring = Literal["time", "throughput", "best"]
+COLOURINGS: dict[Colouring, str] = {
+    "time": "Time per launch",
+    "throughput": "Throughput",
+    "best": "Fraction of the best",
+}
+LEAST_RATIO = 1.05
+"""The colour scale of times spans at least so much."""
+FULL = 0.9
+SLOW = 1.25
+"""Occupancy and time disagree: nearly as full as any block, and so many times slower."""
+HALF = 0.6
+FAST = 1.05
+"""The other way round: far from full, and nearly as fast as the best."""
+PHASES = {
+    "survey": "First looks, coarse to fine",
+    "race": "Racing the contenders",
+    "turns": "The leaders take turns",
+}
+
+Disagreement = Literal["full and slow", "fast though not full"]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark of the colour bar: where, 0 to 1, and its words."""
+
+    place: float
+    words: str
+
+
+class Look:
+    """The colours and words of one map's cells at one moment."""
+
+    def __init__(self, held: Held, colouring: Colouring) -> None:
+        self._held = held
+        self.colouring = colouring
+        timed = [c for c in held.cells if c.time_s and c.state == "measured"]
+        times = [c.time_s for c in timed if c.time_s]
+        best = next((c for c in timed if c.block == held.best), None)
+        self.best_s = best.time_s if best is not None else min(times, default=None)
+        self.slowest_s = max(times, default=None)
+        self.works_with_bytes = bool(timed) and not any(c.flops for c in timed)
+        self.rate_unit = "B/s" if self.works_with_bytes else "FLOP/s"
+        self._most = max((self.rate(c) or 0.0 for c in timed), default=0.0)
+        occupancies = [o for c in timed if (o := occupancy_of(c)) is not None]
+        self.fullest = max(occupancies, default=None)
+        reference = self.best_s if colouring == "time" else self._most
+        self._factor, self._prefix = si_scale(reference or 0.0)
+
+    # ---- values
+
+    def rate(self, cell: MapCell) -> float | None:
+        """Return a cell's operations a second, or bytes where the work counts none."""
+        return cell.bandwidth_B_per_s if self.works_with_bytes else cell.flop_per_s
+
+    def ratio(self, cell: MapCell) -> float | None:
+        """Return a cell's time over the best's: that of their turns where they took some."""
+        if cell.ratio is not None:
+            return cell.ratio.ratio
+        if not cell.time_s or not self.best_s:
+            return None
+        return cell.time_s / self.best_s
+
+    def shade(self, cell: MapCell) -> float | None:
+        """Return a cell's place on the colour scale, 0 slow to 1 fast; None without a time."""
+        return self.shade_of(cell.time_s, self.rate(cell)) if cell.time_s else None
+
+    def shade_of(self, time_s: float, rate: float | None = None) -> float | None:
+        """Return the place on the colour scale of a time, and of the rate that it means."""
+        if not self.best_s or not self.slowest_s:
+            return None
+        if self.colouring == "time":
+            span = math.log(max(self.slowest_s / self.best_s, LEAST_RATIO))
+            return 1 - math.log(max(time_s, 1e-15) / self.best_s) / span
+        if self.colouring == "best" or rate is None or not self._most:
+            return self.best_s / time_s
+        return rate / self._most
+
+    def text(self, cell: MapCell) -> str:
+        """Return the value in a cell, without its unit, which stands beside the colour bar."""
+        if not cell.time_s:
+            return ""
+        if self.colouring == "best":
+            return f"{100 * self.best_s / cell.time_s:.0f}" if self.best_s else ""
+        value = cell.time_s if self.colouring == "time" else self.rate(cell)
+        return plain(value * self._factor) if value is not None else ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the values in the cells."""
+        if self.colouring == "best":
+            return "% of the best"
+        return self._prefix + ("s" if self.colouring == "time" else self.rate_unit)
+
+    def ticks(self, room: int) -> list[Tick]:
+        """Return at most ``room`` marks of the colour bar, the dark end first."""
+        if not self.best_s or not self.slowest_s:
+            return []
+        if self.colouring == "time":
+            low, high = self.best_s, max(self.slowest_s, self.best_s * LEAST_RATIO)
+            marks = log_marks(low, high, room)
+            return [
+                Tick(1 - math.log(m / low) / math.log(high / low), plain(m * self._factor))
+                for m in reversed(marks)
+            ]
+        top = 1.0 if self.colouring == "best" else self._most
+        factor = 100.0 if self.colouring == "best" else self._factor
+        step = even_step(top * factor, room)
+        marks = [i * step for i in range(int(top * factor / step + 1e-9) + 1)]
+        return [Tick(m / (top * factor), f"{m:g}") for m in marks]
+
+    # ---- occupancy
+
+    def disagreement(self, cell: MapCell) -> Disagreement | None:
+        """Return how a cell's theoretical occupancy and its time disagree, if they do."""
+        occupancy, ratio = occupancy_of(cell), self.ratio(cell)
+        if occupancy is None or ratio is None or not self.fullest:
+            return None
+        if occupancy >= FULL * self.fullest and ratio >= SLOW:
+            return "full and slow"
+        if occupancy <= HALF * self.fullest and ratio <= FAST:
+            return "fast though not full"
+        return None
+
+    def occupancy_words(self, device: DeviceInfo) -> str:
+        """Return where occupancy and time disagree, or why there is no occupancy."""
+        if self.fullest is None:
+            return self._no_occupancy(device)
+        found = [self.disagreement(c) for c in self._held.cells]
+        slow, fast = found.count("full and slow"), found.count("fast though not full")
+        if not slow and not fast:
+            return "The fullest blocks are the fastest here: occupancy and time agree."
+        parts = []
+        if slow:
+            parts.append(f"{slow} full yet at least {SLOW:g} times as slow as the best ▼")
+        if fast:
+            parts.append(f"{fast} as fast as the best though not full ▲")
+        return f"Occupancy and time disagree: {', '.join(parts)}."
+
+    def _no_occupancy(self, device: DeviceInfo) -> str:
+        if device.kind == "cpu":
+            return "A processor has no multiprocessors to fill: occupancy is a figure of GPUs."
+        if device.compute_capability is None:
+            return "The limits of this device's multiprocessors are not known, so no occupancy is."
+        if device.compute_capability not in LIMITS:
+            major, minor = device.compute_capability
+            return (
+                f"The multiprocessor's limits of compute capability {major}.{minor} are not known."
+            )
+        return "Occupancy needs a block's registers: measure first."
+
+    # ---- words
+
+    def cell_words(self, cell: MapCell) -> str:
+        """Return what is known of a cell, in one line."""
+        shape = f"{product_words(cell.block)} threads"
+        if not cell.time_s or cell.state != "measured":
+            reason = cell.reason or "not measured yet"
+            return f"{shape}: {STATES.get(cell.state, '')}{reason}"
+        parts = [time_words(cell)]
+        rate = self.rate(cell)
+        if rate is not None:
+            parts.append(quantity(rate, self.rate_unit))
+        parts.append(self.ratio_words(cell))
+        parts.append(f"{count(cell.samples)} sample{'s' if cell.samples > 1 else ''}")
+        occupancy = occupancy_of(cell)
+        if occupancy is not None and cell.resources is not None:
+            limiter = cell.resources.occupancy_limiter
+            because = f" ({limiter})" if limiter and occupancy < 1 else ""
+            parts.append(f"occupancy {percent(occupancy)}{because}")
+        return f"{shape}: {', '.join(parts)}"
+
+    def ratio_words(self, cell: MapCell) -> str:
+        """Return how a cell stands to the best."""
+        held = self._held
+        if cell.block == held.best:
+            return "the best" if held.done else "the best so far"
+        ratio = self.ratio(cell)
+        text = f"{ratio:.3g} × the best" if ratio is not None else ""
+        if cell.block in held.ties:
+            return f"{text}, not to be told from it"
+        if cell.ratio is not None:
+            return f"{text} ({cell.ratio.ci95_low:.3f} to {cell.ratio.ci95_high:.3f})"
+        return text
+
+    def map_words(self) -> str:
+        """Return how far the map is, or what it found."""
+        held, step = self._held, self._held.step
+        if step is not None:
+            able = held.able
+            if step.phase == "survey":
+                state = f"{step.measured} of {able} blocks"
+            else:
+                state = f"{step.contenders} of {able} blocks left"
+            left = f", about {quantity(step.left_s, 's', 2)} to go" if step.left_s else ""
+            return f"{PHASES[step.phase]}: {state}{left}"
+        if not held.measured:
+            return f"{held.able} of {held.wanted.grid.count} blocks can run; Start measures them"
+        best = next((c for c in held.cells if c.block == held.best), None)
+        if best is None:
+            return "No block could be measured"
+        rate = self.rate(best)
+        text = f"{product_words(best.block)}: {time_words(best)}"
+        text += f", {quantity(rate, self.rate_unit)}" if rate is not None else ""
+        if not held.done:
+            measured = sum(c.time_s is not None for c in held.cells)
+            return f"Left at {measured} of {held.able} blocks; best so far {text}"
+        others = len(held.ties) - 1
+        tie = f"; {others} more cannot be told from it" if others > 0 else ""
+        return f"Best {text}{tie}"
+
+
+STATES = {
+    "cannot": "cannot run: ",
+    "long": "not run: ",
+    "failed": "failed: ",
+    "suspect": "not believed: ",
+}
+
+
+def time_words(cell: MapCell) -> str:
+    """Return a cell's time with its error, where it is known."""
+    text = quantity(cell.time_s, "s")
+    return f"{text} ± {percent(cell.error)}" if cell.error is not None else text
+
+
+def occupancy_of(cell: MapCell) -> float | None:
+    """Return a cell's theoretical occupancy; None where there is none."""
+    return cell.resources.occupancy if cell.resources is not None else None
+
+
+def plain(value: float) -> str:
+    """Return a number with three significant digits and no exponent."""
+    whole = len(str(int(abs(value)))) if value else 1
+    return f"{value:.{max(0, 3 - whole)}f}" if value >= 0.001 else f"{value:.1g}"
+
+
+def log_marks(low: float, high: float, room: int) -> list[float]:
+    """Return round values from ``low`` to ``high`` on a logarithmic scale, the ends' own first."""
+    for factors in ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        marks = [m for d in decades for f in factors if low <= (m := f * 10.0**d) <= high]
+        if len(marks) <= room:
+            break
+    stride = max(1, math.ceil(len(marks) / max(1, room)))
+    chosen = marks[::stride]
+    if len(chosen) < 2:  # less than a round value apart
+        chosen = [low, math.sqrt(low * high), high]
+    return chosen
+
+
+def even_step(most: float, room: int) -> float:
+    """Return a round step that makes at most ``room`` marks from 0 to ``most``."""
+    raw = max(most, 1e-12) / max(1, room - 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next((f * power for f in (1, 2, 2.5, 5) if f * power >= raw), 10 * power)
+
+
+def guesses(held: Held) -> dict[int, float]:
+    """Return the time of the measured cell nearest to each one still waiting, by number."""
+    grid = held.wanted.grid
+    known = [n for n, c in enumerate(held.cells) if c.time_s is not None]
+    waiting = [n for n, c in enumerate(held.cells) if c.state == "waiting"]
+    if not known or not waiting:
+        return {}
+    columns = len(grid.x)
+    at = np.array([divmod(n, columns) for n in known])
+    of = np.array([divmod(n, columns) for n in waiting])
+    apart = np.abs(of[:, None, :] - at[None, :, :]).max(axis=2)
+    nearest = apart.argmin(axis=1)
+    return {n: held.cells[known[i]].time_s or 0.0 for n, i in zip(waiting, nearest, strict=True)}
+
+
+def place_of(grid: Grid, block: Block) -> tuple[float, float] | None:
+    """Return where a block lies on a grid, in cells from the first along x and y.
+
+    Between two counts it lies as far along as its logarithm; None beyond the grid, or at another z.
+    """
+    if block[2] != grid.z:
+        return None
+    found = []
+    for counts, value in ((grid.x, block[0]), (grid.y, block[1])):
+        if not counts[0] <= value <= counts[-1]:
+            return None
+        found.append(float(np.interp(math.log2(value), np.log2(counts), np.arange(len(counts)))))
+    return found[0], found[1]

@@ -1,0 +1,27 @@
+"""A view that is made when it is first shown, so that the window opens without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+
+class LateView(QWidget):
+    """Stands where the view will be; ``view`` is it, None before it was first shown."""
+
+    def __init__(self, name: str, make: Callable[[], QWidget]) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._make = make
+        self.view: QWidget | None = None
+        column = self._column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the view, once."""
+        if self.view is None:
+            self.view = self._make()
+            self._column.addWidget(self.view)
+        super().showEvent(event)
