@@ -27,8 +27,10 @@ def keep(
 
     try:
         with Store.open() as store:
-            together = store.begin_group(*group) if group is not None else None
-            store.add_all(results, group=together)
+            if group is None:
+                store.add_all(results)
+            else:
+                store.add_group(*group, results)
     except ExplorerError as error:
         what = "the run is" if len(results) == 1 else "the runs are"
         say(f"gpuexplorer: warning: {what} not kept: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -113,6 +114,12 @@ class Interleaving:
                 before.extend(record)
             (before or record).end(STOPPED_BY)
         self.rounds += 1
+
+    def rename(self) -> None:
+        """Give the records ids of their own from here on: a document that was made is not these."""
+        for record in self._records:
+            if record is not None:
+                record.id = uuid.uuid4().hex
 
     def medians_s(self, index: int) -> npt.NDArray[np.float64]:
         """Return the median of each turn of one contender."""

@@ -127,11 +127,14 @@ class Comparing:
 
         A fixed number of rounds is done whatever the time and the verdict.
 
-        A second call goes on from there, whether it was clear or not. At least one round is done.
+        A second call goes on from there, whether it was clear or not, and its document and runs have
+        ids of their own. At least one round is done.
         Raises what the session raises, with the entrant's name; the rounds before are kept.
         """
         until = time.monotonic() + seconds
         self.stopped_by = "user"
+        self._turns.rename()
+        self.id = uuid.uuid4().hex
         named = _Named(session, {e.config.key: e.label for e in self.entrants})
         while True:
             self._turns.round(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -15,24 +15,20 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
 if TYPE_CHECKING:
+    from gpuexplorer.core.compared import ComparisonResult
     from gpuexplorer.gui.panels.compare_bench import CompareBench
+    from gpuexplorer.history.store import Store
 
 RUNS_MIME = "application/x-gpuexplorer-runs"
 """Dragged rows of the history: the runs' ids, one a line."""
-
-Found = list[RunResult] | ExplorerError
-Fetch = Callable[[Sequence[str], Callable[[Found], None]], None]
-"""Finds stored runs by their ids, without their samples, and hands them over when found."""
 
 
 class CompareView(QWidget):
     """Takes runs that are dropped on it; what it does is its ``bench``'s.
 
-    ``kept`` carries a finished comparison, ``restored`` a configuration for the knobs, ``said`` a
-    sentence for the status bar.
+    ``restored`` carries a configuration for the knobs, ``said`` a sentence for the status bar.
     """
 
-    kept = Signal(object)
     restored = Signal(object)
     said = Signal(str)
 
@@ -45,8 +41,8 @@ class CompareView(QWidget):
         self._session = session
         self._settings = Settings()
         self._bench: CompareBench | None = None
-        self.fetch: Fetch | None = None
-        """Where stored runs come from; the window says."""
+        self._kept: dict[str, list[str]] = {}
+        """The runs stored of the present comparison, by when it began."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
 
@@ -62,7 +58,7 @@ class CompareView(QWidget):
             from gpuexplorer.gui.panels.compare_bench import CompareBench
 
             bench = self._bench = CompareBench(self._session, self._settings)
-            bench.kept.connect(self.kept)
+            bench.kept.connect(self._keep)
             bench.restored.connect(self.restored)
             bench.said.connect(self.said)
             layout = self.layout()
@@ -88,10 +84,32 @@ class CompareView(QWidget):
 
     def add_runs(self, ids: Sequence[str]) -> None:
         """Add stored runs by their ids, once they are found."""
-        if self.fetch is not None and ids:
-            self.fetch(ids, self._add_found)
 
-    def _add_found(self, found: Found) -> None:
+        def find(store: Store) -> list[RunResult]:
+            return [store.get(run, samples=False) for run in ids]
+
+        self._session.runs.do(find, self._add_found, needs=ids)
+
+    def _keep(self, result: ComparisonResult) -> None:
+        """Store the runs of a comparison as a group, in place of those it went on from."""
+        document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
+        runs = [one.run for one in result.contestants]
+        before, self._kept = self._kept.get(result.time_utc, []), {}
+        self._kept[result.time_utc] = [run.id for run in runs]
+
+        def keep(store: Store) -> str:
+            group = store.add_group("comparison", document, runs)
+            if before:
+                store.delete(before)
+            return group
+
+        self._session.runs.do(keep, self._told_kept)
+
+    def _told_kept(self, outcome: str | ExplorerError) -> None:
+        if isinstance(outcome, ExplorerError):
+            self.bench.tell(f"Not kept in the history: {outcome}.")
+
+    def _add_found(self, found: list[RunResult] | ExplorerError) -> None:
         if isinstance(found, ExplorerError):
             self.bench.tell(f"{str(found)[:1].upper()}{str(found)[1:]}.")
         else:
