@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.gui.panels.advice import AdviceSection
+from gpuexplorer.gui.panels.compare import CompareView
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
@@ -44,6 +45,7 @@ class Panels(QSplitter):
         self.kernel = KernelPanel(session)
         self.block_map = LateView("blockMap", lambda: _block_map(session))
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
+        self.compare = CompareView(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
@@ -69,6 +71,7 @@ class Panels(QSplitter):
         self.tabs.addTab(self._live_view(), "Live")
         self.tabs.addTab(self.block_map, "Block map")
         self.tabs.addTab(self.roofline, "Roofline")
+        self.tabs.addTab(self.compare, "Compare")
         self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()
         stack = QVBoxLayout(centre)

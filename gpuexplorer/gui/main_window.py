@@ -139,6 +139,10 @@ class MainWindow(QMainWindow):
         history.acts.restore_asked.connect(self._restore_run)
         history.acts.export_asked.connect(partial(self.exporter.ask, "png"))
         history.acts.ghost_asked.connect(self._pin_stored)
+        history.acts.compare_asked.connect(self.compare)
+        compare = self.panels.compare
+        compare.restored.connect(self._restore_run)
+        compare.said.connect(self.status.say)
         history.acts.kernel_folders = lambda: self.insight.kernel_folders
         self.device_box.currentIndexChanged.connect(
             lambda _: session.experiment.set_device(str(self.device_box.currentData()))
@@ -326,12 +330,20 @@ class MainWindow(QMainWindow):
         self.session.pin_stored(ghost)
         self._pins_changed()
 
+    def compare(self, ids: Sequence[str]) -> None:
+        """Show the Compare view with these runs of the history added."""
+        self.panels.tabs.setCurrentWidget(self.panels.compare)
+        self.panels.compare.add_runs(ids)
+
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write what is shown: the current run and the ghosts."""
         run = self.session.live_model.current
         record: RunRecord | None = run.record if run is not None else None
         ghosts = [p for p in self.session.live_model.pins if run and p.ticket != run.ticket]
         chart = None
+        if self.panels.tabs.currentWidget() is self.panels.compare and suffix != "csv":
+            self.panels.compare.bench.export(suffix)
+            return
         if self.panels.tabs.currentWidget() is self.panels.roofline and record is not None:
             chart = roofline_chart(
                 self.session.roofline_picture(),
@@ -483,6 +495,7 @@ class MainWindow(QMainWindow):
             self.settings.sync()
             self.status.close_down()
             self.panels.history.close_down()
+            self.panels.compare.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
             self.tuning.close_down()
