@@ -54,8 +54,10 @@ FINAL_SHARE = 0.25
 """Share of a budget in seconds that is kept for the final."""
 MOST_FINAL_S = 15.0
 LEADERS = 16
+LEAST_LEADERS = 6
 WITHIN = 1.15
-"""Who took at most this many times the best in the search goes to the final."""
+"""Who took at most this many times the best in the search goes to the final, and some more: the
+best may have been lucky."""
 START_WITHIN = 10.0
 """The configuration one gets without tuning goes there too, unless it is this much slower."""
 HOPELESS = 20
@@ -279,17 +281,33 @@ class Tuner:
 
     def _look_at_best(self) -> None:
         """Measure the best again; when the machine is disturbed, others are judged again."""
-        assert self._best is not None
+        best = self._best
+        if best is None:
+            return
         self._looks += 1
         try:
-            record = self._take(self._best.config, FIRST_SAMPLES)
+            record = self._take(best.config, FIRST_SAMPLES)
         except EngineGone:
             raise
         except ExplorerError:  # it ran before: the engine was lost, and is there again
             return
+        before_s = self._watch.best_s or 0.0
         wronged = self._watch.look(record.samples_s())
         self._disturbed += bool(wronged)
-        self._again.extend(wronged)
+        self._again.extend(p for p in wronged if self.space.legal[p] != best.config)
+        if (now_s := self._watch.best_s or 0.0) > before_s:
+            self._note_slower(best, record, now_s)
+
+    def _note_slower(self, best: Evaluation, record: RunRecord, now_s: float) -> None:
+        """Take it that the best takes longer than once: what was faster was a faster machine."""
+        self._note(
+            best.config,
+            "measured",
+            median_s=now_s,
+            min_s=float(record.samples_s().min()),
+            samples=record.samples,
+            again=True,
+        )
 
     def _note(
         self,
@@ -314,12 +332,8 @@ class Tuner:
             again=again,
         )
         self._latest[config.key] = made
-        if outcome == "measured":
-            best = self._best
-            if best is None or (median_s or 0.0) < (best.median_s or 0.0):
-                self._best = made
-                self._watch.leads(median_s or 0.0)
         self._evaluations.append(made)
+        self._rank(made)
         self.on_progress(
             Progress(
                 phase="search",
@@ -330,6 +344,19 @@ class Tuner:
                 latest=made,
             )
         )
+
+    def _rank(self, made: Evaluation) -> None:
+        """Take in what may change who is the best."""
+        best = self._best
+        if best is not None and made.config == best.config:
+            self._best = min(self._measured(), key=_median_s, default=None)
+        elif made.outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
+            self._best = made
+            self._watch.leads(_median_s(made))
+
+    def _measured(self) -> list[Evaluation]:
+        """Return the latest word on each configuration that was measured."""
+        return [e for e in self._latest.values() if e.outcome == "measured"]
 
     def _total(self) -> int | None:
         """Return how many configurations there will be; None when the time decides."""
@@ -354,7 +381,7 @@ class Tuner:
 
     def _final(self, stopped_by: StoppedBy) -> Tuning:
         leaders, untested = self._leaders()
-        fastest_s = leaders[0].median_s or 0.0
+        fastest_s = _median_s(leaders[0])
         configs = [e.config for e in leaders]
         start = self._latest.get(self.space.start.key)
         if start is not None and start.median_s is not None and start.config not in configs:
@@ -385,13 +412,10 @@ class Tuner:
 
     def _leaders(self) -> tuple[list[Evaluation], int]:
         """Return who goes to the final, the fastest first, and how many as near do not."""
-        measured = [e for e in self._latest.values() if e.outcome == "measured"]
-        measured.sort(key=lambda e: e.median_s or 0.0)
-        most_s = WITHIN * (measured[0].median_s or 0.0)
-        near = [e for e in measured if (e.median_s or 0.0) <= most_s]
-        if len(near) < 2:
-            near = measured[:2]
-        return near[:LEADERS], len(near[LEADERS:])
+        measured = sorted(self._measured(), key=_median_s)
+        most_s = WITHIN * _median_s(measured[0])
+        near = sum(_median_s(e) <= most_s for e in measured)
+        return measured[: min(max(near, LEAST_LEADERS), LEADERS)], max(0, near - LEADERS)
 
     def _final_s(self) -> float:
         seconds = self._options.budget.seconds
@@ -466,6 +490,10 @@ class Tuner:
             disturbed=self._disturbed,
             **named,  # type: ignore[arg-type]
         )
+
+
+def _median_s(evaluation: Evaluation) -> float:
+    return evaluation.median_s or 0.0
 
 
 def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Finalist:
