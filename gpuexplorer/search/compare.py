@@ -125,11 +125,10 @@ class Comparing:
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
-        A fixed number of rounds is done whatever the time and the verdict.
-
-        A second call goes on from there, whether it was clear or not, and its document and runs have
-        ids of their own. At least one round is done.
-        Raises what the session raises, with the entrant's name; the rounds before are kept.
+        A fixed number of rounds is done whatever the time and the verdict. At least one round is
+        done. A second call goes on from there, whether it was clear or not, and its document and
+        runs have ids of their own. Raises what the session raises, with the entrant's name; the
+        rounds before are kept.
         """
         until = time.monotonic() + seconds
         self.stopped_by = "user"
