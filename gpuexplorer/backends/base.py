@@ -79,6 +79,8 @@ class Runner(ABC):
     """How ``launch`` times, in words."""
     clock_step_s: ClassVar[float] = 1e-9
     """The finest step of that clock."""
+    rough_below_s: float = 0.0
+    """A prediction that turns out below this need not be any finer."""
 
     def __init__(self, plan: Plan, device: DeviceInfo) -> None:
         self.plan = plan

@@ -76,7 +76,8 @@ class Run(Message, frozen=True, kw_only=True):
     warm_up_s: float | None = None
     """How long to launch before the first sample is kept; None leaves it to the engine."""
     keep_arrays: bool = False
-    """Leave the arrays on the device for another run of the same problem, as in a sweep."""
+    """Leave the arrays on the device for another run of the same problem, as in a sweep; what this
+    engine verified before is not verified again."""
     allow_long: bool = False
     counters: bool = False
     """Do not sample but run one launch under Nsight Compute; answered by Counted."""

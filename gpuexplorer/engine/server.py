@@ -178,6 +178,7 @@ class Server:
                 allow_s=float("inf") if run.allow_long else protocol.CONFIRM_ABOVE_S,
                 samples=run.samples,
                 warm_up_s=run.warm_up_s,
+                in_search=run.keep_arrays,
             )
             if (
                 self._latest == generation and not run.keep_arrays

@@ -15,7 +15,7 @@ from gpuexplorer.backends.base import Backend, Runner
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError
-from gpuexplorer.core.result import Environment, Phases, Traffic
+from gpuexplorer.core.result import Environment, Phases, Traffic, Verification
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
 from gpuexplorer.measure.recipe import (
@@ -32,6 +32,9 @@ from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MAX_PREDICTIONS = 10_000
+"""Configurations whose prediction and verification are remembered."""
+ROUGH_BELOW_S = 0.2
+"""A launch that is predicted below this in a search is short enough, whatever it takes exactly."""
 UNKNOWN_CACHE_B = 1 << 26
 
 
@@ -47,6 +50,7 @@ class Laboratory:
         self._problem: Problem | None = None
         self._phases_s = Phases()
         self._predictions: dict[str, float] = {}
+        self._verified: dict[str, Verification] = {}
 
     # ---- devices
 
@@ -114,13 +118,16 @@ class Laboratory:
         allow_s: float,
         samples: int | None = None,
         warm_up_s: float | None = None,
+        in_search: bool = False,
     ) -> tuple[str, Phases]:
         """Run one configuration; return what ended it and its phases.
 
         ``seconds`` is how long to sample at the most, None for as long as nobody cancels;
         ``max_noise`` the relative error of the median that is enough, None for no such end;
         ``samples`` how many are enough. ``warm_up_s`` is how long to launch without keeping a
-        sample (None: briefly for a run without an end, otherwise ``WARM_UP_S``).
+        sample (None: briefly for a run without an end, otherwise ``WARM_UP_S``). ``in_search``: it
+        is one of many, so a configuration that this process verified before is not again, and a
+        prediction is only as fine as it takes to know that a launch is short.
         """
         sink.stage("check", None)
         device = self.device(config.device)
@@ -131,7 +138,7 @@ class Laboratory:
         plan = make_plan(workload, config, device)
         problem = self._problems.get(workload, plan)
         runner = self._backend(device.backend).runner(plan, device)
-        key = plan.config.key
+        key = f"{workload.sha256} {plan.config.key}"
         job = Job(
             runner=runner,
             problem=problem,
@@ -143,6 +150,8 @@ class Laboratory:
             wait_when_throttled=seconds is not None or samples is not None,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
+            rough_below_s=ROUGH_BELOW_S if in_search else 0.0,
+            known_verification=self._verified.get(key) if in_search else None,
             previous=self._reusable(problem),
             phases_s=self._phases_s,
         )
@@ -161,6 +170,8 @@ class Laboratory:
         self._keep(job)
         if len(self._predictions) < MAX_PREDICTIONS and job.predicted_s is not None:
             self._predictions[key] = job.predicted_s
+        if len(self._verified) < MAX_PREDICTIONS and job.verification is not None:
+            self._verified[key] = job.verification
         return stopped_by, job.phases_s
 
     @contextmanager

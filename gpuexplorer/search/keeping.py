@@ -25,8 +25,11 @@ from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "sweep"
+TOGETHER_S = 0.2
+"""Runs that end within so short a time are written together: a transaction takes as long as a short
+run. A program that is killed loses so much, and a later try repeats it."""
 SKIPS_EVERY_S = 1.0
-"""Reasons of skipped configurations are written this often; a later try repeats what was lost."""
+"""The same for reasons of skipped configurations, which are written all at once."""
 PAGE = 500
 
 
@@ -60,8 +63,11 @@ class SweepKeeper:
         self.group_id = group.id
         self._document: dict[str, Any] = dict(group.document)
         self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
-        self._unwritten = False
-        self._due = 0.0
+        self._results: list[RunResult] = []
+        """What is done and not written yet."""
+        self._written_at = time.monotonic()
+        self._new_skips = False
+        self._skips_due = 0.0
         self._failed = False
 
     @classmethod
@@ -91,7 +97,7 @@ class SweepKeeper:
 
     def fill(self, cells: Sequence[Cell]) -> list[Cell]:
         """Return the cells with what was finished before; raises what the store raises."""
-        finished = {r.config.key: r for r in self._results()}
+        finished = {r.config.key: r for r in self._stored()}
         filled = []
         for cell in cells:
             key = cell.point.config.key if cell.point.config is not None else None
@@ -103,34 +109,43 @@ class SweepKeeper:
         return filled
 
     def keep(self, result: RunResult) -> None:
-        """Store a finished run."""
-        self._try(lambda: self._store.add(result, group=self.group_id))
+        """Store a finished run, at once or with those that follow at once."""
+        self._results.append(result)
+        if time.monotonic() - self._written_at >= TOGETHER_S:
+            self._write_results()
         self._write_skips()
 
     def skip(self, config: RunConfig, reason: str) -> None:
         """Note that a configuration cannot be measured, and why."""
         self._skipped[config.key] = reason
-        self._unwritten = True
+        self._new_skips = True
         self._write_skips()
 
     def close(self, *, finished: bool) -> None:
         """Write what is left; ``finished`` says that no configuration waits any more."""
+        self._write_results()
         self._write_skips(now=True)
         if finished:
             self._try(lambda: self._store.change_group(self.group_id, finished=True))
 
-    def _results(self) -> list[RunResult]:
+    def _stored(self) -> list[RunResult]:
         query = Query(group=self.group_id)
         found: list[RunResult] = []
         while rows := self._store.find(query, offset=len(found), limit=PAGE, descending=False):
             found += [self._store.get(row.id) for row in rows]
         return found
 
+    def _write_results(self) -> None:
+        results, self._results = self._results, []
+        if results:
+            self._try(lambda: self._store.add_all(results, group=self.group_id))
+        self._written_at = time.monotonic()
+
     def _write_skips(self, *, now: bool = False) -> None:
-        if not self._unwritten or (not now and time.monotonic() < self._due):
+        if not self._new_skips or (not now and time.monotonic() < self._skips_due):
             return
-        self._unwritten = False
-        self._due = time.monotonic() + SKIPS_EVERY_S
+        self._new_skips = False
+        self._skips_due = time.monotonic() + SKIPS_EVERY_S
         document = {**self._document, "skipped": self._skipped}
         self._try(lambda: self._store.change_group(self.group_id, document=document))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.compile.cache import DiskCache, key
@@ -21,11 +21,23 @@ _DISK = "opencl"
 
 
 @dataclass(frozen=True)
+class MadeKernel:
+    """A kernel of a program, and what the driver says of it."""
+
+    kernel: Any
+    static_shared_B: int
+    most_threads: int
+    """Threads of the largest block that it can run with."""
+
+
+@dataclass(frozen=True)
 class BuiltProgram:
     """One program on one device, and what is known of its kernels."""
 
     program: Any
     kernels: dict[str, PortableKernel]
+    made: dict[tuple[str, int], MadeKernel] = field(default_factory=dict)
+    """By entry and, where a plan launches one more than once, its number."""
 
     def kernel(self, entry: str, source: str) -> PortableKernel:
         """Return the kernel of that name; InputError listing those there are."""

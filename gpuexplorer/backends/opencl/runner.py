@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
-from gpuexplorer.backends.opencl.program import build_program
+from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.device import DeviceInfo
@@ -69,7 +69,9 @@ class OpenCLRunner(Runner):
 
     def build(self) -> None:
         """Compile or find each step's program and check what the device can launch."""
-        self._launches = [self._prepare(step) for step in self.plan.steps]
+        self._launches = []
+        for step in self.plan.steps:
+            self._launches.append(self._prepare(step))
         if self._arrays is not None:
             self._set_arguments()
 
@@ -85,10 +87,8 @@ class OpenCLRunner(Runner):
                 f"and the manifest gives it {step.shared_B} bytes",
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
-        kernel = self._cl.Kernel(built.program, step.entry)
-        info = self._cl.kernel_work_group_info
-        device = self._session.device
-        static_B = int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device))
+        made = self._made(built, step.entry)
+        kernel, static_B, most = made.kernel, made.static_shared_B, made.most_threads
         limit = self.device.limits.max_shared_B
         if static_B + step.shared_B > limit:
             raise InputError(
@@ -96,13 +96,30 @@ class OpenCLRunner(Runner):
                 f"and {self.device.id} gives a block {quantity(limit, 'B')}",
                 remedy="make the tile or the block smaller",
             )
-        most = int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, device))
         if step.threads_per_block > most:
             raise InputError(
                 f"'{step.entry}' can run at most {most} threads in a block on {self.device.id}",
                 remedy="make the block smaller",
             )
         return _Launch(step, portable, kernel, arguments, static_B)
+
+    def _made(self, built: BuiltProgram, entry: str) -> MadeKernel:
+        """Return the kernel of a step, made once a program: its wrapper takes a millisecond.
+
+        A runner sets its arguments when it takes its arrays, so one after another may use it. A
+        kernel that is launched twice in a plan has two.
+        """
+        ordinal = sum(launch.step.entry == entry for launch in self._launches)
+        key = (entry, ordinal)
+        if key not in built.made:
+            kernel = self._cl.Kernel(built.program, entry)
+            info, device = self._cl.kernel_work_group_info, self._session.device
+            built.made[key] = MadeKernel(
+                kernel,
+                int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device)),
+                int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, device)),
+            )
+        return built.made[key]
 
     def _check_warps(self, step: Step, portable: PortableKernel) -> None:
         if "shuffle" not in self.device.features:
@@ -260,8 +277,10 @@ class OpenCLRunner(Runner):
             if PREDICT_FROM_S <= seconds < PREDICT_AGAIN_BELOW_S:
                 seconds = min(seconds, self._time_part(launch, size))  # the first may have waited
             ran = math.prod(part)
-            if ran == launch.step.blocks or seconds >= PREDICT_FROM_S:
-                return seconds * math.ceil(launch.step.blocks / at_once) / math.ceil(ran / at_once)
+            waves = math.ceil(launch.step.blocks / at_once) / math.ceil(ran / at_once)
+            fine = ran == launch.step.blocks or seconds >= PREDICT_FROM_S
+            if fine or seconds * waves <= self.rough_below_s:
+                return seconds * waves
             wanted = 1.2 * PREDICT_FROM_S / max(seconds, 1e-9)
             blocks = ran * math.ceil(min(max(wanted, 2), PREDICT_GROWTH))
 
