@@ -58,7 +58,7 @@ class Panels(QSplitter):
         self.addWidget(self.history)
         self.setStretchFactor(0, 1)
         self.setStretchFactor(1, 0)
-        self.setSizes([600, 122])
+        self.setSizes([560, 166])
         for splitter in (self, self.across):
             splitter.setHandleWidth(1)
 

@@ -13,6 +13,7 @@ from gpuexplorer.history.model import Row
 Baselines = Mapping[tuple[str, str, str], Row]
 """The latest starred run of each workload, size and precision."""
 
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 STAR, NO_STAR = "★", "☆"
 INTERRUPTED = "interrupted"
 """What ended a run whose program was gone before it could."""
@@ -65,11 +66,13 @@ def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
 
 
 def local_time(row: Row, *, short: bool = False) -> str:
-    """Return when a run began, local time; ``short``: only the time where that is today."""
-    began = datetime.fromisoformat(row.time_utc).astimezone()
-    if short and began.date() == datetime.now().astimezone().date():
+    """Return when a run began, local time; ``short``: without what is of now."""
+    began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now().astimezone()
+    if short and began.date() == now.date():
         return began.strftime("%H:%M:%S")
-    return began.strftime("%Y-%m-%d %H:%M")
+    if short and began.year == now.year:
+        return f"{began.day} {MONTHS[began.month - 1]} {began:%H:%M}"
+    return began.strftime("%Y-%m-%d" if short else "%Y-%m-%d %H:%M")
 
 
 def outcome(row: Row) -> str:
@@ -129,23 +132,23 @@ COLUMNS: tuple[Column, ...] = (
         "time",
         "When the run began, local time",
         lambda row, _: local_time(row, short=True),
-        112,
+        94,
         "time",
         descending=True,
     ),
-    Column("workload", "workload", "Workload", _plain("workload"), 84, "workload"),
-    Column("variant", "variant", "Variant", _plain("variant"), 96, "variant"),
-    Column("size", "size", "Problem size", _plain("size_words"), 84, "size"),
+    Column("workload", "workload", "Workload", _plain("workload"), 80, "workload"),
+    Column("variant", "variant", "Variant", _plain("variant"), 86, "variant"),
+    Column("size", "size", "Problem size", _plain("size_words"), 78, "size"),
     Column(
         "block",
         "block",
         "Threads per block, x × y; a library chooses its own",
         lambda row, _: row.block_words or "library",
-        64,
+        60,
         "block",
     ),
-    Column("precision", "precision", "Number format", _plain("precision"), 70, "precision"),
-    Column("device", "device", "Device the run used, by its id", _plain("device"), 74, "device"),
+    Column("precision", "precision", "Number format", _plain("precision"), 74, "precision"),
+    Column("device", "device", "Device the run used, by its id", _plain("device"), 68, "device"),
     Column(
         "median",
         "median",
@@ -171,7 +174,7 @@ COLUMNS: tuple[Column, ...] = (
         "and\nprecision. Below 1 is faster. ⚠: the two differ in sources, compiler, driver or "
         "libraries",
         _baseline_words,
-        88,
+        90,
         number=True,
     ),
     Column(
@@ -179,7 +182,7 @@ COLUMNS: tuple[Column, ...] = (
         "throughput",
         "Useful operations over the median, FLOP/s",
         lambda row, _: quantity(row.flop_per_s, "FLOP/s"),
-        102,
+        98,
         "flops",
         number=True,
         descending=True,
@@ -201,6 +204,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda row, _: count(row.samples),
         70,
         number=True,
+        shown=False,
     ),
     Column(
         "result",
@@ -209,13 +213,13 @@ COLUMNS: tuple[Column, ...] = (
         lambda row, _: outcome(row),
         104,
     ),
-    Column("tags", "tags", "Tags (F2 changes them)", lambda row, _: ", ".join(row.tags), 90),
+    Column("tags", "tags", "Tags (F2 changes them)", lambda row, _: ", ".join(row.tags), 84),
     Column(
         "note",
         "note",
         "Note (F2 changes it)",
         lambda row, _: " ".join(row.note.split()),
-        160,
+        90,
         "note",
     ),
     Column(

@@ -157,7 +157,10 @@ class Pages:
 
 
 def change(before: Pages, after: Pages) -> Change:
-    """Return how the ids of the rows have changed, judged by those known on both sides."""
+    """Return how the ids of the rows have changed, judged by those known on both sides.
+
+    Where none is known on both, nobody has seen a row move.
+    """
     grown = len(after) - len(before)
     old, new = before.known(), after.known()
     if _alike(old, new, 0):
@@ -169,5 +172,6 @@ def change(before: Pages, after: Pages) -> Change:
 
 def _alike(old: Mapping[int, Row], new: Mapping[int, Row], moved: int) -> bool:
     """Return whether rows that are known twice are the same, ``moved`` places further down."""
-    pairs = [(old[place - moved], row) for place, row in new.items() if place - moved in old]
-    return bool(pairs) and all(was.id == row.id for was, row in pairs)
+    return all(
+        old[place - moved].id == row.id for place, row in new.items() if place - moved in old
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
@@ -14,12 +14,13 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
+from PySide6.QtGui import QBrush
 
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_columns import COLUMNS, Baselines
+from gpuexplorer.gui.model.history_columns import COLUMNS, INTERRUPTED, Baselines, place_of
 from gpuexplorer.gui.model.history_pages import Answer, Ask, Pages, View, change
 from gpuexplorer.gui.model.history_rows import ordered, row_of, with_marks
 from gpuexplorer.gui.model.history_tips import tip
@@ -37,11 +38,13 @@ MAX_FRESH = 2000
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_DISPLAY, _ALIGNMENT, _TOOL_TIP = (
+_DISPLAY, _ALIGNMENT, _COLOUR, _TOOL_TIP = (
     Qt.ItemDataRole.DisplayRole,
     Qt.ItemDataRole.TextAlignmentRole,
+    Qt.ItemDataRole.ForegroundRole,
     Qt.ItemDataRole.ToolTipRole,
 )
+_STAR, _RESULT = place_of("star"), place_of("result")
 _NONE: tuple[str, ...] = ("…",) + ("",) * (len(COLUMNS) - 1)
 
 
@@ -72,6 +75,7 @@ class HistoryModel(QAbstractTableModel):
         """This window's runs with their latest figures, the newest last."""
         self._words: dict[str, tuple[str, ...]] = {}
         self.baselines: Baselines = {}
+        self._colours: Mapping[str, QBrush] = {}
         self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
         self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
         """Returns the first and last place that the table shows."""
@@ -268,6 +272,8 @@ class HistoryModel(QAbstractTableModel):
             return self._cells(index.row())[index.column()]
         if role == _ALIGNMENT:
             return _RIGHT if COLUMNS[index.column()].number else _LEFT
+        if role == _COLOUR:
+            return self._colour(index.row(), index.column())
         if role == _TOOL_TIP:
             row = self.row(index.row())
             if row is not None:
@@ -285,6 +291,23 @@ class HistoryModel(QAbstractTableModel):
             cells = tuple(column.words(row, self.baselines) for column in COLUMNS)
             self._words[row.id] = cells
         return cells
+
+    def set_colours(self, colours: Mapping[str, QBrush]) -> None:
+        """Take the window's colours: ``accent``, ``disabled``, ``bad`` and ``warning``."""
+        self._colours = colours
+
+    def _colour(self, place: int, column: int) -> QBrush | None:
+        if column == _STAR:
+            row = self.row(place)
+            starred = row is not None and row.starred
+            return self._colours.get("accent" if starred else "disabled")
+        if column == _RESULT:
+            row = self.row(place)
+            if row is not None and row.verified is False:
+                return self._colours.get("bad")
+            if row is not None and (row.suspect is not None or row.stopped_by == INTERRUPTED):
+                return self._colours.get("warning")
+        return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> Any:
         """Return a column's title or meaning."""

@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
+    QBrush,
     QFocusEvent,
     QHelpEvent,
     QHideEvent,
@@ -28,6 +29,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView,
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.panels.history_model import HistoryModel, Index
+from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 22
 NEAR = 12
@@ -67,6 +69,8 @@ class HistoryTable(QTableView):
         """Whether Ctrl+Z here brings deleted runs back; else it is the window's."""
         self._chosen_ids: list[str] = []
         self._current = -1
+        self._was_at = 0
+        self._reset_view = runs.view
         self.setModel(runs)
         runs.seen = self.seen
         runs.modelAboutToBeReset.connect(self._before_reset)
@@ -92,6 +96,12 @@ class HistoryTable(QTableView):
         self.doubleClicked.connect(self._double_clicked)
         self.clicked.connect(self._clicked)
         self.selectionModel().selectionChanged.connect(lambda *_: self.chosen_changed.emit())
+        theme().changed.connect(self._take_colours)
+        self._take_colours()
+
+    def _take_colours(self) -> None:
+        names = ("accent", "disabled", "bad", "warning")
+        self._runs.set_colours({name: QBrush(theme().q(name)) for name in names})
 
     def _prepare_header(self) -> None:
         header = self.horizontalHeader()
@@ -204,9 +214,14 @@ class HistoryTable(QTableView):
         rows = (self._runs.row(place) for place in places)
         self._chosen_ids = [row.id for row in rows if row is not None]
         self._current = self.currentIndex().row()
+        self._was_at = self.verticalScrollBar().value()
 
     def _after_reset(self) -> None:
         """Choose again what was chosen, as far as it is still there."""
+        if self._runs.view == self._reset_view:
+            self.updateGeometries()
+            self.verticalScrollBar().setValue(self._was_at)
+        self._reset_view = self._runs.view
         places = [self._runs.find(run_id) for run_id in self._chosen_ids]
         self.choose([place for place in places if place is not None])
         if not self.currentIndex().isValid() and self._current >= 0 and self._runs.rowCount():
