@@ -71,7 +71,10 @@ def take_apart(run: RunResult | bytes) -> Document:
     """Take a run, or its JSON, apart; InputError when it is not a run's document."""
     if isinstance(run, RunResult):
         samples_s = np.array(run.samples_s, LITTLE_ENDIAN)
-        json = msgspec.json.encode(msgspec.structs.replace(run, samples_s=[]))
+        try:
+            json = msgspec.json.encode(msgspec.structs.replace(run, samples_s=[]))
+        except UnicodeEncodeError as error:
+            raise InputError(f"this is not a run's document: {error}") from None
     else:
         json, samples_s = _split(run)
     return Document(decode(json), json, samples_s)

@@ -11,6 +11,7 @@ Every failure is an ExplorerError that says what is wrong and what to do (``hist
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.history.errors import StoreReadOnly
+from gpuexplorer.history.errors import StoreLocked, StoreReadOnly
 from gpuexplorer.history.model import Choice, Deletion, Group, Query, Row, Sort, TunedEntry
 from gpuexplorer.history.place import find_place
 
@@ -389,7 +390,8 @@ class Store:
                 return
         from gpuexplorer.history.sql import live
 
-        with self._database.write() as connection:
+        # Where another program is writing for long, there will be another time.
+        with suppress(StoreLocked), self._database.write() as connection:
             live.close_interrupted(connection, self._database.place)
 
 

@@ -123,8 +123,7 @@ class Database:
                 "a history on a PostgreSQL server needs psycopg, which is not installed",
                 remedy="pip install 'gpuexplorer[postgres]'",
             ) from None
-        milliseconds = int(self._busy_s * 1000)
-        options = f"-c lock_timeout={milliseconds} -c timezone=UTC"
+        options = f"-c lock_timeout={int(self._busy_s * 1000)} -c timezone=UTC"
         if not self.can_write:
             options += " -c default_transaction_read_only=on"
         try:
@@ -134,15 +133,16 @@ class Database:
                 f"{self.place.words} is not a database's URL",
                 remedy="write it as postgresql://USER@HOST/DATABASE",
             ) from None
+        own = url.query.get("options", "")
         return create_engine(
-            url,
+            url.difference_update_query(["options"]),
             pool_pre_ping=True,
             pool_size=2,
             max_overflow=8,
             connect_args={
                 "connect_timeout": CONNECT_S,
                 "application_name": "gpuexplorer",
-                "options": options,
+                "options": " ".join([*((own,) if isinstance(own, str) else own), options]).strip(),
             },
         )
 

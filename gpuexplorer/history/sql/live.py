@@ -22,6 +22,7 @@ from gpuexplorer.history.documents import (
     take_apart,
     unpack_samples,
 )
+from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.place import Place
 from gpuexplorer.history.sql import runs as stored
@@ -49,11 +50,16 @@ def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
     connection.execute(
         insert(live).values(
             run=number[0],
-            prepared=msgspec.json.encode(prepared),
+            prepared=encode_prepared(prepared),
             host=socket.gethostname(),
             process=this_process(),
         )
     )
+
+
+def encode_prepared(prepared: Prepared) -> bytes:
+    """Return what a run's document is made from, beside its samples."""
+    return msgspec.json.encode(prepared)
 
 
 def append(connection: Connection, run_id: str, batch: SampleBatch | Floats) -> None:
@@ -114,10 +120,11 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
 # ---- after a program ended without a word
 
 
-def close_interrupted(connection: Connection, place: Place) -> list[str]:
-    """Finish the runs of programs that are gone, with what they had sampled; return their ids.
+def close_interrupted(connection: Connection, place: Place) -> None:
+    """Finish the runs of programs that are gone, with what they had sampled.
 
-    Programs on other machines are left alone: whether they still run cannot be told from here.
+    Programs on other machines are left alone: whether they still run cannot be told from here. So
+    are runs that this program cannot read.
     """
     gone = [
         row
@@ -129,14 +136,16 @@ def close_interrupted(connection: Connection, place: Place) -> list[str]:
         if not is_running(row.process)
     ]
     for row in gone:
-        result = result_of(connection, place, row.run, row.id)
+        try:
+            result = result_of(connection, place, row.run, row.id)
+        except StoreDamaged:
+            continue
         if result is None:
             stored.erase(connection, [row.run])
             continue
         timing = msgspec.structs.replace(result.timing, stopped_by=INTERRUPTED)
         ended = msgspec.structs.replace(result, timing=timing)
         stored.finish(connection, row.run, take_apart(ended))
-    return [row.id for row in gone]
 
 
 @cache

@@ -116,11 +116,9 @@ def _samples(number: int, samples_s: Floats) -> Iterator[dict[str, Any]]:
 
 def finish(connection: Connection, number: int, document: Document) -> None:
     """Make a run that was going a finished one; its samples are those of the document."""
-    connection.execute(
-        update(runs)
-        .where(runs.c.seq == number)
-        .values(columns_of(document.result, len(document.samples_s)))
-    )
+    columns = columns_of(document.result, len(document.samples_s))
+    del columns["words"]  # they hold tags and note by now; the configuration is the same
+    connection.execute(update(runs).where(runs.c.seq == number).values(columns))
     connection.execute(delete(live).where(live.c.run == number))
     connection.execute(delete(documents).where(documents.c.run == number))
     connection.execute(insert(documents), _document(number, document))

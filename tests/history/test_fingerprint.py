@@ -1,0 +1,70 @@
+"""A fingerprint tells what two times depend on beyond their configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.history.fingerprint import differences, fingerprint_of
+from tests.support.results import made_result
+
+
+def changed(**changes: Any) -> RunResult:
+    """Return a run with other fields of its device or environment."""
+    run = made_result(40)
+    of_device = {k: v for k, v in changes.items() if k in run.device.__struct_fields__}
+    of_environment = {k: v for k, v in changes.items() if k in run.environment.__struct_fields__}
+    return msgspec.structs.replace(
+        run,
+        device=msgspec.structs.replace(run.device, **of_device),
+        environment=msgspec.structs.replace(run.environment, **of_environment),
+    )
+
+
+def test_runs_of_one_installation_differ_in_nothing() -> None:
+    slower = made_result(40, 1.0, block=(32, 8, 1), size={"N": 64}, precision="fp64")
+    assert differences(made_result(40), slower) == []
+    assert fingerprint_of(made_result(40)).digest == fingerprint_of(slower).digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"driver": "OpenCL 3.1"}, "The driver differs: OpenCL 3.0 (1.2.3) and OpenCL 3.1."),
+        (
+            {"hardware_id": "GPU-1", "name": "Example GPU"},
+            "The device differs: Example CPU and Example GPU.",
+        ),
+        ({"hardware_id": "GPU-1"}, "The device differs: two of Example CPU."),
+        ({"python": "3.12.1"}, "Python differs: 3.11.2 and 3.12.1."),
+        ({"gpuexplorer": "0.2.0"}, "GPU Explorer differs: 0.1.0 and 0.2.0."),
+        ({"torch": "2.13.0"}, "torch differs: none and 2.13.0."),
+        ({"cuda": "13.0"}, "The CUDA compiler is known for only one of them: 13.0."),
+        (
+            {"source_sha256": "ab" * 32},
+            "The kernel source is known for only one of them: abababababab.",
+        ),
+    ],
+)  # fmt: skip
+def test_each_difference_is_a_sentence(changes: dict[str, str], said: str) -> None:
+    assert differences(made_result(40), changed(**changes)) == [said]
+    assert len(differences(changed(**changes), made_result(40))) == 1
+    assert fingerprint_of(made_result(40)).digest != fingerprint_of(changed(**changes)).digest
+
+
+def test_an_edited_kernel_is_told_and_another_workload_is_not() -> None:
+    before, after = changed(source_sha256="a" * 64), changed(source_sha256="b" * 64)
+    assert differences(before, after) == [
+        "The kernel source differs: aaaaaaaaaaaa and bbbbbbbbbbbb."
+    ]
+    other = msgspec.structs.replace(
+        after, config=msgspec.structs.replace(after.config, workload="copy")
+    )
+    assert differences(before, other) == []
+
+
+def test_the_place_of_a_device_in_a_list_is_no_difference() -> None:
+    assert differences(made_result(40), changed(id="opencl:1")) == []

@@ -1,0 +1,376 @@
+"""What goes into the store comes out again, bit for bit, and is found; on a file and a server."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.exchange import run_json
+from gpuexplorer.history.model import Sort, TunedEntry
+from gpuexplorer.history.store import Query, Store
+from tests.history.conftest import made_run
+from tests.support.results import made_config
+
+
+def bits(values: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def ids(store: Store, query: Query | None = None, **options: object) -> list[str]:
+    return [row.id for row in store.find(query, **options)]  # type: ignore[arg-type]
+
+
+# ---- in and out
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(width=64), min_size=1, max_size=300))
+def test_every_bit_of_every_sample_is_kept(samples: list[float]) -> None:
+    run = made_run(1, samples_s=samples)
+    with Store.open("sqlite://") as store:
+        store.add(run)
+        assert bits(store.get(run.id).samples_s) == bits(samples)
+
+
+def test_a_run_comes_out_as_it_went_in(store: Store) -> None:
+    run = made_run(1, variant="tiled", tunables={"TILE": 16}, block=(8, 8, 4))
+    store.add(run)
+    assert store.get(run.id) == run
+    assert bits(store.get(run.id).samples_s) == bits(run.samples_s)
+    assert store.get(run.id, samples=False) == msgspec.structs.replace(run, samples_s=[])
+
+
+def test_more_samples_than_one_array_holds_are_kept(store: Store) -> None:
+    many = [1e-6 * (1 + i % 1000) for i in range(150_001)]
+    store.add(made_run(1, samples_s=many))
+    assert bits(store.get(made_run(1).id).samples_s) == bits(many)
+
+
+def test_a_run_is_stored_once_and_never_changes(store: Store) -> None:
+    run = made_run(1)
+    store.add(run)
+    store.add(msgspec.structs.replace(run, samples_s=[1.0]))
+    assert store.count() == 1
+    assert store.get(run.id) == run
+
+
+def test_a_newer_programs_fields_are_kept_as_they_came(store: Store) -> None:
+    fields = msgspec.json.decode(run_json(made_run(1)), type=dict[str, msgspec.Raw])
+    fields["from_the_future"] = msgspec.Raw(b'{"x":  [1, 2.50, 1e5]}')
+    timing = bytes(fields["timing"])
+    fields["timing"] = msgspec.Raw(timing[:-1] + b', "p99_s": 0.25}')
+    document = msgspec.json.encode(fields)
+    assert store.add_all([document]) == 1
+    out = msgspec.json.decode(store.json(made_run(1).id), type=dict[str, msgspec.Raw])
+    assert list(out) == list(fields)
+    for name in fields:
+        if name != "samples_s":
+            assert bytes(out[name]) == bytes(fields[name])
+    assert store.get(made_run(1).id) == made_run(1)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"{}", b"[1]", b'{"samples_s": "x"}', b"\xff\xfe"])
+def test_what_is_no_run_is_refused_and_nothing_of_its_file_is_stored(
+    store: Store, wrong: bytes
+) -> None:
+    with pytest.raises(InputError, match="not a run's document"):
+        store.add_all([made_run(1), wrong, made_run(2)])
+    assert store.count() == 0
+
+
+def test_a_run_without_a_time_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="is not a time"):
+        store.add(made_run(1, time_utc="yesterday"))
+    assert store.count() == 0
+
+
+def test_a_figure_that_json_cannot_say_is_refused_before_it_is_stored(store: Store) -> None:
+    run = made_run(1)
+    broken = msgspec.structs.replace(
+        run, timing=msgspec.structs.replace(run.timing, median_s=float("nan"))
+    )
+    with pytest.raises(InputError, match="not a run's document"):
+        store.add(broken)
+    assert store.count() == 0
+
+
+def test_text_that_databases_do_not_store_does_no_harm(store: Store) -> None:
+    store.add(made_run(1, workload="mat\0mul"))
+    with pytest.raises(InputError, match="not a run's document"):
+        store.add(made_run(2, workload="\ud800"))
+    (row,) = store.find()
+    assert row.workload == "matmul"
+    store.note(row.id, "half \ud800 a \0 pair")
+    assert store.find()[0].note == "half ? a  pair"
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id(store: Store) -> None:
+    runs = [made_run(n, id=name) for n, name in enumerate(("abc1", "abc2", "abd", "abc1%"))]
+    store.add_all(runs)
+    assert store.get("abd").id == "abd"
+    assert store.get("abc2").id == "abc2"
+    assert store.get("abc1").id == "abc1"  # whole, although another begins so
+    with pytest.raises(InputError, match="more than one run"):
+        store.get("abc")
+    for unknown in ("", "x", "abc%", "ab_", "%"):
+        with pytest.raises(InputError, match=r"no run|more than one"):
+            store.get(unknown)
+    assert store.resolve("abc1%") == "abc1%"
+
+
+def test_hundreds_are_added_at_once(store: Store) -> None:
+    runs = [made_run(n) for n in range(450)]
+    assert store.add_all(runs) == 450
+    assert store.add_all(runs[:10]) == 10
+    assert store.count() == 450
+    assert store.get(runs[449].id) == runs[449]
+
+
+# ---- lists
+
+
+def test_pages_hold_every_run_once_in_the_order_asked_for(store: Store) -> None:
+    store.add_all(
+        made_run(
+            n, size={"N": 2 ** (n % 7)}, variant=("naive", "tiled")[n % 2],
+            block=None if n % 5 == 0 else (2 ** (n % 4), 4, 1), grid=None,
+        )
+        for n in range(57)
+    )  # fmt: skip
+    store.star(ids(store)[3:9])
+    for sort in get_args(Sort):
+        for descending in (False, True):
+            pages = [
+                row
+                for offset in range(0, 60, 10)
+                for row in store.find(sort=sort, descending=descending, offset=offset, limit=10)
+            ]
+            assert len({row.id for row in pages}) == len(pages) == 57
+            assert pages == store.find(sort=sort, descending=descending, limit=99)
+
+
+def test_lists_are_sorted_by_what_is_asked_for(store: Store) -> None:
+    runs = [made_run(n, size={"N": 2**n}) for n in (5, 3, 10, 1)]
+    store.add_all(runs)
+    by_time = [made_run(n).id for n in (1, 3, 5, 10)]
+    assert ids(store) == by_time[::-1]
+    assert ids(store, sort="time", descending=False) == by_time
+    assert ids(store, sort="median", descending=False) == by_time
+    assert ids(store, sort="flops") == by_time  # the later ones are slower
+    assert ids(store, sort="size", descending=False) == by_time  # 2 before 1024, not as text
+
+
+def test_runs_without_a_value_come_last_both_ways(store: Store) -> None:
+    known, unknown = made_run(1), made_run(2)
+    no_flops = msgspec.structs.replace(unknown.throughput, flop_per_s=None)
+    store.add_all([known, msgspec.structs.replace(unknown, throughput=no_flops)])
+    for descending in (False, True):
+        assert ids(store, sort="flops", descending=descending) == [known.id, unknown.id]
+
+
+def test_each_part_of_a_query_holds(store: Store) -> None:
+    store.add(made_run(1))
+    store.add(made_run(2, workload="copy", variant="wide", precision="fp64", device="cuda:0"))
+    group = store.begin_group("sweep", {})
+    store.add(made_run(3), group=group)
+    one, two, three = (made_run(n).id for n in (1, 2, 3))
+    store.tag(two, "thesis")
+    store.star(three)
+    for query, wanted in (
+        (Query(workload="copy"), [two]),
+        (Query(variant="naive"), [three, one]),
+        (Query(precision="fp64"), [two]),
+        (Query(device="cuda:0"), [two]),
+        (Query(device="Example CPU"), [three, two, one]),
+        (Query(device="cpu:Example"), [three, two, one]),
+        (Query(tag="thesis"), [two]),
+        (Query(tag="Thesis"), []),
+        (Query(starred=True), [three]),
+        (Query(starred=False), [two, one]),
+        (Query(group=group), [three]),
+        (Query(group=""), [two, one]),
+        (Query(since=datetime(2026, 1, 1, 0, 2, tzinfo=UTC)), [three, two]),
+        (Query(workload="matmul", starred=True), [three]),
+        (Query(workload="copy", starred=True), []),
+    ):
+        assert ids(store, query) == wanted, query
+        assert store.count(query) == len(wanted)
+
+
+def test_text_is_searched_in_the_configuration_the_tags_and_the_note(store: Store) -> None:
+    run = made_run(1, variant="tiled", block=(16, 8, 1), tunables={"TILE": 16})
+    store.add(run)
+    store.tag(run.id, "Thesis")
+    store.note(run.id, "Remember: 10% faster\nafter the update")
+    for text in (
+        "", "   ", "matmul", "MATMUL tiled", "16x8", "16×8", "n=512", "N = 512", "512 fp32", "51",
+        "example cpu", "TILE=16", "remember", "THESIS", "10% faster", "matmul\nremember", "%",
+    ):  # fmt: skip
+        assert store.count(Query(text=text)) == 1, text
+        assert ids(store, Query(text=text)) == [run.id], text
+    for text in ("naive", "_", "'", "\\", "matmul naive", "thesisx", "16x81", '"', "?"):
+        assert store.count(Query(text=text)) == 0, text
+        assert ids(store, Query(text=text)) == [], text
+    store.tag(run.id, "Thesis", False)
+    assert store.count(Query(text="thesis")) == 0
+    assert store.count(Query(text="tiled remember")) == 1
+
+
+def test_many_hits_of_a_text_are_paged_like_few(store: Store) -> None:
+    store.add_all(made_run(n) for n in range(1100))
+    wanted = [made_run(n).id for n in range(1100)]
+    assert store.count(Query(text="matmul")) == 1100
+    assert (
+        ids(store, Query(text="matmul"), descending=False, offset=990, limit=20)
+        == (wanted[990:1010])
+    )
+
+
+def test_filters_offer_what_there_is(store: Store) -> None:
+    store.add_all([made_run(1), made_run(2, workload="copy"), made_run(3, workload="copy")])
+    store.tag([made_run(1).id, made_run(2).id], "b")
+    store.tag(made_run(2).id, "a")
+    assert store.choices("workload") == ["copy", "matmul"]
+    assert store.choices("tag") == ["a", "b"]
+    store.delete(made_run(1).id)
+    assert store.choices("workload") == ["copy"]
+
+
+# ---- what is said of runs
+
+
+def test_stars_tags_and_notes_stand_beside_the_document(store: Store) -> None:
+    run = made_run(1)
+    store.add(run)
+    store.star(run.id)
+    store.tag(run.id, "  two   words ")
+    store.tag([run.id], "two words")
+    store.note(run.id, "  a note ")
+    row = store.row(run.id)
+    assert (row.starred, row.tags, row.note) == (True, ("two words",), "a note")
+    assert store.get(run.id) == run
+    store.star(run.id, False)
+    store.tag(run.id, "two words", False)
+    store.note(run.id, "")
+    row = store.row(run.id)
+    assert (row.starred, row.tags, row.note) == (False, (), "")
+    assert store.count(Query(text="note")) == 0
+
+
+def test_a_change_of_an_unknown_run_changes_none(store: Store) -> None:
+    store.add(made_run(1))
+    for change in (
+        lambda: store.star([made_run(1).id, "nobody"]),
+        lambda: store.tag([made_run(1).id, "nobody"], "x"),
+        lambda: store.delete([made_run(1).id, "nobody"]),
+        lambda: store.note("nobody", "x"),
+    ):
+        with pytest.raises(InputError, match="no run 'nobody'"):
+            change()
+    assert store.row(made_run(1).id).starred is False
+    assert store.count() == 1
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 61])
+def test_a_tag_needs_a_short_name(store: Store, name: str) -> None:
+    store.add(made_run(1))
+    with pytest.raises(InputError, match="a tag"):
+        store.tag(made_run(1).id, name)
+
+
+def test_what_was_deleted_comes_back_with_all_that_was_said_of_it(store: Store) -> None:
+    store.add_all(made_run(n) for n in range(5))
+    first = made_run(0).id
+    store.tag(first, "kept")
+    deletion = store.delete([first, made_run(1).id])
+    assert (deletion.runs, store.count()) == (2, 3)
+    assert store.count(Query(tag="kept")) == 0
+    assert sorted(ids(store, Query(deleted=True))) == sorted([first, made_run(1).id])
+    later = store.delete(made_run(2).id)
+    assert store.undelete(deletion) == 2
+    assert store.row(first).tags == ("kept",)
+    assert store.undelete() == 1  # the latest that is left
+    assert store.undelete(later) == 0
+    assert store.count() == 5
+
+
+def test_a_purge_removes_deleted_runs_alone_and_for_good(store: Store) -> None:
+    store.add_all(made_run(n) for n in range(5))
+    store.tag(made_run(0).id, "gone")
+    deletion = store.delete([made_run(0).id, made_run(1).id])
+    assert store.purge() == 2
+    assert store.undelete(deletion) == 0
+    assert store.count() == 3 and store.count(Query(deleted=True)) == 0
+    with pytest.raises(InputError, match="no run"):
+        store.get(made_run(0).id)
+    assert store.get(made_run(4).id) == made_run(4)
+    assert store.choices("tag") == []
+
+
+def test_a_deleted_run_that_is_added_again_is_back(store: Store) -> None:
+    store.add(made_run(1))
+    store.delete(made_run(1).id)
+    store.add(made_run(1))
+    assert ids(store) == [made_run(1).id]
+
+
+# ---- groups and tuned entries
+
+
+def test_a_group_knows_which_configurations_are_finished(store: Store) -> None:
+    group = store.begin_group("sweep", {"axes": {"size.N": [64, 128]}})
+    other = store.begin_group("tuning", None)
+    sizes = [made_run(n, size={"N": 2**n}) for n in range(6, 9)]
+    store.add_all(sizes[:2], group=group)
+    store.add(sizes[2], group=other)
+    assert store.finished_keys(group) == {run.config.key for run in sizes[:2]}
+    store.delete(sizes[0].id)
+    assert store.finished_keys(group) == {sizes[1].config.key}
+    found = store.group(group)
+    assert (found.kind, found.document, found.finished, found.runs) == (
+        "sweep", {"axes": {"size.N": [64, 128]}}, False, 1,
+    )  # fmt: skip
+    store.change_group(group, finished=True)
+    store.change_group(group, document={"new": 1})
+    assert (store.group(group).finished, store.group(group).document) == (True, {"new": 1})
+    assert [g.id for g in store.groups("tuning")] == [other]
+    assert {g.id for g in store.groups()} == {group, other}
+    with pytest.raises(InputError, match="no group"):
+        store.group("nobody")
+    with pytest.raises(InputError, match="no group"):
+        store.change_group("nobody", finished=True)
+    assert store.finished_keys("nobody") == set()
+
+
+def made_tuned(**changes: object) -> TunedEntry:
+    entry = TunedEntry(
+        workload_sha256="0" * 64, hardware_id="cpu:Example", config=made_config(), median_s=1e-3,
+        time_utc="2026-01-01T12:00:00+00:00", ties=(made_config(block=(32, 8, 1)),),
+    )  # fmt: skip
+    return msgspec.structs.replace(entry, **changes)
+
+
+def test_the_latest_tuned_entry_of_a_problem_on_some_hardware_is_found(store: Store) -> None:
+    asked = ("0" * 64, "naive", {"N": 512}, "fp32", "cpu:Example")
+    assert store.find_tuned(*asked) is None
+    store.save_tuned(made_tuned())
+    assert store.find_tuned(*asked) == made_tuned()
+    better = made_tuned(median_s=5e-4, config=made_config(block=(64, 4, 1)))
+    store.save_tuned(better)
+    assert store.find_tuned(*asked) == better
+    for place, other in enumerate(("1" * 64, "tiled", {"N": 256}, "fp64", "GPU-1")):
+        assert store.find_tuned(*asked[:place], other, *asked[place + 1 :]) is None  # type: ignore[arg-type, call-arg]
+
+
+def test_the_order_of_size_symbols_does_not_matter(store: Store) -> None:
+    store.save_tuned(made_tuned(config=made_config(size={"N": 8, "M": 4})))
+    found = store.find_tuned("0" * 64, "naive", {"M": 4, "N": 8}, "fp32", "cpu:Example")
+    assert found is not None
