@@ -49,6 +49,9 @@ class Commands:
             "moves (NVIDIA GPUs); measuring stops meanwhile",
             "Ctrl+N",
         )
+        self.sweep = make(
+            "Sweep", "Measure every combination of some knobs' values, and see the landscape", "S"
+        )
         self.tune = make(
             "Tune",
             "Search blocks and tunables for the fastest, and keep what was found",

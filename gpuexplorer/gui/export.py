@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, Signal
@@ -108,25 +108,17 @@ class ExportJob(QThread):
 
     done = Signal(object)
 
-    def __init__(
-        self,
-        path: Path,
-        record: RunRecord,
-        pinned: Sequence[RunRecord],
-        scheme: str,
-        chart: ChartSpec | None = None,
-    ) -> None:
+    def __init__(self, path: Path, work: Callable[[Path], None]) -> None:
+        """``work`` writes the file in this thread; it raises ExplorerError in one sentence."""
         super().__init__()
         self.setObjectName("export")
         self.path = path
-        self._record = record.snapshot()
-        self._pinned = [p.snapshot() for p in pinned]
-        self._scheme, self._chart = scheme, chart
+        self._work = work
 
     def run(self) -> None:
         """Write the file."""
         try:
-            write(self.path, self._record, self._pinned, self._scheme, self._chart)
+            self._work(self.path)
         except ExplorerError as error:
             self.done.emit(error)
         except Exception as error:  # noqa: BLE001 - a bug must not end in silence
@@ -166,19 +158,23 @@ class Exporter(QObject):
         if record is None or not record.samples:
             self.notice.emit(Notice("warning", "There are no samples to export yet."))
             return
-        filters = {f"{words} (*.{name})": name for name, words in FORMATS.items()}
-        chosen = next(f for f, name in filters.items() if name == suffix)
         kind = "roofline" if chart is not None and suffix in CHARTS else ""
-        named = default_name(record.prepared.config, suffix, kind)
+        path = self.ask_path(suffix, default_name(record.prepared.config, suffix, kind), FORMATS)
+        if path is not None:
+            self.write(path, record, pinned, chart)
+
+    def ask_path(self, suffix: str, named: str, formats: Mapping[str, str]) -> Path | None:
+        """Ask for a file name; None when the user thought better of it."""
+        filters = {f"{words} (*.{name})": name for name, words in formats.items()}
+        chosen = next(f for f, name in filters.items() if name == suffix)
         offered = self._settings.export_folder / named
         name, used = QFileDialog.getSaveFileName(
             self._window, "Export", str(offered), ";;".join(filters), chosen
         )
-        if name:
-            path = Path(name)
-            if not path.suffix:
-                path = path.with_suffix(f".{filters.get(used, suffix)}")
-            self.write(path, record, pinned, chart)
+        if not name:
+            return None
+        path = Path(name)
+        return path if path.suffix else path.with_suffix(f".{filters.get(used, suffix)}")
 
     def write(
         self,
@@ -187,11 +183,17 @@ class Exporter(QObject):
         pinned: Sequence[RunRecord] = (),
         chart: ChartSpec | None = None,
     ) -> None:
-        """Write a file in the background, then say where it is."""
+        """Write a run's file in the background, then say where it is."""
+        shown, ghosts = record.snapshot(), [p.snapshot() for p in pinned]
+        scheme = theme().scheme
+        self.do(path, lambda target: write(target, shown, ghosts, scheme, chart))
+
+    def do(self, path: Path, work: Callable[[Path], None]) -> None:
+        """Have a file written in the background, then say where it is."""
         if self._job is not None:
             self.notice.emit(Notice("warning", "Another export is still being written."))
             return
-        self._job = ExportJob(path, record, pinned, theme().scheme, chart)
+        self._job = ExportJob(path, work)
         self._job.done.connect(self._written)
         self.busy_with.emit(f"Writing {path}…")
         self._job.start()

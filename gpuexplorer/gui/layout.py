@@ -13,6 +13,7 @@ from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.panels.sweep_tab import SweepTab
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.roofline import RooflineView
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
@@ -45,6 +46,7 @@ class Panels(QSplitter):
         self.kernel = KernelPanel(session)
         self.block_map = LateView("blockMap", lambda: _block_map(session))
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
+        self.sweep = SweepTab(session)
         self.compare = CompareView(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
@@ -71,6 +73,7 @@ class Panels(QSplitter):
         self.tabs.addTab(self._live_view(), "Live")
         self.tabs.addTab(self.block_map, "Block map")
         self.tabs.addTab(self.roofline, "Roofline")
+        self.tabs.addTab(self.sweep, "Sweep")
         self.tabs.addTab(self.compare, "Compare")
         self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()

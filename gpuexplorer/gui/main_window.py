@@ -140,6 +140,12 @@ class MainWindow(QMainWindow):
         history.acts.export_asked.connect(partial(self.exporter.ask, "png"))
         history.acts.ghost_asked.connect(self._pin_stored)
         history.acts.compare_asked.connect(self.compare)
+        sweep = self.panels.sweep
+        sweep.notice.connect(self._show_notice)
+        sweep.said.connect(self.status.say)
+        sweep.chosen.connect(self._restore_run)
+        sweep.kernel_folders = lambda: self.kernels.folders
+        self.sessions.add_part("sweep", sweep)
         compare = self.panels.compare
         compare.restored.connect(self._restore_run)
         compare.said.connect(self.status.say)
@@ -160,6 +166,7 @@ class MainWindow(QMainWindow):
         for action, run in (
             (commands.stop, partial(session.set_live, False)),
             (commands.pin, self.pin),
+            (commands.sweep, partial(self.panels.tabs.setCurrentWidget, self.panels.sweep)),
             (commands.analyse, session.analyse),
             (commands.tune, self.tuning.show),
             (commands.use_tuned, self.tuning.use_tuned),
@@ -344,6 +351,9 @@ class MainWindow(QMainWindow):
         if self.panels.tabs.currentWidget() is self.panels.compare and suffix != "csv":
             self.panels.compare.bench.export(suffix)
             return
+        if self.panels.tabs.currentWidget() is self.panels.sweep:
+            self.panels.sweep.export(self.exporter, suffix)
+            return
         if self.panels.tabs.currentWidget() is self.panels.roofline and record is not None:
             chart = roofline_chart(
                 self.session.roofline_picture(),
@@ -496,6 +506,7 @@ class MainWindow(QMainWindow):
             self.status.close_down()
             self.panels.history.close_down()
             self.panels.compare.close_down()
+            self.panels.sweep.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
             self.tuning.close_down()

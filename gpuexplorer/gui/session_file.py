@@ -37,8 +37,9 @@ TICKETS = 64
 class Part(Protocol):
     """Another view's results, which go into a session file with the rest.
 
-    ``held`` and ``show`` are called in the main thread and must be quick; ``encode`` and ``decode``
-    work in another one. What ``decode`` returned is what ``show`` takes; it must not fail then.
+    ``held`` and ``show_held`` are called in the main thread and must be quick; ``encode`` and
+    ``decode`` work in another one. What ``decode`` returned is what ``show_held`` takes; that must
+    not fail then.
     """
 
     def held(self) -> object | None:
@@ -47,10 +48,10 @@ class Part(Protocol):
     def encode(self, held: object) -> bytes:
         """Return it as JSON."""
 
-    def decode(self, data: bytes) -> object:
-        """Read it; ExplorerError when it is not what ``encode`` writes."""
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read it from the file ``origin``; ExplorerError when ``encode`` never wrote it."""
 
-    def show(self, held: object | None) -> None:
+    def show_held(self, held: object | None) -> None:
         """Show it instead of what is shown; None: nothing."""
 
 
@@ -275,7 +276,7 @@ class SessionFiles(QObject):
 
             bench, live = open_bench(path, ticket)
             documents = {
-                name: parts[name].decode(data)
+                name: parts[name].decode(data, path.name)
                 for name, data in bench.parts.items()
                 if name in parts
             }
@@ -314,7 +315,7 @@ class SessionFiles(QObject):
         self.notes = document.notes
         knobs_fit = session.experiment.restore(document.knobs)
         for name, part in self._parts.items():
-            part.show(opened.parts.get(name))
+            part.show_held(opened.parts.get(name))
         self._show_view(document.view)
         self.path, self._saved = path, self._authored()
         self._remember(path)
@@ -362,7 +363,7 @@ class SessionFiles(QObject):
         self.kernels, self.notes = before.kernels, before.notes
         self._session.experiment.restore(before.knobs)
         for name, part in self._parts.items():
-            part.show(before.parts.get(name))
+            part.show_held(before.parts.get(name))
         self._show_view(before.view)
         self.path, self._saved = before.path, before.authored
         self._replaced()

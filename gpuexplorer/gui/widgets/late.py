@@ -19,9 +19,14 @@ class LateView(QWidget):
         column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Make the view, once."""
+    def made(self) -> QWidget:
+        """Return the view, made now or before."""
         if self.view is None:
             self.view = self._make()
             self._column.addWidget(self.view)
+        return self.view
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the view, once."""
+        self.made()
         super().showEvent(event)
