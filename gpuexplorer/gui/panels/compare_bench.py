@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
@@ -117,9 +118,9 @@ class CompareBench(QWidget):
         self.export_button.setMenu(menu)
         self.copy = QToolButton()
         self.copy.setObjectName("copyCompareButton")
-        self.copy.setIcon(theme().icon("copy"))
         self.copy.setToolTip("Copy as a command line: gpuexplorer compare …")
-        theme().changed.connect(lambda: self.copy.setIcon(theme().icon("copy")))
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
         self.plot = ForestPlot()
         self.table = CompareTable()
         for button, act in (
@@ -137,6 +138,9 @@ class CompareBench(QWidget):
         self.table.restored.connect(
             lambda row: self.restored.emit(self.model.candidates[row].config)
         )
+
+    def _repaint_theme(self) -> None:
+        self.copy.setIcon(theme().icon("copy"))
 
     def _button(self, words: str, name: str, tip: str) -> QPushButton:
         button = QPushButton(words)
@@ -271,7 +275,8 @@ class CompareBench(QWidget):
             workload = experiment.workloads.get(config.workload)
             if workload is None:
                 raise InputError(f"{label}: the workload '{config.workload}' is not loaded")
-            here = complete(request_of(config), workload, experiment.devices)
+            asked = msgspec.structs.replace(request_of(config), threads=None)
+            here = complete(asked, workload, experiment.devices)
             if config.threads is not None and here.threads != config.threads:
                 raise InputError(
                     f"{label} used {config.threads} CPU threads and the engine has {here.threads}",
@@ -314,7 +319,9 @@ class CompareBench(QWidget):
             return
         rows = self.model.rows()
         self.pages.setCurrentIndex(1 if rows else 0)
-        self.plot.show_lines([shown.line for shown in rows], self.model.tolerance)
+        begun = self.model.comparing is not None and self.model.comparing.rounds > 0
+        waiting = "too few rounds yet" if begun else "not measured yet"
+        self.plot.show_lines([shown.line for shown in rows], self.model.tolerance, waiting)
         self.table.show_rows(rows, self.model.reference, changeable=not self.measuring)
         self._show_state()
 

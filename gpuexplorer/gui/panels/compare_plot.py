@@ -6,7 +6,15 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFontMetricsF,
+    QHelpEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gpuexplorer.charts.comparison import (
@@ -48,15 +56,18 @@ class ForestPlot(QWidget):
         self.lines: list[Line] = []
         self.tolerance = TOLERANCE
         self.reference = ""
+        self.waiting = ""
         self._range = ratio_range(())
         theme().changed.connect(self.update)
 
-    def show_lines(self, lines: Sequence[Line], tolerance: float) -> None:
-        """Draw these."""
-        self.lines, self.tolerance = list(lines), tolerance
+    def show_lines(self, lines: Sequence[Line], tolerance: float, waiting: str = "") -> None:
+        """Draw these; ``waiting`` is said of those without a ratio."""
+        self.lines, self.tolerance, self.waiting = list(lines), tolerance, waiting
         self._range = ratio_range(self.lines)
         self.reference = next((line.label for line in self.lines if line.verdict is None), "")
-        self.setAccessibleDescription("; ".join(f"{ln.label}: {ln.words}" for ln in self.lines))
+        self.setAccessibleDescription(
+            "; ".join(f"{ln.label}: {self.words(ln)}" for ln in self.lines)
+        )
         self.updateGeometry()
         self.update()
 
@@ -71,9 +82,10 @@ class ForestPlot(QWidget):
     # ---- geometry
 
     def _names_width(self) -> float:
-        widest = max(
-            (self.fontMetrics().horizontalAdvance(ln.label) for ln in self.lines), default=0
-        )
+        bold = self.font()
+        bold.setBold(True)
+        metrics = QFontMetricsF(bold)
+        widest = max((metrics.horizontalAdvance(line.label) for line in self.lines), default=0.0)
         return min(widest + 24.0, NAMES_SHARE * self.width())
 
     def _area(self) -> QRectF:
@@ -170,7 +182,11 @@ class ForestPlot(QWidget):
             end = max(high, end)
         painter.setPen(theme().q("text" if line.ratio else "muted"))
         box = QRectF(min(end + 12, self.width() - WORDS), y - 12, WORDS, 24)
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, line.words)
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, self.words(line))
+
+    def words(self, line: Line) -> str:
+        """Return what stands beside a line."""
+        return line.words if line.verdict is None or line.ratio else self.waiting
 
     def event(self, event: QEvent) -> bool:
         """Show a line's figures as its tooltip."""

@@ -16,15 +16,20 @@ from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 24
 COLUMNS = (
-    ("", 30, "The reference: the others' times are divided by its. Click another to take that one"),
+    ("", 26, "The reference: the others' times are divided by its. Click another to take that one"),
     ("configuration", 190, "What tells it from the others; the whole is its tooltip"),
     ("median", 84, "Median time of one launch, in seconds"),
-    ("time ratio", 76, "Its time over the reference's: below 1 it is faster"),
-    ("95 % interval", 124, "Of the ratio"),
-    ("verdict", 92, "What the interval says: faster, slower, same, or that it cannot be told"),
+    ("time ratio", 88, "Its time over the reference's: below 1 it is faster"),
+    ("95 % interval", 132, "Of the ratio"),
+    ("verdict", 108, "What the interval says: faster, slower, same, or that it cannot be told"),
     ("to know", 160, "What differs beside the configuration: source, compiler, driver, device"),
 )
-MARKS = {"faster": "◂ faster", "slower": "▸ slower", "same": "● same", "can't tell": "○ can't tell"}
+MARKS = {
+    "faster": "◂  faster",
+    "slower": "▸  slower",
+    "same": "●  same",
+    "can't tell": "○  can't tell",
+}
 
 
 class CompareTable(QTableWidget):
@@ -110,7 +115,7 @@ class CompareTable(QTableWidget):
     def _show_row(self, place: int, shown: Shown) -> None:
         line, is_reference = shown.line, place == self._reference
         known = bool(line.ratio and line.low and line.high)
-        verdict = "reference" if is_reference else ""
+        verdict = "▫  reference" if is_reference else ""
         if line.verdict is not None and known:
             verdict = MARKS[line.verdict]
         words = (
@@ -119,7 +124,7 @@ class CompareTable(QTableWidget):
             quantity(shown.median_s, "s"),
             ratio_words(line.ratio) if known else "",
             interval_words(line.low, line.high) if line.low and line.high else "",
-            verdict,
+            f"  {verdict}" if verdict else "",
             " ".join(shown.warnings),
         )
         stored = shown.candidate.stored
