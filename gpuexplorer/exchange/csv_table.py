@@ -21,7 +21,7 @@ from gpuexplorer.exchange.table import (
     sample_rows,
 )
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 
 
 def write_csv(results: Sequence[RunResult], path: Path) -> None:
@@ -57,7 +57,11 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]])
 
 
 def cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return "'" + value
-    return value
+    """Return a cell that no spreadsheet takes for a formula.
+
+    Ends of lines are one character, which the writer quotes; it does not quote another.
+    """
+    if not isinstance(value, str):
+        return value
+    words = value.replace("\r\n", "\n").replace("\r", "\n")
+    return "'" + words if words.startswith(FORMULA_STARTS) else words

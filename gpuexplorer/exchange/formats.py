@@ -11,7 +11,7 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.exchange.files import check_target, read_file
-from gpuexplorer.exchange.guard import look_over, not_readable
+from gpuexplorer.exchange.guard import check_text, look_over, not_readable
 from gpuexplorer.exchange.imported import Imported, SkippedRun
 from gpuexplorer.exchange.table import CSV_COLUMNS, RUN_COLUMNS, Label
 
@@ -124,9 +124,9 @@ def read_runs(path: Path) -> Imported:
 
         return read_parquet(data, path)
     data = data.removeprefix(BYTE_ORDER_MARK)
-    start = data[:4096].lstrip()[:1]
-    if start != b"{":
+    if data[:4096].lstrip()[:1] != b"{":
         raise _unknown(data, path)
+    check_text(data, path)
     from gpuexplorer.exchange.kernel_tuner import is_cache, read_cache
 
     try:

@@ -23,10 +23,15 @@ MOST_TEXT_B = 1 << 20
 SAID = 200
 """Characters of a decoder's sentence that are repeated."""
 
+_OPENING = (b"{", b"[")
+_CLOSING = (b"}", b"]")
+_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_OTHER = rb'[^"{}\[\]:]'
 _TOKEN = re.compile(
-    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|:|[^"{}\[\]:]++',
+    rb"(" + _TEXT + rb")\s*+:(" + _OTHER + rb"*+)|" + _TEXT + rb"|[{}\[\]]|" + _OTHER + rb"++",
     re.DOTALL,
 )
+"""A key with what follows up to the next text or bracket; a text; a bracket; anything between."""
 
 
 def look_over(
@@ -37,40 +42,54 @@ def look_over(
     Text that is not JSON passes: what is wrong with it, the decoder says.
     """
     keys: list[set[bytes]] = []
-    latest = b""
     values = expected = 0
     for match in _TOKEN.finditer(data):
         if match.start() != expected:
             return
         expected = match.end()
-        token = match.group()
-        first = token[0]
-        if first == 0x22:  # a string
-            if len(token) > most_text_B:
+        key = match[1]
+        if key is not None:
+            if len(key) > most_text_B:
                 raise _refuse(path, data, match.start(), "a text is too long")
-            latest = token
-            values += 1
-        elif first == 0x3A:  # a colon: what stood before is a key
             if not keys:
                 return
-            key = json.dumps(_plain(latest)).encode() if b"\\" in latest else latest
-            if key in keys[-1]:
-                name = latest[:60].decode(errors="replace")
-                raise _refuse(path, data, match.start(), f"the key {name} stands there twice")
-            keys[-1].add(key)
-        elif first in b"{[":
-            values += 1
-            keys.append(set())
-            if len(keys) > MOST_DEPTH:
-                raise _refuse(path, data, match.start(), "it is nested too deeply")
-        elif first in b"}]":
-            if not keys:
-                return
-            keys.pop()
+            name = json.dumps(_plain(key)).encode() if b"\\" in key else key
+            if name in keys[-1]:
+                words = " ".join(key[:60].decode(errors="replace").split())
+                raise _refuse(path, data, match.start(), f"the key {words} stands there twice")
+            keys[-1].add(name)
+            values += 1 + match[2].count(b",")
         else:
-            values += token.count(b",")
+            token = match[0]
+            if token in _OPENING:
+                values += 1
+                keys.append(set())
+                if len(keys) > MOST_DEPTH:
+                    raise _refuse(path, data, match.start(), "it is nested too deeply")
+            elif token in _CLOSING:
+                if not keys:
+                    return
+                keys.pop()
+            elif token[0] == 0x22:
+                values += 1
+                if len(token) > most_text_B:
+                    raise _refuse(path, data, match.start(), "a text is too long")
+            else:
+                values += token.count(b",")
         if values > most_values:
             raise _refuse(path, data, match.start(), f"it holds more than {most_values:,} values")
+
+
+def check_text(data: bytes, path: Path) -> None:
+    """Raise InputError for bytes that are no text in UTF-8; decoders look at few of them."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path} cannot be read: it is not text in UTF-8 (line {line})",
+            remedy="export it again from the program that wrote it",
+        ) from None
 
 
 def _plain(text: bytes) -> Any:

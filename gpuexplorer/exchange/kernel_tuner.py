@@ -86,7 +86,8 @@ def _decode(data: bytes, path: Path) -> tuple[dict[str, Any], list[str]]:
     whole = text.removesuffix(",")
     torn = text.rpartition("\n")[0].rstrip().removesuffix(",")
     first: Exception | None = None
-    for candidate in (text, whole + "}}", torn + "}}"):
+    notes: list[str]
+    for candidate, notes in ((text, []), (whole + "}}", []), (torn + "}}", [TORN])):
         try:
             document = json.loads(candidate, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
@@ -94,8 +95,7 @@ def _decode(data: bytes, path: Path) -> tuple[dict[str, Any], list[str]]:
             continue
         if not isinstance(document, dict):
             raise _not_a_cache(path, "it is not an object")
-        is_torn = candidate.startswith(torn) and len(candidate) == len(torn) + 2
-        return document, [TORN] if is_torn and torn != whole else []
+        return document, notes
     assert first is not None
     raise not_readable(path, FORMAT, first)
 
