@@ -1,0 +1,162 @@
+"""Runs on their way to the store: chunks each second, and nothing lost when it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, joined, take_in
+from gpuexplorer.history.errors import StoreFull
+from gpuexplorer.history.store import Store
+from tests.support.history import made_batch, made_record, numbered_run
+
+
+class Refusing:
+    """A store that is full until it is told otherwise."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.full = True
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            if self.full:
+                raise StoreFull("the disk is full")
+            return getattr(self._store, name)(*args, **options)
+
+        return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.open(tmp_path / "history.sqlite") as opened:
+        yield opened
+
+
+def test_a_run_is_entered_after_a_second_and_grows(store: Store) -> None:
+    keeper, record = Keeper(), made_record()
+    batches = [made_batch([1e-3, 2e-3]), made_batch([3e-3], 10**9)]
+    for batch in batches:
+        record.add(batch)
+        keeper.go_on(record, [batch], 0.0)
+    assert keeper.write(store, CHUNK_S / 2) == 0
+    assert store.count() == 0
+    assert keeper.write(store, CHUNK_S) == 2
+    (row,) = store.find()
+    assert row.running and row.samples == 3 and row.median_s is None
+    assert keeper.held == {record.id}
+    later = made_batch([4e-3], 2 * 10**9)
+    record.add(later)
+    keeper.go_on(record, [later], CHUNK_S)
+    assert keeper.write(store, 2 * CHUNK_S) == 1
+    assert store.get(record.id).samples_s == [1e-3, 2e-3, 3e-3, 4e-3]
+    record.end("user")
+    keeper.end(record, 3 * CHUNK_S)
+    keeper.write(store, 3 * CHUNK_S)
+    (row,) = store.find()
+    assert not row.running and row.stopped_by == "user" and row.samples == 4
+    assert row.median_s == pytest.approx(2.5e-3)
+    assert keeper.due_s() is None
+
+
+def test_a_short_run_is_written_once_as_a_whole(store: Store) -> None:
+    keeper, record = Keeper(), made_record([1e-3] * 5)
+    keeper.go_on(record, [made_batch([1e-3] * 5)], 0.0)
+    record.end("user")
+    keeper.end(record, 0.1)
+    assert keeper.write(store, 0.1) == 1
+    assert store.get(record.id).timing.stopped_by == "user"
+
+
+def test_what_is_added_after_the_end_is_not_in_the_document(store: Store) -> None:
+    keeper, record = Keeper(), made_record([1e-3] * 5)
+    keeper.end(record, 0.0)
+    record.add(made_batch([9.0]))
+    keeper.write(store, 0.0)
+    assert store.get(record.id).samples_s == [1e-3] * 5
+
+
+def test_nothing_is_lost_while_the_store_refuses(store: Store) -> None:
+    refusing = Refusing(store)
+    keeper, record = Keeper(), made_record()
+    samples: list[float] = []
+    for second in range(1, 4):
+        batch = made_batch([second * 1e-3] * 3, second * 10**9)
+        samples += [second * 1e-3] * 3
+        record.add(batch)
+        keeper.go_on(record, [batch], float(second))
+        with pytest.raises(StoreFull):
+            keeper.write(refusing, second + CHUNK_S)  # type: ignore[arg-type]
+    other = numbered_run(1)
+    keeper.end(other, 5.0)
+    with pytest.raises(StoreFull):
+        keeper.write(refusing, 5.0)  # type: ignore[arg-type]
+    assert keeper.waiting == 1
+    keeper.put_off(9.0)
+    assert keeper.write(refusing, 8.0) == 0  # type: ignore[arg-type]
+    refusing.full = False
+    keeper.write(refusing, 9.0)  # type: ignore[arg-type]
+    assert keeper.waiting == 0
+    assert store.get(other.id) == other
+    assert store.get(record.id).samples_s == samples
+
+
+def test_a_run_that_cannot_be_stored_does_not_stop_the_others(store: Store) -> None:
+    keeper = Keeper()
+    empty, whole = made_record(), numbered_run(3)
+    keeper.end(empty, 0.0)  # has no samples, and so no document
+    keeper.end(whole, 0.0)
+    with pytest.raises(ExplorerError):
+        keeper.write(store, 0.0)
+    assert [row.id for row in store.find()] == [whole.id]
+
+
+def test_a_store_whose_file_was_replaced_gets_the_whole_run(tmp_path: Path) -> None:
+    keeper, record = Keeper(), made_record([1e-3] * 3)
+    keeper.go_on(record, [made_batch([1e-3] * 3)], 0.0)
+    with Store.open(tmp_path / "first.sqlite") as first:
+        keeper.write(first, CHUNK_S)
+    with Store.open(tmp_path / "second.sqlite") as second:
+        more = made_batch([2e-3] * 3, 10**9)
+        record.add(more)
+        keeper.go_on(record, [more], CHUNK_S)
+        keeper.write(second, 2 * CHUNK_S)
+        keeper.end(record, 3 * CHUNK_S)
+        keeper.write(second, 3 * CHUNK_S)
+        assert second.get(record.id).samples_s == [1e-3] * 3 + [2e-3] * 3
+
+
+def test_runs_that_no_store_takes_are_found_again_by_the_next_window(tmp_path: Path) -> None:
+    keeper, record = Keeper(), made_record([1e-3, 3e-3])
+    keeper.go_on(record, [], 0.0)
+    keeper.end(numbered_run(5), 0.0)
+    keeper.end_all(0.0)
+    folder = tmp_path / "unsaved"
+    assert keeper.rescue(folder) == 2
+    (folder / "broken.json").write_text("{")
+    with Store.open(tmp_path / "history.sqlite") as store:
+        assert take_in(store, folder) == 2
+        assert store.get(record.id).samples_s == [1e-3, 3e-3]
+        assert store.get(numbered_run(5).id) == numbered_run(5)
+    assert [path.name for path in folder.iterdir()] == ["broken.json"]
+
+
+def test_messages_of_samples_are_joined_in_order() -> None:
+    plain = made_batch([1.0, 2.0])
+    repeated = SampleBatch(
+        seconds=np.array([3.0], "<f8").tobytes(), counts=(1,), starts_ns=(7,), launches=(5,),
+        clocks_Hz=(2e9,), phases_s=((1, 2, 3, 4, 5),),
+    )  # fmt: skip
+    both = joined([plain, repeated])
+    assert both.durations_s.tolist() == [1.0, 2.0, 3.0]
+    assert both.counts == (2, 1)
+    assert both.starts_ns == (0, 7)
+    assert both.launches == (1, 5)
+    assert both.clocks_Hz == (None, 2e9)
+    assert both.phases_s == ((1, 2, 3, 4, 5),)
+    assert joined([plain, plain]).launches == ()
