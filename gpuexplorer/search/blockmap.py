@@ -227,7 +227,7 @@ class BlockMap:
         for other, runner in self.race.runners.items():
             if runner.fastest_s:
                 v, u = divmod(other, len(self.grid.x))
-                near.append(((u - x) ** 2 + (v - y) ** 2, runner.recent_s))
+                near.append(((u - x) ** 2 + (v - y) ** 2, runner.typical_s))
         if not near:
             return None
         near = sorted(near)[:NEIGHBOURS]

@@ -7,9 +7,10 @@ named and who cannot be told from the best: an autotuner that names the smallest
 figures names the luckiest.
 
 A busy machine only ever makes a launch slower, so a look counts with its fastest launch until the
-turns. A disturbance that lasts longer than a look is found because the best so far is measured
-again and again in between: when it, too, has become slower, what was seen since the last time is
-not believed.
+turns. Nobody is dropped for another's luck: the fastest launch that a configuration ever had is
+held against what the leaders typically take. A disturbance that lasts longer than a look is found
+because the best so far is measured again and again in between: when it, too, has become slower,
+what was seen since the last time is not believed.
 
 Nothing here measures, knows what a configuration is, or looks at a clock of its own.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -32,10 +34,14 @@ FIRST_SAMPLES = 3
 LOOK_S = 0.005
 """A look at a short kernel lasts about so long, with more samples than the fewest."""
 MOST_SAMPLES = 100
+SHORTEST_S = 1e-9
+"""A launch below the clock's resolution takes so long as far as this is concerned."""
 PATIENCE = 6.0
 """A look ends after so many times what the best takes: a clear loser gets one launch."""
 LIMITS = (2.0, 1.3, 1.15, 1.08)
-"""How many times the best's time a configuration may take after its first look, its second, ..."""
+"""How many times the bar a configuration may take after its first look, its second, ..."""
+BAR = 3
+"""The bar is what the so-manieth of the leaders typically takes: one may have had luck."""
 RACE_SAMPLES = 5
 CHECK_EVERY = 8
 """The best is measured again after so many looks."""
@@ -44,8 +50,12 @@ STEADY = 1.12
 MOST_DOUBTS = 2
 """So often a configuration is looked at again because the machine was not steady."""
 FINALISTS = 16
+CROWD = 1.05
+"""Those beyond are not called slower as long as they typically take so many times the best's."""
 ROUNDS = 12
-"""Rounds of the turns."""
+"""Rounds of the turns; up to twice as many while it is not known who leads."""
+SURE = 0.02
+"""It is known when half of every 95 % interval of a ratio to the best is at most so wide."""
 FEWEST_ROUNDS = 6
 """From then on a finalist that is clearly slower takes no more turns."""
 CLEARLY = 1.02
@@ -80,9 +90,14 @@ class Runner:
     doubts: int = 0
 
     @property
-    def recent_s(self) -> float:
-        """The fastest launch of the last two looks: older ones saw another machine, perhaps."""
-        return min(self.fastest_s[-2:], default=float("inf"))
+    def typical_s(self) -> float:
+        """The median of the looks' fastest launches; infinite before the first look."""
+        return median(self.fastest_s) if self.fastest_s else float("inf")
+
+    @property
+    def luckiest_s(self) -> float:
+        """The fastest launch of all; infinite before the first look."""
+        return min(self.fastest_s, default=float("inf"))
 
 
 class Race:
@@ -116,6 +131,8 @@ class Race:
         self._since_check: list[int] = []
         self._slow_checks = 0
         self._looks = 0
+        self._best: int | None = None
+        self._best_known = False
         self.finalists: list[int] = []
         self.crowd: frozenset[int] = frozenset()
         """Those near the best for which there was no place among the finalists."""
@@ -128,17 +145,27 @@ class Race:
     @property
     def best(self) -> int | None:
         """The best so far; None before the first look."""
+        if not self._best_known:
+            self._best, self._best_known = self._find_best(), True
+        return self._best
+
+    def _find_best(self) -> int | None:
         turned = [n for n in self.finalists if self.runners[n].turns_s]
         if turned:
-            return min(turned, key=self._standing)
+            pace_s = {
+                turn: median([r.turns_s[turn] for r in self._final_runners() if turn in r.turns_s])
+                for turn in range(1, self._turn + 1)
+                if any(turn in r.turns_s for r in self._final_runners())
+            }
+            return min(turned, key=lambda n: self._standing(n, pace_s))
         seen = [n for n, r in self.runners.items() if r.fastest_s and not r.withdrawn]
-        return min(seen, key=lambda n: self.runners[n].recent_s, default=None)
+        return min(seen, key=lambda n: self.runners[n].typical_s, default=None)
 
     @property
     def best_s(self) -> float | None:
-        """The fastest launch of the best, of late."""
+        """What the best typically takes."""
         best = self.best
-        return self.runners[best].recent_s if best is not None else None
+        return self.runners[best].typical_s if best is not None else None
 
     def against_best(self) -> dict[int, Comparison]:
         """Return each finalist's time over the best's, as far as they took turns together."""
@@ -179,7 +206,8 @@ class Race:
         live = [n for n, r in self.runners.items() if not r.out and not r.withdrawn]
         turns = min(len(live), FINALISTS) * 0.7 * self._rounds
         if self.phase == "turns":
-            return len(self._queue) + len(self._active()) * max(0, self._rounds - self._turn)
+            rounds = self._rounds if self._turn <= self._rounds else 2 * self._rounds
+            return len(self._queue) + len(self._active()) * (rounds - self._turn)
         first = sum(not self.runners[n].fastest_s for n in live)
         rounds = len(LIMITS) - max(1, self._limit)
         share = 0.3 if self.phase == "survey" else 0.7
@@ -207,6 +235,7 @@ class Race:
     def took(self, look: Look, samples_s: Floats) -> None:
         """Take in what a look measured, at least one launch in seconds."""
         self._looks += 1
+        self._best_known = False
         runner = self.runners[look.number]
         runner.samples += len(samples_s)
         if look.phase == "check":
@@ -217,14 +246,16 @@ class Race:
             runner.turns_s[look.round] = float(np.median(samples_s))
             return
         runner.fastest_s.append(float(samples_s.min()))
+        self._best_known = False
         self._since_check.append(look.number)
         best_s = self.best_s
-        if look.phase == "survey" and best_s is not None and runner.recent_s > LIMITS[0] * best_s:
+        if look.phase == "survey" and best_s is not None and runner.luckiest_s > LIMITS[0] * best_s:
             runner.out = True
 
     def withdraw(self, number: int) -> None:
         """Note that a configuration cannot be measured."""
         self.runners[number].withdrawn = True
+        self._best_known = False
         self._leave_queue(number)
 
     # ---- inside
@@ -240,7 +271,7 @@ class Race:
             fewest = TURN_SAMPLES
         if best_s is None:
             return Look(number, phase, fewest, LOOK_S * 10)
-        samples = int(min(MOST_SAMPLES, max(fewest, LOOK_S / best_s)))
+        samples = int(min(MOST_SAMPLES, max(fewest, LOOK_S / max(best_s, SHORTEST_S))))
         most_s = max(LOOK_S, PATIENCE * best_s)
         if phase in ("check", "turns"):  # the count alone ends it, so that all turns are alike
             most_s = max(1.0, 100 * samples * best_s)
@@ -266,8 +297,7 @@ class Race:
         elif self._turn > 0:
             self._drop_finalists()
         active = self._active()
-        enough = self._rounds if len(active) > 1 else FEWEST_ROUNDS
-        if not active or self._turn >= min(enough, self._rounds):
+        if not active or self._turn >= self._enough_rounds(active):
             self.done = True
             return False
         self._turn += 1
@@ -296,18 +326,18 @@ class Race:
         return [n for n, r in self.runners.items() if r.fastest_s and not r.out and not r.withdrawn]
 
     def _drop(self, limit: float) -> None:
-        best_s = self.best_s
-        if best_s is None:
-            return
-        for number in self._racing():
-            if self.runners[number].recent_s > limit * best_s:
+        racing = self._racing()
+        leaders_s = sorted(self.runners[n].typical_s for n in racing)[:BAR]
+        for number in racing:
+            if self.runners[number].luckiest_s > limit * leaders_s[-1]:
                 self.runners[number].out = True
 
     def _checked(self, number: int, fastest_s: float) -> None:
         """Judge the machine by the best, which was measured again."""
+        self._best_known = False
         seen, self._since_check = self._since_check, []
         runner = self.runners[number]
-        if fastest_s <= STEADY * runner.recent_s:
+        if fastest_s <= STEADY * runner.typical_s:
             runner.fastest_s.append(fastest_s)
             self._slow_checks = 0
             return
@@ -329,26 +359,36 @@ class Race:
 
     def _begin_turns(self, racing: list[int]) -> None:
         self.phase = "turns"
-        ranked = sorted(racing, key=lambda n: self.runners[n].recent_s)
+        ranked = sorted(racing, key=lambda n: self.runners[n].typical_s)
         self.finalists = ranked[:FINALISTS]
-        self.crowd = frozenset(ranked[FINALISTS:])
+        best_s = self.runners[ranked[0]].typical_s if ranked else 0.0
+        self.crowd = frozenset(
+            n for n in ranked[FINALISTS:] if self.runners[n].typical_s <= CROWD * best_s
+        )
 
     def _active(self) -> list[int]:
         return [
             n for n in self.finalists if not self.runners[n].out and not self.runners[n].withdrawn
         ]
 
-    def _standing(self, number: int) -> float:
-        """Return a finalist's time over that of the rounds it took part in; lower is better."""
-        turns = self.runners[number].turns_s
-        if self.runners[number].withdrawn:
-            return float("inf")
-        relative = []
-        for turn, median_s in turns.items():
-            others = [r.turns_s[turn] for r in self._final_runners() if turn in r.turns_s]
-            relative.append(median_s / float(np.median(others)))
-        place = float(np.median(relative))
-        return place if not self.runners[number].out else 1e6 * place
+    def _enough_rounds(self, active: list[int]) -> int:
+        if len(active) == 1:
+            return min(FEWEST_ROUNDS, self._rounds)
+        if self._turn < self._rounds:
+            return self._rounds
+        compared = self.against_best()
+        widths = [
+            (compared[n].ci95_high - compared[n].ci95_low) / 2 for n in active if n in compared
+        ]
+        return self._rounds if max(widths, default=0.0) <= SURE else 2 * self._rounds
+
+    def _standing(self, number: int, pace_s: dict[int, float]) -> tuple[bool, float]:
+        """Return how a finalist ranks: its time over the pace of the rounds it took part in."""
+        runner = self.runners[number]
+        relative = [
+            seconds / max(pace_s[turn], SHORTEST_S) for turn, seconds in runner.turns_s.items()
+        ]
+        return runner.out or runner.withdrawn, median(relative)
 
     def _final_runners(self) -> list[Runner]:
         return [self.runners[n] for n in self.finalists]
@@ -367,3 +407,4 @@ class Race:
         for number, compared in self.against_best().items():
             if compared.verdict == "slower" and compared.ratio > CLEARLY:
                 self.runners[number].out = True
+        self._best_known = False
