@@ -131,10 +131,16 @@ class Sweep:
         return self._done
 
     @property
+    def waiting(self) -> int:
+        """How many cells are still to be measured."""
+        return len(self.cells) - self._done
+
+    @property
     def left(self) -> Estimate:
         """How long the rest will take."""
         now = time.monotonic()
-        if self._left is None or now >= self._left_due:
+        known = self._left is not None and self._left.seconds is not None
+        if self._left is None or not known or now >= self._left_due or not self.waiting:
             self._left = self._estimator.left()
             self._left_due = now + max(ESTIMATE_EVERY_S, 20 * (time.monotonic() - now))
         return self._left

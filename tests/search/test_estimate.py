@@ -1,0 +1,107 @@
+"""An estimate says only what is known, and is about right once there is something to go by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.search.estimate import Estimate, Estimator
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.workloads.loader import load
+from tests.support.results import made_config, made_result
+
+MATMUL = load()["matmul"]
+TEN = Measuring(samples=10, seconds=5.0)
+
+
+def configs(*sizes: int, blocks: int = 20) -> list[RunConfig]:
+    return [
+        made_config(size={"N": n}, block=(x, 1, 1)) for n in sizes for x in range(1, blocks + 1)
+    ]
+
+
+def run_of(config: RunConfig, launch_s: float, samples: int = 10) -> RunResult:
+    return made_result(samples, launch_s, size=config.size, block=config.block)
+
+
+def test_before_the_start_there_are_bounds_alone() -> None:
+    some = configs(64)
+    left = Estimator(MATMUL, TEN, some).left()
+    assert left.seconds is None
+    assert left.low_s is None
+    assert left.high_s == pytest.approx(20 * 5, rel=0.2)
+    calibrated = Estimator(MATMUL, TEN, some, least_s=lambda config: 0.01).left()
+    assert calibrated.low_s == pytest.approx(20 * (10 * 0.01 + 0.02))
+    unlimited = Estimator(MATMUL, Measuring(samples=10, seconds=None), some).left()
+    assert unlimited.words == "not known yet"
+
+
+def test_with_seconds_alone_the_time_is_known() -> None:
+    left = Estimator(MATMUL, Measuring(samples=None, seconds=2.0), configs(64)).left()
+    assert left.seconds == pytest.approx(20 * 2, rel=0.05)
+
+
+def test_nothing_left_is_no_time() -> None:
+    assert Estimator(MATMUL, TEN, []).left() == Estimate(0.0, 0.0, 0.0)
+
+
+def test_the_mean_of_a_shuffled_family_holds_the_rest() -> None:
+    chance = np.random.default_rng(5)
+    inside = 0
+    for _ in range(40):
+        some = configs(64, blocks=60)
+        costs = chance.lognormal(-3, 0.8, len(some))
+        estimator = Estimator(MATMUL, TEN, some)
+        for config, cost in zip(some[:20], costs, strict=False):
+            estimator.took(config, float(cost), run_of(config, float(cost) / 12))
+        left, truth = estimator.left(), float(costs[20:].sum())
+        assert left.seconds is not None and left.low_s is not None and left.high_s is not None
+        inside += left.low_s <= truth <= left.high_s
+    assert inside >= 34
+
+
+def test_a_size_nobody_measured_is_scaled_by_its_work() -> None:
+    small, large = configs(64), configs(256)
+    estimator = Estimator(MATMUL, TEN, [*small, *large])
+    for config in small:
+        estimator.took(config, 10 * 1e-3 + 0.005, run_of(config, 1e-3))
+    left = estimator.left()
+    assert left.seconds == pytest.approx(20 * (10 * 64e-3 + 0.005), rel=0.05)
+    assert left.low_s is not None and left.high_s is not None and left.seconds is not None
+    assert left.low_s < 0.6 * left.seconds
+    assert left.high_s > 1.8 * left.seconds
+
+
+def test_what_is_skipped_is_no_cost_and_no_longer_waits() -> None:
+    some = configs(64, blocks=4)
+    estimator = Estimator(MATMUL, TEN, some)
+    estimator.took(some[0], 1.0, run_of(some[0], 0.1))
+    estimator.took(some[1], 30.0, None)
+    assert estimator.left().seconds == pytest.approx(2 * 1.0)
+
+
+def test_runs_made_before_count() -> None:
+    some = configs(64, blocks=5)
+    estimator = Estimator(MATMUL, TEN, some[3:])
+    for config in some[:3]:
+        estimator.learn(run_of(config, 0.01))
+    assert estimator.left().seconds == pytest.approx(2 * 0.12, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "words"),
+    [
+        (Estimate(None, None, None), "not known yet"),
+        (Estimate(None, None, 500.0), "at most 8 min"),
+        (Estimate(None, 40.0, 500.0), "40 s to 8 min"),
+        (Estimate(None, 7.2, None), "at least 7 s"),
+        (Estimate(250.0, 170.0, 400.0), "about 4 min (3 min to 7 min)"),
+        (Estimate(0.2, 0.1, 0.4), "about 1 s"),
+        (Estimate(9000.0, 9000.0, 9000.0), "about 2.5 h"),
+        (Estimate(864000.0, 864000.0, 864000.0), "about 10.0 days"),
+    ],
+)
+def test_words(estimate: Estimate, words: str) -> None:
+    assert estimate.words == words

@@ -1,0 +1,142 @@
+"""A sweep in the store: stored once, gone on with, and only with one that asked for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.study import Study
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
+from tests.search.engine import MadeEngine
+from tests.support.problems import device
+
+MATMUL = load()["matmul"]
+DEVICES = DeviceList(devices=(device("opencl:0", threads=1),))
+SPACE = Space(
+    RunRequest(workload="matmul", device="cpu"),
+    (Axis("block.x", (1, 2, 4, 8, 16, 32)), Axis("block.y", (1, 2, 4))),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "history.sqlite") as opened:
+        yield opened
+
+
+def study(store: Store | None, **options: Any) -> Study:
+    chosen = {"space": SPACE, "workload": MATMUL, "devices": DEVICES, "measuring": Measuring(5)}
+    return Study(**{**chosen, **options}, store=store)
+
+
+def broken_after(count: int) -> MadeEngine:
+    """Return an engine whose program is interrupted in the middle."""
+    calls = 0
+
+    def launch_s(config: RunConfig) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > count:
+            raise KeyboardInterrupt
+        return 1e-3
+
+    return MadeEngine(launch_s)
+
+
+def test_what_was_finished_is_not_measured_again(store: Store) -> None:
+    first, engine = study(store), broken_after(7)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(engine)
+    assert store.count(Query(group=first.group)) == 7
+    assert not store.groups("sweep")[0].finished
+
+    second, rest = study(store, resume=True), MadeEngine()
+    assert (second.goes_on, second.resumed, second.waiting) == (True, 7, 11)
+    document = second.run(rest)
+    measured = {c.key for c in engine.asked[:7]}
+    assert not measured & {c.key for c in rest.asked}
+    assert len(rest.asked) == 11
+    assert second.group == first.group == document.id
+    assert len(document.measured) == 18
+    rows = store.find(Query(), limit=100)
+    keys = [store.get(row.id).config.key for row in rows]
+    assert len(keys) == len(set(keys)) == 18
+    assert store.groups("sweep")[0].finished
+
+    third = study(store, resume=True)
+    assert third.waiting == 0
+    assert third.run(MadeEngine()).measured == document.measured
+
+
+def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -> None:
+    def launch_s(config: RunConfig) -> float:
+        if config.block == (4, 2, 1):
+            raise WorkFailed("the engine died (SIGSEGV)")
+        return 1e-3
+
+    study(store).run(MadeEngine(launch_s))
+    again, engine = study(store, resume=True), MadeEngine()
+    again.run(engine)
+    assert engine.asked == []
+    skipped = [c.skipped for c in again.cells if c.point.values == {"block.x": 4, "block.y": 2}]
+    assert skipped == ["the engine died (SIGSEGV)"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"space": Space(SPACE.base, (SPACE.axes[0], Axis("block.y", (1, 2))))},
+        {"space": Space(RunRequest(workload="matmul", device="cpu", seed=2), SPACE.axes)},
+        {"measuring": Measuring(6)},
+        {"devices": DeviceList(devices=(device("opencl:0", threads=1, driver="2"),))},
+        {"devices": DeviceList(devices=(device("opencl:0", threads=1, hardware_id="cpu:B"),))},
+    ],
+)
+def test_another_sweep_is_not_gone_on_with(store: Store, other: dict[str, Any]) -> None:
+    study(store).run(MadeEngine())
+    fresh = study(store, resume=True, **other)
+    assert not fresh.goes_on
+    assert fresh.waiting == sum(c.point.config is not None for c in fresh.cells)
+
+
+def test_an_edited_kernel_is_another_sweep(store: Store) -> None:
+    study(store).run(MadeEngine())
+    source = MATMUL.source
+    files = {name: text + "\n// edited\n" for name, text in source.files.items()}
+    edited = Workload(type(source)(manifest=source.manifest, files=files, origin=source.origin))
+    assert not study(store, resume=True, workload=edited).goes_on
+
+
+def test_without_resume_a_new_sweep_begins(store: Store) -> None:
+    study(store).run(MadeEngine())
+    engine = MadeEngine()
+    study(store).run(engine)
+    assert len(engine.asked) == 18
+    assert len(store.groups("sweep")) == 2
+    assert store.count() == 36
+
+
+def test_a_store_that_fails_is_said_once_and_nothing_is_lost(store: Store, tmp_path: Path) -> None:
+    said: list[ExplorerError] = []
+    study(store).run(MadeEngine())
+    with Store.open(tmp_path / "history.sqlite", read_only=True) as read_only:
+        one = study(read_only, on_trouble=said.append)
+        document = one.run(MadeEngine())
+    assert len(document.measured) == 18
+    assert len(said) == 1
+
+
+def test_a_space_of_which_nothing_can_run_is_an_error() -> None:
+    nothing = Space(RunRequest(workload="matmul"), (Axis("block.x", (2048, 4096)),))
+    with pytest.raises(InputError, match="none of the 2 configurations can run: block 2048x16x1"):
+        study(None, space=nothing)

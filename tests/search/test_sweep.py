@@ -1,0 +1,168 @@
+"""A sweep measures every point once, whatever happens to single ones, and can be halted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed, WrongResult
+from gpuexplorer.engine.session import EngineGone, LongRun
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell, cells_of, fastest
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.sweep import Step, Sweep
+from gpuexplorer.workloads.loader import load
+from tests.search.engine import MadeEngine
+from tests.support.problems import device
+
+MATMUL = load()["matmul"]
+DEVICES = DeviceList(devices=(device("opencl:0", threads=1),))
+AXES = (Axis("size.N", (64, 128)), Axis("block.x", (8, 16, 32, 2048)), Axis("block.y", (1, 2)))
+
+
+def cells() -> list[Cell]:
+    return cells_of(Space(RunRequest(workload="matmul"), AXES).points(MATMUL, DEVICES))
+
+
+def swept(launch_s: Callable[[RunConfig], float] | None = None) -> tuple[list[Cell], MadeEngine]:
+    engine = MadeEngine(launch_s)
+    return Sweep(MATMUL, cells(), Measuring(samples=5)).run(engine), engine
+
+
+def width(config: RunConfig) -> int:
+    assert config.block is not None
+    return config.block[0]
+
+
+def test_every_legal_point_is_measured_once_in_its_place() -> None:
+    found, engine = swept(lambda config: 1.0 / width(config))
+    assert [c.point.place for c in found] == [c.point.place for c in cells()]
+    assert len(engine.asked) == len({c.key for c in engine.asked}) == 12
+    assert engine.limits == [(5, 5.0)] * 12
+    for cell in found:
+        if cell.point.config is None:
+            assert cell.result is None
+            assert "2048" in (cell.skipped or "")
+        else:
+            assert cell.result is not None
+            assert cell.result.config == cell.point.config
+            assert cell.median_s == pytest.approx(1.0 / width(cell.point.config))
+    best = fastest(found)
+    assert best is not None and best.point.config is not None
+    assert width(best.point.config) == 32
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        WorkFailed("the kernel does not compile: x.cu:3: expected ';'"),
+        WrongResult("the result is wrong: C[0, 0] is 1 and should be 2"),
+        WorkFailed("nothing came back within 10 s while the engine was at 'measure'"),
+        WorkFailed("the engine died (SIGSEGV)"),
+        InputError("opencl:0 refuses the block"),
+        CannotRunHere("a library is missing"),
+        LongRun(3.0),
+    ],
+)
+def test_what_fails_is_skipped_with_its_reason_and_the_rest_goes_on(error: Exception) -> None:
+    def launch_s(config: RunConfig) -> float:
+        if width(config) == 16:
+            raise error
+        return 1e-3
+
+    found, engine = swept(launch_s)
+    assert len(engine.asked) == 12
+    for cell in found:
+        if cell.point.values["block.x"] == 16:
+            assert cell.skipped == error.what  # type: ignore[attr-defined]
+            assert not cell.ranked
+        elif cell.point.values["block.x"] != 2048:
+            assert cell.ranked
+
+
+def test_without_an_engine_it_ends_and_keeps_what_was_done() -> None:
+    count = 0
+
+    def launch_s(config: RunConfig) -> float:
+        nonlocal count
+        count += 1
+        if count > 3:
+            raise EngineGone("the engine ended before it answered")
+        return 1e-3
+
+    sweep = Sweep(MATMUL, cells(), Measuring())
+    with pytest.raises(EngineGone):
+        sweep.run(MadeEngine(launch_s))
+    assert sum(cell.result is not None for cell in sweep.cells) == 3
+    assert sum(cell.waiting for cell in sweep.cells) == 9
+
+
+def test_an_interrupt_passes_through_and_keeps_what_was_done() -> None:
+    def launch_s(config: RunConfig) -> float:
+        if width(config) == 32:
+            raise KeyboardInterrupt
+        return 1e-3
+
+    sweep = Sweep(MATMUL, cells(), Measuring())
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(MadeEngine(launch_s))
+    assert sweep.done == len(sweep.cells) - sum(cell.waiting for cell in sweep.cells)
+
+
+def test_steps_tell_what_runs_and_what_came_of_it() -> None:
+    steps: list[Step] = []
+    sweep = Sweep(MATMUL, cells(), Measuring(samples=5), on_step=steps.append)
+    sweep.run(MadeEngine())
+    assert len(steps) == 24
+    assert [s.ended for s in steps] == [False, True] * 12
+    assert [s.done for s in steps[1::2]] == list(range(5, 17))
+    assert {s.total for s in steps} == {16}
+    assert steps[0].left.seconds is None
+    assert sweep.left.seconds is not None
+
+
+def test_cancel_stops_after_the_present_one() -> None:
+    sweep = Sweep(MATMUL, cells(), Measuring())
+
+    def launch_s(config: RunConfig) -> float:
+        sweep.cancel()
+        return 1e-3
+
+    found = sweep.run(MadeEngine(launch_s))
+    assert sum(cell.result is not None for cell in found) == 1
+    assert sum(cell.waiting for cell in found) == 11
+
+
+def test_pause_holds_until_resume_and_gives_way_to_cancel() -> None:
+    first, measured = threading.Event(), threading.Event()
+
+    def launch_s(config: RunConfig) -> float:
+        if not first.is_set():
+            sweep.pause()
+            first.set()
+        else:
+            measured.set()
+        return 1e-3
+
+    sweep = Sweep(MATMUL, cells(), Measuring())
+    worker = threading.Thread(target=sweep.run, args=(MadeEngine(launch_s),))
+    worker.start()
+    assert first.wait(5)
+    assert not measured.wait(0.2)  # nothing is measured while it is paused
+    sweep.resume()
+    assert measured.wait(5)
+    worker.join(5)
+    assert sweep.done == len(sweep.cells)
+
+    paused = Sweep(MATMUL, cells(), Measuring())
+    paused.pause()
+    worker = threading.Thread(target=paused.run, args=(MadeEngine(),))
+    worker.start()
+    paused.cancel()
+    worker.join(5)
+    assert not worker.is_alive()
+    assert sum(cell.waiting for cell in paused.cells) == 12
