@@ -61,11 +61,13 @@ def read_document(data: bytes, path: Path, schema: str) -> Imported:
         raise not_readable(path, what, error) from None
     documents: list[bytes] = []
     skipped: list[SkippedRun] = []
+    entries: list[_Entry] = []
     for raw in _entries(head):
         try:
             entry = msgspec.json.decode(raw, type=_Entry)
         except _MALFORMED as error:
             raise not_readable(path, what, error) from None
+        entries.append(entry)
         if entry.skipped is None:
             documents.append(_bare(raw))
         else:
@@ -73,14 +75,21 @@ def read_document(data: bytes, path: Path, schema: str) -> Imported:
     runs = tuple(read_run(document, path) for document in documents)
     if len({run.id for run in runs}) < len(runs):
         raise InputError(f"{path} holds a run twice", remedy="remove one of the two")
-    return Imported(
-        what,
-        runs,
-        tuple(skipped),
-        head.axes,
-        documents=tuple(documents),
-        rest=_rest(data, path, what, runs),
-    )
+    rest = _rest(data, path, what, runs)
+    if schema == SWEEP_SCHEMA:
+        rest["runs"] = list(_places(entries, runs))
+    return Imported(what, runs, tuple(skipped), head.axes, documents=tuple(documents), rest=rest)
+
+
+def _places(entries: list[_Entry], runs: tuple[RunResult, ...]) -> Iterator[dict[str, Any]]:
+    """Yield a sweep's entries with the runs' ids in their place."""
+    found = iter(runs)
+    for entry in entries:
+        place: dict[str, Any] = {"values": entry.values or {}}
+        if entry.skipped is None:
+            yield place | {"run": next(found).id}
+        else:
+            yield place | {"config": entry.config, "skipped": entry.skipped}
 
 
 def _check_schema(schema: str, path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 
 from gpuexplorer.charts.render import svg_text
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.style import THEMES, Theme
-from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.report.html import paragraph, text
 
 DRAWN = "light"
@@ -28,17 +29,22 @@ def variables(theme: Theme) -> dict[str, str]:
     return names | {f"--slot{i}": colour for i, colour in enumerate(theme.palette)}
 
 
-def figure(spec: ChartSpec, number: int) -> str:
+def figure(make: Callable[[], ChartSpec], number: int) -> str:
     """Return a chart as a figure of the page, the ``number``-th on it.
 
-    A chart that cannot be drawn is a sentence in its place.
+    A chart that cannot be drawn is a sentence in its place: a file from elsewhere may hold what no
+    chart fits, and the figures are there all the same.
     """
     try:
+        spec = make()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a letter that no font has is a box in the chart
             drawn = svg_text(spec, theme=DRAWN)
-    except (CannotRunHere, WorkFailed) as error:
-        return paragraph(f"There is no chart: {error}.", "note")
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - see above
+        words = str(error) if isinstance(error, ExplorerError) else f"it failed with {error!r}"
+        return paragraph(f"There is no chart: {words}.", "note")
     label = text(f"Chart: {spec.title}. {' '.join(spec.notes)}")
     return f"<figure>\n{inline(drawn, f'c{number}-', label)}</figure>\n"
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.comparison import comparison_chart, interval_words, ratio_words
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.style import THEMES
+from gpuexplorer.charts.sweep import chart_of_sweep
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.exchange.files import atomic_file
@@ -90,7 +93,7 @@ def _on_run(result: RunResult, report: Report) -> tuple[str, str]:
         paragraph(f"{result.device.name} · {result.time_utc}", "lead")
         + parts.badges(result)
         + parts.label(report.labels.get(result.id))
-        + section("Charts", figure(run_chart(result), 1))
+        + section("Charts", figure(partial(run_chart, result), 1))
         + section("Figures", parts.figures(result))
         + _details(result)
     )
@@ -109,7 +112,7 @@ def _on_runs(report: Report) -> tuple[str, str]:
     first = parts.ranked(runs)[0]
     title = f"{count(len(runs))} runs of {_names(runs)}"
     best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
-    charts = [figure(spec, i) for i, spec in enumerate(_charts(report), start=1)]
+    charts = [figure(make, i) for i, make in enumerate(_charts(report), start=1)]
     body = paragraph(parts.shared(runs), "lead") + paragraph(best)
     body += section("Charts", *charts) + section("Runs", parts.overview(runs, report.labels))
     body += section("Without a result", parts.left_out(report.skipped))
@@ -138,15 +141,18 @@ def _one_of_several(result: RunResult, report: Report) -> str:
     )
 
 
-def _charts(report: Report) -> list[ChartSpec]:
+def _charts(report: Report) -> list[Callable[[], ChartSpec]]:
     runs = list(report.runs)
     drawn = [r for r in parts.ranked(runs) if r.timing.median_s > 0][:MOST_BARS]
-    specs = []
-    if len({r.config.workload for r in drawn}) == 1 and len(drawn) > 1:
-        specs.append(sweep_chart(drawn))
+    found: list[Callable[[], ChartSpec]] = []
+    sweep = _sweep(report)
+    if sweep is not None and len(drawn) > 1:
+        found.append(partial(chart_of_sweep, sweep))
+    elif len({r.config.workload for r in drawn}) == 1 and len(drawn) > 1:
+        found.append(partial(sweep_chart, drawn))
     if 1 < len(runs) <= MOST_TRACES:
-        specs.append(run_chart(runs[0], runs[1:], traffic=False))
-    return specs
+        found.append(partial(run_chart, runs[0], runs[1:], traffic=False))
+    return found
 
 
 def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
@@ -179,11 +185,36 @@ def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
     runs = [one.run for one in result.contestants]
     body = paragraph(how, "lead") + section("Verdicts", table(shown, names, "runs"))
     body += bullets(f"{one.label}: {words}" for one in result.contestants for words in one.warnings)
-    charts = [figure(comparison_chart(result), 1)]
+    charts = [figure(partial(comparison_chart, result), 1)]
     if len(runs) <= MOST_TRACES:
-        charts.append(figure(run_chart(runs[0], runs[1:], traffic=False), 2))
+        charts.append(figure(partial(run_chart, runs[0], runs[1:], traffic=False), 2))
     body += section("Charts", *charts)
     return title, body + "".join(_one_of_several(run, report) for run in runs)
+
+
+def _sweep(report: Report) -> SweepDocument | None:
+    """Return the sweep that the report is about; None when it is about none."""
+    by_id = {run.id: run for run in report.runs}
+    for rest in report.rests:
+        entries = rest.get("runs")
+        if rest.get("schema") != SWEEP_SCHEMA or not isinstance(entries, list):
+            continue
+        whole = []
+        for entry in entries:
+            run = by_id.get(str(entry.get("run")))
+            if run is not None:
+                document = msgspec.to_builtins(run)
+                whole.append({**entry, "config": document["config"], "run": document})
+            elif entry.get("config") is not None:
+                whole.append(entry)
+        head = {"id": "", "time_utc": "", "workload": "", "title": "", "points": len(whole)}
+        try:
+            found = msgspec.convert({**head, **rest, "runs": whole}, SweepDocument)
+        except msgspec.ValidationError:
+            continue
+        if len(found.measured) == len(report.runs) > 1:
+            return found
+    return None
 
 
 def _comparison(report: Report) -> ComparisonResult | None:
