@@ -505,13 +505,13 @@ class Session(QObject):
         return run is not None and run.ticket == ticket
 
     def _take_chunk(self, ticket: int, chunk: Chunk) -> None:
-        if not self._is_current(ticket):
+        run = self.live_model.current
+        if run is None or run.ticket != ticket or run.over:  # what is over is kept as it was then
             return
         self.live_model.add(
             np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
         )
-        run = self.live_model.current
-        if run is not None and run.record is not None:
+        if run.record is not None:
             self.history_model.sampled(run.record, chunk.batches)
         self._rate.add(sum(len(d) for d in chunk.durations_s))
 

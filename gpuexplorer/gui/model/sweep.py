@@ -124,10 +124,11 @@ class SweepModel:
         text = ", ".join(parts)
         if self.held.origin:
             return f"From file {self.held.origin}: {text}"
-        if self.state == "running" and waiting and self.left:
-            return f"{text}: {self.left} left"
-        if self.state == "paused":
-            return f"Paused: {text}"
+        if self.running:
+            done = f"{count(total - waiting)} of {count(total)}"
+            if self.state == "paused":
+                return f"Paused at {done}"
+            return f"{done}, {self.left} left" if self.left and waiting else done
         return text
 
     def snapshot(self) -> Held | None:

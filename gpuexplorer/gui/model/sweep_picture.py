@@ -362,10 +362,10 @@ def cell_words(cell: Cell, values: Mapping[str, Any] | None = None) -> str:
     return f"{words}: {', '.join(parts)}"
 
 
-def value_text(measure: Measure, value: float | None) -> str:
+def value_text(measure: Measure, value: float | None, digits: int = 3) -> str:
     """Return a drawn value with its unit; the share of the best as a percentage."""
     if value is None:
         return "–"
     if measure.unit == "%":
         return percent(value / 100, 2)
-    return quantity(value, measure.unit)
+    return quantity(value, measure.unit, digits)

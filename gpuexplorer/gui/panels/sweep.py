@@ -33,10 +33,11 @@ from gpuexplorer.gui.model.sweep_picture import MEASURES, SweepPicture, cell_wor
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.sweep_setup import SweepSetup
 from gpuexplorer.gui.panels.sweep_table import SweepTable
-from gpuexplorer.gui.plots.base import title_label
+from gpuexplorer.gui.plots.base import small_button, title_label
 from gpuexplorer.gui.plots.sweep import SweepChart
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Background, Begun, Progress, SweepJob
+from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.estimate import Estimator
@@ -132,6 +133,7 @@ class SweepView(QWidget):
         self._drawing = False
         self._draw_due = 0.0
         self._hovered: int | None = None
+        self._best: int | None = None
         self._job: SweepJob | None = None
         self._build()
         self._look_timer = self._timer(self._ask_preview)
@@ -181,10 +183,13 @@ class SweepView(QWidget):
             session_cancel(self._session),
             "Stop; what was measured is kept, and can be continued",
         )
-        self.copy_button = self._button(
-            "Copy command", "sweepCopy", self.copy_command,
-            "Copy this sweep as a gpuexplorer sweep command",
-        )  # fmt: skip
+        self.copy_button = small_button(
+            "sweepCopy", "Copy this sweep as a 'gpuexplorer sweep' command line"
+        )
+        self.copy_button.setAccessibleName("Copy command")
+        self.copy_button.clicked.connect(self.copy_command)
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
         head = QHBoxLayout()
         head.setContentsMargins(12, 6, 8, 4)
         head.setSpacing(8)
@@ -233,9 +238,11 @@ class SweepView(QWidget):
         self.across.addWidget(self.outcome)
         self.across.setStretchFactor(1, 1)
         self.across.setSizes([SETUP_WIDTH, 700])
+        self.outcome.setSizes([300, 170])
         for splitter in (self.across, self.outcome):
             splitter.setHandleWidth(1)
             splitter.setChildrenCollapsible(False)
+        self.across.setCollapsible(0, True)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
@@ -250,6 +257,9 @@ class SweepView(QWidget):
         button.setToolTip(tip)
         button.clicked.connect(lambda _=False: act())  # type: ignore[operator]
         return button
+
+    def _repaint_theme(self) -> None:
+        self.copy_button.setIcon(theme().icon("copy"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the table beside the chart where there is room, else below it."""
@@ -431,6 +441,7 @@ class SweepView(QWidget):
 
     def model_replaced(self) -> None:
         """Show another sweep, or none."""
+        self._hovered = self._best = None
         held = self.model.held
         self.table.show_space(held.space if held is not None else None, self.model.cells)
         if held is None:
@@ -462,7 +473,9 @@ class SweepView(QWidget):
         if self._hovered is not None and self._hovered < len(self.model.cells):
             self.words.setText(self._words_of(self._hovered))
         elif self.model.held is not None:
-            self.words.setText(self.model.words)
+            best = self._best
+            named = f"; fastest: {self._words_of(best)}" if best is not None else ""
+            self.words.setText(f"{self.model.words}{named}")
         else:
             self.words.setText("Choose what shall vary, then press Start.")
 
@@ -512,6 +525,8 @@ class SweepView(QWidget):
             self.chart.show_picture(shown, self.model.current)
             self.note.setText(shown.note)
             self.note.setVisible(bool(shown.note))
+            self._best = shown.best
+            self._show_words()
         if self._stale:
             self._refresh()
 

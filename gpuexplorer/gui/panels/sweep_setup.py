@@ -48,6 +48,7 @@ class AxisRow:
             self.more = QToolButton()
             self.more.setText("▾")
             self.more.setProperty("role", "small")
+            self.more.setFixedWidth(24)
             self.more.setToolTip(f"Tick values of {offer.title}")
             self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
             menu = QMenu(self.more)
@@ -142,7 +143,7 @@ class SweepSetup(QScrollArea):
         self.total = self._line("sweepTotal")
         self.estimate = self._line("sweepEstimate")
         self.reasons = self._line("sweepReasons", "muted")
-        for label in (self.total, self.estimate, self.reasons):
+        for label in (self.total, self.reasons, self.estimate):
             column.addWidget(label)
         column.addStretch(1)
         self.setWidget(inside)
@@ -182,6 +183,7 @@ class SweepSetup(QScrollArea):
             with QSignalBlocker(row.tick):
                 row.tick.setChecked(on)
             row.text.setText(text)
+            row.text.setCursorPosition(0)
             row.mark()
             self._grid.addWidget(row.tick, line, 0)
             self._grid.addWidget(row.text, line, 1)

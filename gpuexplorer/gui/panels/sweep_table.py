@@ -15,6 +15,9 @@ from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space
 
+HEADER_PIXELS = 26
+"""What a header needs beside its words."""
+
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -69,15 +72,15 @@ def _last(value: float | None, *, most_first: bool = False) -> float:
 FIGURES = (
     Column("median", lambda c: quantity(c.median_s, "s") if c.median_s else "",
            lambda c: _last(c.median_s if c.ranked else None),
-           "Median time of one launch, in seconds", 84),
+           "Median time of one launch, in seconds", 70),
     Column("± 95 %", lambda c: percent(_error(c)) if _error(c) is not None else "",
            lambda c: _last(_error(c)), "Half the 95 % confidence interval over the median", 66),
     Column("throughput", lambda c: quantity(_flops(c), "FLOP/s") if _flops(c) else "",
            lambda c: _last(_flops(c) if c.ranked else None, most_first=True),
-           "Useful operations over the median, FLOP/s", 100),
+           "Useful operations over the median, FLOP/s", 92),
     Column("bandwidth", lambda c: quantity(_bandwidth(c), "B/s") if _bandwidth(c) else "",
            lambda c: _last(_bandwidth(c) if c.ranked else None, most_first=True),
-           "Compulsory bytes over the median, B/s", 88),
+           "Compulsory bytes over the median, B/s", 80),
     Column("result", _outcome, _outcome, "Whether it was verified, or why it has no figure",
            220, False),
 )  # fmt: skip
@@ -97,7 +100,7 @@ def columns_of(space: Space) -> tuple[Column, ...]:
             value = cell.point.values[name]
             return value if number else places.get(value, len(places))
 
-        return Column(title, words, key, f"{title}: an axis of the sweep", 78, number, False)
+        return Column(title, words, key, f"{title}: an axis of the sweep", 56, number, False)
 
     return (*(of(a.name, a.title, a.values) for a in space.axes), *FIGURES)
 
@@ -225,5 +228,7 @@ class SweepTable(QTableView):
         """Show the cells of a space."""
         self.runs.show_space(space, cells)
         self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        metrics = self.fontMetrics()
         for section, column in enumerate(self.runs.columns):
-            self.horizontalHeader().resizeSection(section, column.width)
+            title = metrics.horizontalAdvance(column.title) + HEADER_PIXELS
+            self.horizontalHeader().resizeSection(section, max(column.width, title))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QLinearGradient, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QLinearGradient, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QSizePolicy, QWidget
 
 from gpuexplorer.charts.colours import colour_scale
 from gpuexplorer.gui.model.sweep_picture import SweepPicture, value_text
-from gpuexplorer.gui.plots.sweep_facet import SweepFacet, mark_path
+from gpuexplorer.gui.plots.sweep_facet import LEAST_WIDTH, SweepFacet, mark_path
 from gpuexplorer.gui.theme import theme
 
 LEAST_HEIGHT = 190
@@ -18,9 +18,10 @@ LEAST_HEIGHT = 190
 KEY_WIDTH = 124
 
 
-def columns_of(panels: int) -> int:
-    """Return how many panels stand side by side."""
-    return {1: 1, 2: 2, 4: 2}.get(panels, 3)
+def columns_of(panels: int, width: int) -> int:
+    """Return how many panels stand side by side in so many pixels."""
+    wanted = {1: 1, 2: 2, 4: 2}.get(panels, 3)
+    return max(1, min(wanted, width // (LEAST_WIDTH + 4)))
 
 
 class SweepKey(QWidget):
@@ -116,6 +117,7 @@ class SweepChart(QWidget):
         self._words = words
         self.shown: SweepPicture | None = None
         self.facets: list[SweepFacet] = []
+        self._arranged = (0, 0)
         self._room = QScrollArea()
         self._room.setObjectName("sweepFacets")
         self._room.setWidgetResizable(True)
@@ -150,8 +152,6 @@ class SweepChart(QWidget):
 
     def _have(self, number: int) -> None:
         """Have so many panels in the grid."""
-        if number == len(self.facets):
-            return
         while len(self.facets) > number:
             gone = self.facets.pop()
             self._grid.removeWidget(gone)
@@ -162,10 +162,23 @@ class SweepChart(QWidget):
             made.hovered.connect(self.hovered)
             made.chosen.connect(self.chosen)
             self.facets.append(made)
-        columns = columns_of(number)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Give each panel its place, where the last ones no longer fit."""
+        number = len(self.facets)
+        columns = columns_of(number, self._room.viewport().width())
+        if self._arranged == (number, columns):
+            return
+        self._arranged = number, columns
         for place, facet in enumerate(self.facets):
             facet.setMinimumHeight(120 if number <= columns else LEAST_HEIGHT)
             self._grid.addWidget(facet, place // columns, place % columns)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put as many panels side by side as there is room for."""
+        super().resizeEvent(event)
+        self._arrange()
 
     def place_of(self, index: int) -> tuple[SweepFacet, QPointF] | None:
         """Return where a cell is drawn; None when it is not."""

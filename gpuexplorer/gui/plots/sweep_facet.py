@@ -31,6 +31,7 @@ from gpuexplorer.gui.model.sweep_picture import Facet, Line, Mark, SweepPicture,
 from gpuexplorer.gui.theme import blend, theme
 
 NEAR_PIXELS = 16
+LEAST_WIDTH = 126
 MARK_PIXELS = 3.5
 LEAST_WORDS = (34, 15)
 """Width and height of a tile that has room for its value."""
@@ -101,7 +102,7 @@ class SweepFacet(QWidget):
         self._spots: list[_Spot] = []
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(150, 120)
+        self.setMinimumSize(LEAST_WIDTH, 120)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme().changed.connect(self.redraw)
 
@@ -272,7 +273,7 @@ class _Lines(_Drawer):
         top = self.top()
         low, high = self._range()
         ticks = _ticks(low, high, log=self.shown.log)
-        labels = [value_text(self.shown.measure, t) for t in ticks]
+        labels = [value_text(self.shown.measure, t, 2) for t in ticks]
         left = self.room.left() + self.width_of(labels) + 2 * GAP
         bottom = self.room.bottom() - 2 * self.line_height - GAP
         plot = QRectF(left, top, self.room.right() - left - 2 * GAP, max(bottom - top, 10))
@@ -280,6 +281,7 @@ class _Lines(_Drawer):
         if self.shown.low is None:
             self.waiting_words(plot)
             return []
+        self.painter.setClipRect(plot.adjusted(0, -GAP, GAP, 0))
         for line in self.facet.lines:
             self._line(line, plot, low, high)
         return self.spots
@@ -496,13 +498,15 @@ class _Bars(_Drawer):
         bar = QRectF(plot.left(), middle - thick / 2, max(share * plot.width(), 1.0), thick)
         strong = 1.0 if mark.index == self.shown.best else 0.6
         self.painter.fillRect(bar, QColor(blend(colour.name(), chart.panel, strong)))
+        right = bar.right()
         if mark.low is not None and mark.high is not None:
             self.painter.setPen(QPen(self.text, 1.2))
-            ends = [plot.left() + v / (self.shown.high or v) * plot.width()
+            ends = [min(plot.left() + v / (self.shown.high or v) * plot.width(), plot.right() + GAP)
                     for v in (mark.low, mark.high)]  # fmt: skip
             self.painter.drawLine(QPointF(ends[0], middle), QPointF(ends[1], middle))
+            right = max(right, ends[1])
         self.write(
-            QRectF(bar.right() + GAP, middle - self.line_height / 2, 200, self.line_height),
+            QRectF(right + GAP, middle - self.line_height / 2, 200, self.line_height),
             value_text(self.shown.measure, mark.y), Qt.AlignmentFlag.AlignLeft, self.text,
         )  # fmt: skip
 
