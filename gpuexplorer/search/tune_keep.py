@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -15,18 +16,22 @@ from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "tuning"
+WRITE_EVERY_S = 1.0
 
 
 class TuningKeeper:
     """Keeps one tuning in a group of a store.
 
-    A store that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    Runs are written together once a second, because a transaction costs as much as a run. A store
+    that fails is no reason to stop measuring: ``on_trouble`` is told once.
     """
 
     def __init__(self, store: Store, on_trouble: Callable[[ExplorerError], None]) -> None:
         self._store, self._on_trouble = store, on_trouble
         self._group: str | None = None
         self._failed = False
+        self._waiting: list[RunResult] = []
+        self._due = 0.0
 
     def begin(self, asked: Tuning) -> None:
         """Enter the tuning with what it was asked for: its document with nothing tried yet."""
@@ -37,12 +42,20 @@ class TuningKeeper:
         self._try(write)
 
     def keep(self, result: RunResult) -> None:
-        """Store a run."""
-        if self._group is not None and not self._failed:
-            self._try(lambda: self._store.add(result, group=self._group))
+        """Store a run, with those that came in the last second."""
+        self._waiting.append(result)
+        if time.monotonic() >= self._due:
+            self._write()
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._group is not None and not self._failed:
+            self._try(lambda: self._store.add_all(waiting, group=self._group))
+        self._due = time.monotonic() + WRITE_EVERY_S
 
     def finish(self, tuning: Tuning) -> bool:
         """Store the document and what was found; return whether it was found and is stored."""
+        self._write()
         group = self._group
         if group is not None:
             document = msgspec.to_builtins(tuning)
