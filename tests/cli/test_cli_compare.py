@@ -1,0 +1,177 @@
+"""``gpuexplorer compare`` as a user meets it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.charts.comparison import comparison_chart
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.contenders import command_words
+from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.results import made_result
+
+SMALL = ("--workload", "matmul", "--size", "64")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history with four made-up runs, the third starred."""
+    path = tmp_path_factory.mktemp("history") / "runs.sqlite"
+    runs = [
+        made(1, 8e-3),
+        made(2, 8.8e-3),
+        made(3, 7.9e-3),
+        made(4, 8e-3, size={"N": 64}, grid=(4, 4, 1), threads=1, device="opencl:0"),
+    ]
+    with Store.open(path) as store:
+        store.add_all(runs)
+        store.star(runs[2].id)
+    return path
+
+
+def made(number: int, median_s: float, **changes: Any) -> RunResult:
+    return msgspec.structs.replace(
+        made_result(median_s=median_s, **changes),
+        id=f"{number:06x}{number:026x}",
+        time_utc=f"2026-01-0{number}T12:00:00.000+00:00",
+    )
+
+
+def document(text: str) -> ComparisonResult:
+    return msgspec.json.decode(text.encode(), type=ComparisonResult)
+
+
+def test_a_far_slower_one_is_found_kept_and_ends_with_1(tmp_path: Path) -> None:
+    history, file, plot = (tmp_path / name for name in ("h.sqlite", "c.json", "c.svg"))
+    done = run_cli(
+        "compare", "naive:16x16", "1x64", *SMALL, "--fail-if-slower", "5%", "--json", file,
+        "--plot", plot, "--history", history, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "naive · block 1×64 is slower by more than 5 %" in done.stderr
+    table = done.stdout.splitlines()
+    assert any("reference" in line and "block 16×16" in line for line in table)
+    assert any("slower" in line and "block 1×64" in line for line in table)
+    assert "rounds in turns; it was clear" in done.stdout
+    result = document(file.read_text())
+    assert result.schema == "gpuexplorer/comparison/1"
+    assert result.interleaved and result.fail_if_slower == 0.05
+    assert result.others[0].too_slow is True
+    assert len(result.others[0].turns_s) == result.rounds >= 8
+    assert "block 1×64" in plot.read_text()
+    with Store.open(history) as store:
+        rows = store.find(Query())
+        (group,) = store.groups("comparison")
+    assert {row.id for row in rows} == {one.run.id for one in result.contestants}
+    assert group.runs == 2
+    # the command that the window would copy asks for the same
+    words = command_words([one.run.config for one in result.contestants])
+    again = run_cli("compare", *words, "--rounds", "2", "--json", "--no-history", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    repeated = document(again.stdout)
+    assert [c.run.config for c in repeated.contestants] == [
+        c.run.config for c in result.contestants
+    ]
+    assert shlex.join(words).startswith("naive:16x16,N=64")
+
+
+def test_rounds_are_kept_and_too_few_tell_nothing(tmp_path: Path) -> None:
+    done = run_cli(
+        "compare", "16x16", "8x8", "numpy", *SMALL, "--rounds", "3", "--fail-if-slower", "900%",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert "--fail-if-slower: '900%' is not a share" in assert_one_sentence(done, 2)
+    done = run_cli(
+        "compare", "16x16", "8x8", "numpy", *SMALL, "--rounds", "3", "--fail-if-slower", "50%",
+        "--no-history", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "3 rounds in turns; as many as asked for" in done.stdout
+    assert done.stdout.count("can't tell") == 2
+    assert "cannot be told: too few rounds" in done.stderr
+
+
+def test_stored_runs_as_they_are(tmp_path: Path, kept: Path) -> None:
+    done = run_cli(
+        "compare", "000001", "run=000002", "--stored", "--fail-if-slower", "5%",
+        "--history", kept, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "not measured in turns" in done.stdout
+    assert "slower by more than 5 %: 1.1 times" in done.stderr.replace("1.100", "1.1")
+    done = run_cli(
+        "compare", "baseline", "000001", "--stored", "--json", "--history", kept, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    result = document(done.stdout)
+    assert not result.interleaved
+    assert result.contestants[0].stored_id == made(3, 1e-3).id
+    chart = comparison_chart(result)
+    assert any("Not measured in turns" in note for note in chart.notes)
+
+
+def test_a_configuration_against_stored_times(tmp_path: Path, kept: Path) -> None:
+    done = run_cli(
+        "compare", "000004", "16x16", "--stored", "--seconds", "1", "--json", "--history", kept,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    old, new = document(done.stdout).contestants
+    assert old.run.id == made(4, 1e-3).id and old.stored_id == old.run.id
+    assert (new.run.config.size, new.run.config.threads) == ({"N": 64}, 1)
+    assert new.verdict == "faster"  # the stored time is made up, and long
+    assert any(words.startswith("Beside the reference: the device") for words in new.warnings)
+    with Store.open(kept) as store:
+        assert store.get(new.run.id).samples_s == new.run.samples_s
+
+
+def test_a_stored_run_measured_again_says_what_changed(tmp_path: Path, kept: Path) -> None:
+    done = run_cli(
+        "compare", "000004", "8x8", "--rounds", "1", "--history", kept, "--no-history",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "8.05 ms when it was stored as 00000400" in done.stdout
+    assert "Since it was stored: the device differs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("naive",), "a comparison takes two"),
+        (("naive", "tiled"), "name it with --workload"),
+        (("naive", "tyled", *SMALL), "did you mean 'tiled'"),
+        (("naive:16x16", "naive:4096x4096", *SMALL), "4096"),
+        (("naive", "tiled", *SMALL, "--stored"), "--stored is for stored runs"),
+        (("naive", "tiled", *SMALL, "--rounds", "0"), "whole number from 1 on"),
+        (("naive", "tiled", *SMALL, "--rounds", "8", "--seconds", "3"), "not allowed with"),
+        (("ffffff", "naive"), "no run"),
+        (("naive", "tiled", *SMALL, "--plot", "c.txt"), "not a chart format"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    tmp_path: Path, kept: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    done = run_cli("compare", *words, "--history", kept, cwd=tmp_path)
+    assert sentence in assert_one_sentence(done, 2)
+
+
+def test_without_a_starred_run_there_is_no_baseline(tmp_path: Path) -> None:
+    history = tmp_path / "h.sqlite"
+    with Store.open(history) as store:
+        store.add(made(1, 1e-3))
+    done = run_cli("compare", "baseline", "naive", "--history", history, cwd=tmp_path)
+    assert "so there is no baseline" in assert_one_sentence(done, 2)
+
+
+def test_a_wrong_kernel_names_itself(tmp_path: Path) -> None:
+    done = run_cli("compare", "naive:16x16", "naive:3x700", *SMALL, cwd=tmp_path)
+    assert done.returncode in (2, 3)
+    assert "block 3×700" in done.stderr
