@@ -27,6 +27,8 @@ SAMPLES_LEVEL = 1
 """Of zlib: the digits of times are noise, which harder work does not make smaller."""
 DOCUMENT_LEVEL = 6
 LITTLE_ENDIAN = np.dtype("<f8")
+MAX_NAME = 300
+"""Characters of a name in the list of runs; servers index no more than about 2,700 bytes."""
 MAX_INT = 2**62
 """What fits any database's whole numbers."""
 _SPACED_EQUALS = re.compile(r"\s*=\s*")
@@ -146,22 +148,27 @@ def head_columns(
     run_id: str, time_utc: str, config: RunConfig, device: DeviceSummary | DeviceInfo
 ) -> dict[str, Any]:
     """Return what the list of runs holds of a run before it has figures."""
+    if not run_id or len(run_id) > MAX_NAME:
+        raise InputError(
+            f"this is not a run's document: its id has {len(run_id)} characters",
+            remedy=f"give it from 1 to {MAX_NAME}",
+        )
     size_words = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
     block = block_words(config.block) if config.block else ""
     columns = {
         "id": clean(run_id),
         "time_utc": clean(time_utc),
         "time_s": seconds_of(time_utc),
-        "workload": clean(config.workload),
-        "variant": clean(config.variant),
+        "workload": clean(config.workload)[:MAX_NAME],
+        "variant": clean(config.variant)[:MAX_NAME],
         "size_words": clean(size_words),
         "size_order": _product(config.size.values()),
         "block_words": block,
         "block_order": _product(config.block) if config.block else None,
-        "precision": clean(config.precision),
-        "device": clean(config.device),
-        "device_name": clean(device.name),
-        "hardware_id": clean(device.hardware_id),
+        "precision": clean(config.precision)[:MAX_NAME],
+        "device": clean(config.device)[:MAX_NAME],
+        "device_name": clean(device.name)[:MAX_NAME],
+        "hardware_id": clean(device.hardware_id)[:MAX_NAME],
     }
     tunables = " ".join(f"{name}={value}" for name, value in config.tunables.items())
     said = (

@@ -112,6 +112,22 @@ def test_text_that_databases_do_not_store_does_no_harm(store: Store) -> None:
     assert store.find()[0].note == "half ? a  pair"
 
 
+def test_long_words_are_stored_and_found(store: Store) -> None:
+    long = "".join(f"{i:x} " for i in range(4000))[:19_990]
+    store.add(made_run(1, workload="w" * 5000, variant="v" * 5000))
+    store.note(made_run(1).id, long + " the end")
+    store.tag(made_run(1).id, "t" * 60)
+    (row,) = store.find(Query(text="f9f end"))
+    assert row.note == long + " the end"
+    assert store.find(Query(workload="w" * 5000)) == [row]
+    assert store.get(row.id).config.workload == "w" * 5000
+    with pytest.raises(InputError, match="a note has at most"):
+        store.note(row.id, "x" * 20_001)
+    for run_id in ("", "x" * 301):
+        with pytest.raises(InputError, match="its id has"):
+            store.add(made_run(2, id=run_id))
+
+
 def test_a_run_is_named_by_the_beginning_of_its_id(store: Store) -> None:
     runs = [made_run(n, id=name) for n, name in enumerate(("abc1", "abc2", "abd", "abc1%"))]
     store.add_all(runs)

@@ -27,6 +27,8 @@ CACHE_KIB = 64 * 1024
 """Pages SQLite keeps of a large store, so that a search reads the file once."""
 CONNECT_S = 5
 RETRY_S = 0.02
+_NO_INDEX = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""What SQLite says where it may not make the index of a log."""
 
 
 class Database:
@@ -203,11 +205,8 @@ class Database:
         except sqlite3.OperationalError as error:
             connection.close()
             log = path.with_name(path.name + "-wal")
-            if (
-                error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN
-                or not path.is_file()
-                or log.exists()
-            ):
+            no_index = error.sqlite_errorcode & 0xFF in _NO_INDEX
+            if not no_index or not path.is_file() or (log.exists() and log.stat().st_size):
                 raise
             # In a folder where nothing can be written, nobody else has the file open either:
             # its index of the log would stand beside it.

@@ -124,6 +124,12 @@ def _server_failure(place: Place, error: BaseException) -> ExplorerError:
             kind, why, remedy = _SERVER[code]
             return kind(f"the history at {place.words} cannot be used: {why}", remedy=remedy,
                         detail=words)  # fmt: skip
+    refused = words.rpartition("FATAL: ")[2].strip() if "FATAL: " in words else ""
+    if not state and refused:
+        return InputError(
+            f"the history at {place.words} cannot be used: the server says: {refused}",
+            remedy="check the URL: the user, the password and the database",
+        )
     if not state or state.startswith(("08", "57P")):
         return StoreFailed(
             f"the history at {place.words} cannot be reached",

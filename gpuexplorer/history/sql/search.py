@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.history.documents import clean, searched
+from gpuexplorer.history.documents import MAX_NAME, clean, searched
 from gpuexplorer.history.model import NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.sql.tables import runs, tags
 
@@ -116,9 +116,9 @@ def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
         (runs.c.precision, query.precision),
     ):
         if wanted is not None:
-            parts.append(column == clean(wanted))
+            parts.append(column == clean(wanted)[:MAX_NAME])
     if query.device is not None:
-        device = clean(query.device)
+        device = clean(query.device)[:MAX_NAME]
         parts.append(or_(*(c == device for c in (
             runs.c.device, runs.c.device_name, runs.c.hardware_id))))  # fmt: skip
     if query.tag is not None:
