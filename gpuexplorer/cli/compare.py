@@ -23,14 +23,11 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import Session
-from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
 from gpuexplorer.search.contenders import (
-    BASELINE,
     Wanted,
     entrants_of,
     labels,
-    names_run,
     one_number_of_threads,
     read_words,
 )
@@ -90,37 +87,9 @@ def command(options: argparse.Namespace) -> int:
     return code
 
 
-# ---- what takes part
-
-
 def _wanted(options: argparse.Namespace) -> list[Wanted]:
-    """Read the words, with the store open only if one of them means a stored run."""
     options.workload = options.workload or ""
-    shared = request_of(options)
-    if all(names_run(word) is None for word in options.words):
-        return read_words(options.words, shared, options.kernels, _no_store)
-    with Store.open_to_read() as store:
-        return read_words(options.words, shared, options.kernels, _finder(store))
-
-
-def _no_store(run: str, workload: str | None) -> RunResult:
-    raise InputError(f"no stored run '{run}'")
-
-
-def _finder(store: Store) -> Callable[[str, str | None], RunResult]:
-    def find(run: str, workload: str | None) -> RunResult:
-        if run != BASELINE:
-            return store.get(run)
-        rows = store.find(Query(starred=True, workload=workload), sort="time", limit=1)
-        if not rows:
-            of = f" of '{workload}'" if workload else ""
-            raise InputError(
-                f"no run{of} is starred, so there is no baseline",
-                remedy="star one with 'gpuexplorer history star ID', or in the window's history",
-            )
-        return store.get(rows[0].id)
-
-    return find
+    return read_words(options.words, request_of(options), options.kernels)
 
 
 # ---- stored runs as they are

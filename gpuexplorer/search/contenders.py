@@ -26,6 +26,7 @@ from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.history.store import Query, Store
 from gpuexplorer.reproduce import short_block
 from gpuexplorer.search.compare import Entrant
 from gpuexplorer.workloads.change import free_tunables
@@ -64,10 +65,28 @@ def names_run(word: str) -> str | None:
     return word.removeprefix("run=") if word.startswith("run=") else None
 
 
+def stored_runs(run: str, workload: str | None) -> RunResult:
+    """Find a stored run in the user's history; InputError for none, or for no baseline."""
+    with Store.open_to_read() as store:
+        if run != BASELINE:
+            return store.get(run)
+        rows = store.find(Query(starred=True, workload=workload), sort="time", limit=1)
+        if not rows:
+            of = f" of '{workload}'" if workload else ""
+            raise InputError(
+                f"no run{of} is starred, so there is no baseline",
+                remedy="star one with 'gpuexplorer history star ID', or in the window's history",
+            )
+        return store.get(rows[0].id)
+
+
 def read_words(
-    words: Sequence[str], shared: RunRequest, kernels: Sequence[Path], stored: Stored
+    words: Sequence[str | RunResult],
+    shared: RunRequest,
+    kernels: Sequence[Path],
+    stored: Stored = stored_runs,
 ) -> list[Wanted]:
-    """Read everything that takes part.
+    """Read everything that takes part: words, and runs at hand.
 
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
     the first stored run, but for what ``shared`` does say. Raises InputError for a word that cannot
@@ -75,26 +94,32 @@ def read_words(
     """
     workloads = load(kernels)
     named = shared.workload or None
-    ids = {word: named_run for word in words if (named_run := names_run(word)) is not None}
-    runs = {word: stored(run_id, named) for word, run_id in ids.items()}
+    runs = [_run_of(word, named, stored) for word in words]
     base = shared
     if not shared.workload:
-        if not runs:
+        first = next((run for run in runs if run is not None), None)
+        if first is None:
             raise InputError(
                 "configurations need a workload", remedy="name it with --workload, or compare runs"
             )
-        first = next(iter(runs.values()))
         base = _over(request_of(first.config), shared)
     made = []
-    for word in words:
-        run = runs.get(word)
+    for word, run in zip(words, runs, strict=True):
         if run is not None:
             workload = pick(workloads, run.config.workload)
-            made.append(Wanted(word, request_of(run.config), workload, run))
-        else:
+            name = word if isinstance(word, str) else run.id[:8]
+            made.append(Wanted(name, request_of(run.config), workload, run))
+        elif isinstance(word, str):
             request, workload = read_configuration(word, base, workloads)
             made.append(Wanted(word, request, workload))
     return made
+
+
+def _run_of(word: str | RunResult, workload: str | None, stored: Stored) -> RunResult | None:
+    if isinstance(word, RunResult):
+        return word
+    run = names_run(word)
+    return stored(run, workload) if run is not None else None
 
 
 def request_of(config: RunConfig) -> RunRequest:
