@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "analyze", "devices", "run"]
+__all__ = ["__version__", "analyze", "compare", "devices", "run"]
 
 if TYPE_CHECKING:
-    from gpuexplorer.api import analyze, devices, run
+    from gpuexplorer.api import analyze, compare, devices, run
 
 
 def __getattr__(name: str) -> Any:
     """Load the public functions on first use, so that importing the package stays cheap."""
-    if name in {"analyze", "devices", "run"}:
+    if name in __all__:
         from gpuexplorer import api
 
         return getattr(api, name)

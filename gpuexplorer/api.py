@@ -18,11 +18,15 @@ from pathlib import Path
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.search.compare import Comparing, Standing
+from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 
@@ -99,6 +103,70 @@ def run(
             allow_long=allow_long,
             on_progress=on_progress,
         )
+
+
+def compare(
+    *contenders: str | RunResult,
+    workload: str | None = None,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    tunables: Mapping[str, int] | None = None,
+    cache: Cache = "hot",
+    fill: str | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    include_transfers: bool = False,
+    seconds: float = 20.0,
+    rounds: int | None = None,
+    tolerance: float = 0.005,
+    fail_if_slower: float | None = None,
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+    allow_long: bool = False,
+    on_round: Callable[[Sequence[Standing]], None] | None = None,
+) -> ComparisonResult:
+    """Measure two or more in turns and hold each against the first; return the document.
+
+    A contender is a word as ``gpuexplorer compare`` takes it, such as ``"naive:16x16"``, the
+    beginning of a stored run's id, ``"baseline"`` or ``"tiled,TILE=32"``, or a run's result, which
+    is measured again. What a word leaves open is as ``workload`` and all the others say, or else as
+    in the first run. It ends when every verdict is clear, after ``seconds`` at the latest, or after
+    exactly so many ``rounds``. Ratios within ``tolerance`` of 1 are the same; with
+    ``fail_if_slower`` (such as 0.05) each contestant's ``too_slow`` says whether it is slower by
+    more, with confidence. ``on_round`` is told how everyone stands.
+
+    Raises as ``run`` does, with the contender's name.
+    """
+    if len(contenders) < 2:
+        raise InputError("a comparison takes two", remedy="name another configuration or run")
+    request = RunRequest(
+        workload=workload or "",
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        block=tuple(block) if block is not None else None,
+        precision=precision,
+        device=device,
+        tunables=dict(tunables or {}),
+        cache=cache,
+        fill=fill,
+        seed=seed,
+        switches={"include_transfers": True} if include_transfers else {},
+    )
+    wanted = read_words(contenders, request, [Path(folder) for folder in kernels])
+    wanted, threads = one_number_of_threads(wanted, threads)
+    with Session(python=python, threads=threads, ceilings=CeilingStore().find) as session:
+        comparing = Comparing(
+            entrants_of(wanted, session.devices()),
+            tolerance=tolerance,
+            fail_if_slower=fail_if_slower,
+            rounds=rounds,
+            allow_long=allow_long,
+        )
+        comparing.measure(session, seconds=seconds, on_round=on_round)
+    return comparing.result()
 
 
 def analyze(
