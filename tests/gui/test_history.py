@@ -1,0 +1,501 @@
+"""The history at the bottom of the window: what is kept, found, marked, deleted and used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.ghosts import Ghost
+from gpuexplorer.gui.model.history import History
+from gpuexplorer.gui.model.history_columns import COLUMNS, local_time, place_of
+from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.panels.history import HistoryPanel
+from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs
+from gpuexplorer.gui.panels.history_notes import NotesDialog
+from gpuexplorer.gui.store_worker import StoreWorker
+from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from gpuexplorer.history.model import Query
+from gpuexplorer.history.store import Store
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.history import made_batch, made_record, numbered_run
+
+
+@dataclass
+class Bench:
+    """The panel on a store of its own, without an engine."""
+
+    path: Path
+    history: History
+    model: HistoryModel
+    runs: StoreWorker
+    panel: HistoryPanel
+
+    def ids(self) -> list[str]:
+        """Return the ids of the rows that are known, in order."""
+        rows = [self.model.row(place) for place in range(self.model.rowCount())]
+        return [row.id for row in rows if row is not None]
+
+    def shown(self, key: str) -> list[str]:
+        """Return what a column shows, row by row."""
+        model, column = self.model, place_of(key)
+        return [str(model.index(row, column).data()) for row in range(model.rowCount())]
+
+    def choose(self, *ids: str) -> None:
+        """Choose these runs."""
+        places = [self.model.find(run_id) for run_id in ids]
+        self.panel.table.choose([place for place in places if place is not None])
+
+
+@pytest.fixture
+def bench(tmp_path: Path, qapp: QApplication, qtbot: QtBot) -> Iterator[Bench]:
+    """Six runs of two workloads in a store, and the panel that shows them."""
+    make_theme(qapp, "light")
+    path = tmp_path / "history.sqlite"
+    with Store.open(path) as store:
+        store.add_all(
+            numbered_run(i, workload="matmul" if i % 2 else "transpose", size={"N": 64 * (i + 1)})
+            for i in range(6)
+        )
+    history = History()
+    runs = StoreWorker(lambda: Store.open_to_read(path))
+    model = HistoryModel(history, runs)
+    panel = HistoryPanel(history, model, runs)
+    panel.resize(1280, 400)
+    panel.show()
+    runs.start()
+    until(qtbot, lambda: model.rowCount() == 6)
+    yield Bench(path, history, model, runs, panel)
+    panel.close_down()
+    assert runs.close()
+    panel.deleteLater()
+
+
+def numbers(*wanted: int) -> list[str]:
+    return [numbered_run(i).id for i in wanted]
+
+
+def test_the_newest_run_is_on_top(bench: Bench) -> None:
+    assert bench.ids() == numbers(5, 4, 3, 2, 1, 0)
+    assert bench.panel.bar.said.text() == "6 runs"
+    assert bench.panel._empty.isHidden()
+    assert bench.shown("workload")[:2] == ["matmul", "transpose"]
+
+
+def test_a_time_says_no_more_than_needed(bench: Bench) -> None:
+    row = bench.model.row(0)
+    assert row is not None
+    now = datetime.now().astimezone()
+
+    def at(moment: datetime) -> str:
+        there = msgspec.structs.replace(row, time_utc=moment.astimezone(UTC).isoformat())
+        return local_time(there, short=True)
+
+    assert at(now) == now.strftime("%H:%M:%S")
+    assert at(now.replace(year=2019, month=5, day=7)) == "2019-05-07"
+    other = now - timedelta(days=1) if now.day > 1 else now + timedelta(days=1)
+    assert at(other) == f"{other.day} {other:%b %H:%M}"
+
+
+def test_typing_searches_and_escape_shows_all_again(qtbot: QtBot, bench: Bench) -> None:
+    bar = bench.panel.bar
+    bench.panel.activateWindow()
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, bar.search.hasFocus)
+    QTest.keyClicks(bar.search, "matmul n=128")
+    until(qtbot, lambda: bench.ids() == numbers(1))
+    assert bar.said.text() == "1 run found"
+    QTest.keyClick(bar.search, Qt.Key.Key_Escape)
+    until(qtbot, lambda: len(bench.ids()) == 6)
+    QTest.keyClicks(bar.search, "no such thing")
+    until(qtbot, lambda: bench.model.rowCount() == 0 and bench.panel._empty.isVisible())
+    assert "No run matches" in bench.panel._empty.text()
+
+
+def test_quick_filters_show_some_runs_only(qtbot: QtBot, bench: Bench) -> None:
+    boxes = bench.panel.bar.boxes
+    until(qtbot, lambda: boxes["workload"].findData("transpose") > 0)
+    boxes["workload"].setCurrentIndex(boxes["workload"].findData("transpose"))
+    until(qtbot, lambda: bench.ids() == numbers(4, 2, 0))
+    bench.panel.bar.clear()
+    until(qtbot, lambda: len(bench.ids()) == 6)
+    assert boxes["tag"].isHidden()
+    with Store.open(bench.path) as store:
+        store.tag(numbers(3), "thesis")
+        store.star(numbers(2))
+    until(qtbot, lambda: boxes["tag"].findData("thesis") > 0)
+    boxes["tag"].setCurrentIndex(boxes["tag"].findData("thesis"))
+    until(qtbot, lambda: bench.ids() == numbers(3))
+    bench.panel.bar.clear()
+    bench.panel.bar.starred.click()
+    until(qtbot, lambda: bench.ids() == numbers(2))
+
+
+def test_a_title_sorts_and_sorts_the_other_way_round(qtbot: QtBot, bench: Bench) -> None:
+    header = bench.panel.table.horizontalHeader()
+    median = place_of("median")
+    header.sectionClicked.emit(median)
+    until(qtbot, lambda: bench.ids() == numbers(0, 1, 2, 3, 4, 5))
+    assert header.sortIndicatorSection() == median
+    header.sectionClicked.emit(median)
+    until(qtbot, lambda: bench.ids() == numbers(5, 4, 3, 2, 1, 0))
+    header.sectionClicked.emit(place_of("tags"))  # nothing to sort by
+    assert header.sortIndicatorSection() == median
+    header.sectionClicked.emit(place_of("size"))
+    until(qtbot, lambda: bench.ids() == numbers(0, 1, 2, 3, 4, 5))
+
+
+def test_a_star_makes_a_baseline_and_says_where_runs_differ(qtbot: QtBot, bench: Bench) -> None:
+    with Store.open(bench.path) as store:
+        slower = numbered_run(9, workload="matmul", size={"N": 128})
+        changed = numbered_run(8, workload="matmul", size={"N": 128})
+        store.add(slower)
+        device = msgspec.structs.replace(changed.device, driver="another")
+        store.add(msgspec.structs.replace(changed, device=device))
+    until(qtbot, lambda: bench.model.rowCount() == 8)
+    bench.choose(*numbers(1))
+    bench.panel.table.setFocus()
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_S)
+    until(qtbot, lambda: "★" in bench.shown("star"))
+    by_id = dict(zip(bench.ids(), bench.shown("baseline"), strict=True))
+    assert by_id[numbers(1)[0]] == "baseline"
+    assert by_id[slower.id] == "5×"
+    assert by_id[changed.id] == "4.5× ⚠"
+    assert by_id[numbers(3)[0]] == ""
+    place = bench.model.find(slower.id)
+    assert place is not None
+    index = bench.model.index(place, place_of("baseline"))
+    assert "5 times slower than its baseline" in index.data(Qt.ItemDataRole.ToolTipRole)
+    until(qtbot, lambda: bench.model.baselines != {})
+    bench.choose(*numbers(1))
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_S)
+    until(qtbot, lambda: "★" not in bench.shown("star"))
+    until(qtbot, lambda: set(bench.shown("baseline")) == {""})
+
+
+def test_a_click_on_the_star_column_stars(qtbot: QtBot, bench: Bench) -> None:
+    table = bench.panel.table
+    place = table.visualRect(bench.model.index(2, place_of("star"))).center()
+    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    until(qtbot, lambda: bench.shown("star")[2] == "★")
+
+
+def test_deleted_runs_come_back(qtbot: QtBot, bench: Bench) -> None:
+    table, bar = bench.panel.table, bench.panel.bar
+    bench.choose(*numbers(4, 2))
+    table.setFocus()
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    until(qtbot, lambda: bench.ids() == numbers(5, 3, 1, 0))
+    until(qtbot, bar.undo.isVisible)
+    assert bar.said.text() == "2 deleted"
+    bench.choose(*numbers(5))
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    until(qtbot, lambda: bench.ids() == numbers(3, 1, 0))
+    QTest.keyClick(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, lambda: bench.ids() == numbers(5, 3, 1, 0))
+    until(qtbot, lambda: table.can_undo)
+    bench.panel.acts.undo()
+    until(qtbot, lambda: bench.ids() == numbers(5, 4, 3, 2, 1, 0))
+    assert not table.can_undo
+
+
+def test_tags_and_notes_are_edited_and_found(qtbot: QtBot, bench: Bench) -> None:
+    bench.choose(*numbers(3))
+    bench.panel.table.setFocus()
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_F2)
+    until(qtbot, lambda: bench.panel.findChild(NotesDialog) is not None)
+    dialog = bench.panel.findChild(NotesDialog)
+    assert dialog is not None
+    dialog.tags.setText("thesis,  before the fix , thesis")
+    dialog.note.setPlainText("the odd one")
+    dialog.accept()
+    until(qtbot, lambda: "before the fix, thesis" in bench.shown("tags"))
+    assert "the odd one" in bench.shown("note")
+    bench.model.show_view(type(bench.model.view)(Query(text="odd thesis")))
+    until(qtbot, lambda: bench.ids() == numbers(3))
+
+
+def test_tags_of_several_runs_are_those_that_all_have(qtbot: QtBot, bench: Bench) -> None:
+    with Store.open(bench.path) as store:
+        store.tag(numbers(1, 2), "both")
+        store.tag(numbers(1), "one")
+        rows = [row for row in store.find() if row.tags]
+    dialog = NotesDialog(rows, ["both", "one"], bench.panel)
+    assert dialog.tags.text() == "both"
+    assert dialog.new_note is None
+    dialog.tags.setText("fresh")
+    assert (dialog.added, dialog.removed) == (["fresh"], ["both"])
+    dialog.tags.setText("x" * 61)
+    dialog.accept()
+    assert dialog.result() == 0
+    dialog.tags.setText("x" * 60)
+    dialog.accept()
+    assert dialog.result() == 1
+
+
+def test_a_run_is_copied_restored_exported_and_pinned(qtbot: QtBot, bench: Bench) -> None:
+    acts = bench.panel.acts
+    bench.choose(*numbers(1))
+    bench.panel.table.setFocus()
+    QApplication.clipboard().clear()
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, lambda: "gpuexplorer run matmul" in QApplication.clipboard().text())
+    acts.ask("script")
+    until(qtbot, lambda: "gpuexplorer.run(" in QApplication.clipboard().text())
+    with qtbot.waitSignal(acts.restore_asked) as restored:
+        QTest.keyClick(bench.panel.table, Qt.Key.Key_Return)
+    assert restored.args[0] == numbered_run(1, workload="matmul", size={"N": 128}).config
+    with qtbot.waitSignal(acts.export_asked) as exported:
+        acts.ask("export")
+    record = exported.args[0]
+    assert isinstance(record, RunRecord)
+    with Store.open(bench.path) as store:
+        kept = store.get(numbers(1)[0])
+    assert record.result() == kept
+    assert record.snapshot().result() == kept
+    assert record.samples_s().tolist() == kept.samples_s
+    with qtbot.waitSignal(acts.ghost_asked) as pinned:
+        acts.ask("ghost")
+    ghost = pinned.args[0]
+    assert isinstance(ghost, Ghost)
+    assert ghost.median_s == kept.timing.median_s
+    assert ghost.samples_s.tolist() == kept.samples_s
+    assert ghost.drawing.x[0] == 0.0
+    assert sorted(ghost.drawing.y.tolist()) == sorted(kept.samples_s)
+
+
+def test_several_runs_are_compared_the_oldest_first(qtbot: QtBot, bench: Bench) -> None:
+    button = bench.panel.bar.compare
+    bench.choose(*numbers(5))
+    assert not button.isEnabled()
+    bench.choose(*numbers(5, 1, 3))
+    assert button.isEnabled()
+    with qtbot.waitSignal(bench.panel.acts.compare_asked) as asked:
+        button.click()
+    assert asked.args[0] == numbers(1, 3, 5)
+
+
+def test_dragged_rows_carry_their_ids(bench: Bench) -> None:
+    indexes = [bench.model.index(row, column) for row in (0, 2) for column in (1, 2)]
+    data = bench.model.mimeData(indexes)
+    assert data.formats() == ["application/x-gpuexplorer-runs"]
+    assert dragged_runs(data) == numbers(5, 3)
+
+
+def test_columns_are_chosen_and_kept(bench: Bench) -> None:
+    table = bench.panel.table
+    header = table.horizontalHeader()
+    menu = table.columns_menu()
+    actions = {action.text(): action for action in menu.actions()}
+    assert len(COLUMNS) <= len(actions)
+    assert not actions["id"].isChecked()
+    actions["id"].trigger()
+    actions["variant"].trigger()
+    assert not header.isSectionHidden(place_of("id"))
+    assert header.isSectionHidden(place_of("variant"))
+    kept = bench.panel.columns()
+    actions["As at first"].trigger()
+    assert header.isSectionHidden(place_of("id"))
+    bench.panel.restore_columns(kept)
+    assert not header.isSectionHidden(place_of("id"))
+    menu.close()
+
+
+def test_what_is_chosen_stays_chosen_when_runs_come_and_go(qtbot: QtBot, bench: Bench) -> None:
+    bench.choose(*numbers(3, 2))
+    with Store.open(bench.path) as store:
+        store.add(numbered_run(20))
+    until(qtbot, lambda: len(bench.ids()) == 7)
+    assert bench.panel.table.chosen_places() == [3, 4]
+    with Store.open(bench.path) as store:
+        store.delete(numbers(5, 0))
+    until(qtbot, lambda: len(bench.ids()) == 5)
+    chosen = [bench.ids()[place] for place in bench.panel.table.chosen_places()]
+    assert chosen == numbers(3, 2)
+
+
+def test_a_long_list_is_read_where_it_is_looked_at(qtbot: QtBot, bench: Bench) -> None:
+    with Store.open(bench.path) as store:
+        store.add_all(numbered_run(i) for i in range(100, 1400))
+    until(qtbot, lambda: bench.model.rowCount() == 1306)
+    bench.panel.table.scrollToBottom()
+    last = bench.model.rowCount() - 1
+    until(qtbot, lambda: bench.model.row(last) is not None)
+    assert bench.model.row(600) is None
+    at = bench.panel.table.verticalScrollBar().value()
+    with Store.open(bench.path) as store:
+        store.add(numbered_run(2000))
+    until(qtbot, lambda: bench.model.rowCount() == 1307)
+    assert bench.panel.table.verticalScrollBar().value() >= at  # the same runs stay in sight
+    found: list[str] = []
+    bench.model.with_rows([650], lambda rows: found.extend(row.id for row in rows))
+    until(qtbot, lambda: bool(found))
+    with Store.open(bench.path) as store:
+        assert found == [row.id for row in store.find(offset=650, limit=1)]
+
+
+def test_a_run_that_goes_on_is_shown_with_its_latest_figures(qtbot: QtBot, bench: Bench) -> None:
+    record = made_record()
+    for second in range(3):
+        batch = made_batch([(second + 1) * 1e-3] * 5, second * 10**9)
+        record.add(batch)
+        bench.model.sampled(record, [batch])
+        bench.model.update(1, record, summarize(record.samples_s()), running=True)
+        assert bench.model.rowCount() == 7
+        assert bench.ids()[0] == record.id
+    assert bench.shown("median")[0] == "2.00 ms"
+    assert bench.shown("result")[0] == "● running"
+    until(qtbot, lambda: bench.model.stored(bench.model.row(0)))  # type: ignore[arg-type]
+    assert bench.shown("median")[0] == "2.00 ms"
+    bench.choose(record.id)
+    bench.panel.acts.ask("delete")  # not while it is going
+    record.end("user")
+    bench.model.update(1, record, summarize(record.samples_s()), running=False)
+    bench.model.finish(1, record)
+    with Store.open(bench.path) as store:
+        until(qtbot, lambda: not store.find(limit=1)[0].running)
+        assert store.get(record.id).samples_s == record.samples_s().tolist()
+    until(qtbot, lambda: bench.shown("result")[0] == "✓ verified")
+    assert bench.ids()[0] == record.id and len(bench.ids()) == 7
+
+
+def test_trouble_is_said_once_and_its_end_too(
+    qtbot: QtBot, tmp_path: Path, qapp: QApplication
+) -> None:
+    make_theme(qapp, "light")
+    path = tmp_path / "history.sqlite"
+    path.write_bytes(b"this is no database " * 500)
+    history = History()
+    runs = StoreWorker(lambda: Store.open_to_read(path))
+    model = HistoryModel(history, runs)
+    panel = HistoryPanel(history, model, runs)
+    notices: list[Notice] = []
+    panel.notice.connect(notices.append)
+    panel.show()
+    record = made_record([1e-3] * 10)
+    model.update(1, record, summarize(record.samples_s()), running=False)
+    model.finish(1, record)
+    runs.start()
+    until(qtbot, lambda: bool(notices) and "1 run waits" in panel.bar.said.text())
+    assert "damaged" in notices[0].text and "Measuring goes on" in notices[0].text
+    assert model.rowCount() == 1  # it is seen all the same
+    tip = str(model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole))
+    assert "kept in memory" in tip
+    path.unlink()
+    until(qtbot, lambda: len(notices) == 2)
+    assert "takes runs again" in notices[1].text
+    until(qtbot, lambda: model.answered and model.rowCount() == 1)
+    assert panel.bar.said.text() == "1 run"
+    panel.close_down()
+    assert runs.close()
+    with Store.open(path) as store:
+        assert [row.id for row in store.find()] == [record.id]
+
+
+# ---- in the window, with a real engine
+
+
+def test_every_run_of_the_window_is_in_the_store_and_in_the_next_window(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    first = open_window()
+    find(first, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, first)
+    find(first, "blockXSlider", SnapSlider).setValue(8)
+    run = wait_measured(qtbot, first)
+    assert run.record is not None
+    run_id = run.record.id
+    until(qtbot, lambda: first.session.history_model.find(run_id) is not None)
+    first.close()
+    with Store.open(tmp_path / "data" / "history.sqlite") as store:
+        row = store.find(limit=1)[0]
+        assert (row.id, row.running, row.stopped_by) == (run_id, False, "user")
+        assert store.get(run_id).samples_s == run.record.samples_s().tolist()
+        assert all(not row.running for row in store.find())
+    second = open_window()
+    second.session.set_live(False)
+    second.session.live_at_start = False
+    model = second.session.history_model
+    until(qtbot, lambda: model.find(run_id) is not None)
+    second.session.experiment.set_block((32, 32, 1))
+    second.history_table.choose([model.find(run_id) or 0])
+    second.panels.history.acts.ask("restore")
+    until(qtbot, lambda: second.session.experiment.knobs.block == (8, 16, 1))
+    second.panels.history.acts.ask("ghost")
+    until(qtbot, lambda: bool(second.session.live_model.pins))
+    (pin,) = second.session.live_model.pins
+    assert pin.record.id == run_id
+    assert second.pins.isVisible()
+    until(qtbot, lambda: second.session.experiment.devices is not None)
+
+
+def test_two_windows_share_one_history(qtbot: QtBot, open_window: OpenWindow) -> None:
+    first, second = open_window(), open_window()
+    find(first, "sizeSlider", SnapSlider).setValue(64)
+    run = wait_measured(qtbot, first)
+    assert run.record is not None
+    run_id = run.record.id
+    first.session.set_live(False)
+    model = second.session.history_model
+    until(qtbot, lambda: (at := model.find(run_id)) is not None and not model.row(at).running)  # type: ignore[union-attr]
+    place = model.find(run_id)
+    assert place is not None
+    second.history_table.choose([place])
+    second.panels.history.acts.ask("star")
+    there = first.session.history_model
+
+    def starred() -> bool:
+        at = there.find(run_id)
+        row = there.row(at) if at is not None else None
+        return row is not None and row.starred
+
+    until(qtbot, starred)
+
+
+def test_undo_in_the_table_is_not_the_knobs_undo(qtbot: QtBot, window: MainWindow) -> None:
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    run = wait_measured(qtbot, window)
+    find(window, "blockXSlider", SnapSlider).setValue(8)
+    wait_measured(qtbot, window)
+    assert run.record is not None
+    run_id, model, table = run.record.id, window.session.history_model, window.history_table
+
+    def place() -> int | None:
+        at = model.find(run_id)
+        row = model.row(at) if at is not None else None
+        return at if row is not None and not row.running else None
+
+    until(qtbot, lambda: place() is not None)
+    table.choose([place() or 0])
+    window.activateWindow()
+    table.setFocus()
+    until(qtbot, table.hasFocus)
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    until(qtbot, lambda: table.can_undo and model.find(run_id) is None)
+    QTest.keyClick(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, lambda: model.find(run_id) is not None)
+    assert window.session.experiment.knobs.block == (8, 16, 1)
+    QTest.keyClick(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, lambda: window.session.experiment.knobs.block == (16, 16, 1))
+
+
+def test_the_menu_names_every_key(window: MainWindow) -> None:
+    menu = window.panels.history.acts.menu()
+    assert isinstance(menu, QMenu)
+    keys = {a.text(): a.shortcut() for a in menu.findChildren(QAction) if a.shortcut().toString()}
+    assert QKeySequence("F2") in keys.values() and QKeySequence("Del") in keys.values()
+    menu.deleteLater()
