@@ -15,7 +15,9 @@ from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.errors import InputError, WorkFailed, WrongResult
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.opencl_support import (
+    ARRAYS,
     backend,
     device,
     made_workload,
@@ -256,6 +258,35 @@ def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> Non
     assert actual / 5 < predicted < actual * 5
 
 
+def test_a_rough_prediction_runs_no_more_than_shows_that_a_launch_is_short() -> None:
+    runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=(16, 16))
+    launched = _counted(runner)
+    assert runner.predict_s() is not None
+    fine = len(launched)
+    runner.rough_below_s = 10.0
+    launched.clear()
+    rough_s = runner.predict_s()
+    actual_s = float(min(runner.launch(3).seconds))
+    runner.free()
+    assert len(launched) == 1 < fine
+    assert rough_s is not None
+    assert actual_s / 5 < rough_s
+
+
+def _counted(runner: Any) -> list[tuple[int, ...]]:
+    """Return a list to which every part of a grid that the runner tries is added."""
+    tried: list[tuple[int, ...]] = []
+    time_part = runner._time_part
+
+    def counted(launch: Any, size: tuple[int, ...]) -> float:
+        tried.append(size)
+        taken: float = time_part(launch, size)
+        return taken
+
+    runner._time_part = counted
+    return tried
+
+
 def test_a_launch_of_a_minute_is_foreseen_in_a_moment() -> None:
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 2048}, block=(1, 1))
     started = runner.now_ns()
@@ -300,6 +331,45 @@ def test_arrays_are_taken_over_with_what_they_hold() -> None:
     assert not other.adopt(second)
     second.free()
     second.free()
+
+
+def test_runners_of_one_program_do_not_take_each_others_arguments() -> None:
+    workload = made_workload(SCALED, args='["A", "B", "N"]', reference="N * A")
+    small, small_inputs = ready_runner(workload, size={"N": 100})
+    large, large_inputs = ready_runner(workload, size={"N": 300})
+    for _ in range(2):
+        for runner, inputs, n in ((small, small_inputs, 100), (large, large_inputs, 300)):
+            runner.launch(1)
+            assert near(runner.download(("B",))["B"], n * inputs["A"])
+    small.free()
+    large.free()
+
+
+SCALED = """
+__global__ void made(const real *A, real *B, int N) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) B[i] = A[i] * N;
+}
+"""
+
+
+def test_a_kernel_that_a_plan_launches_twice_has_arguments_of_each_launch() -> None:
+    second = """
+[[variants.only.launch]]
+source = "made.cu"
+entry = "made"
+block = [64]
+grid = ["ceil_div(N, block_x)"]
+args = ["T", "B", "N"]
+"""
+    manifest = made_workload(
+        SCALED,
+        arrays=ARRAYS + '\nT = { shape = ["N"], role = "scratch" }',
+        args='["A", "T", "N"]',
+        reference="N * N * A",
+    ).source.manifest
+    twice = Workload(WorkloadSource(manifest=manifest + second, files={"made.cu": SCALED}))
+    verify(twice, size={"N": 100})
 
 
 def test_unwritten_elements_show_as_nan() -> None:

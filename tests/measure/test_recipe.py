@@ -137,6 +137,27 @@ def test_the_textbook_order() -> None:
     assert sum(sum(b.counts) for b in sink.batches) >= 100
 
 
+def test_what_was_verified_before_is_launched_but_not_compared_again() -> None:
+    first = job(Arithmetic(plan()))
+    run_job(first, Diary())
+    assert first.verification is not None and first.verification.ok
+    runner, sink = Arithmetic(plan()), Diary()
+    again = job(
+        runner,
+        previous=first.runner,
+        phases_s=first.phases_s,
+        known_prediction_s=first.predicted_s,
+        known_verification=first.verification,
+    )
+    run_job(again, sink)
+    assert runner.diary == ["build", "adopt", "launch 1", *runner.diary[3:]]
+    assert not {"poison", "guards", "download"} & set(runner.diary)
+    assert "compare" not in sink.stages
+    assert sink.ready is not None
+    assert sink.ready.verification == first.verification
+    assert sink.ready.phases_s.device_to_host == first.phases_s.device_to_host is not None
+
+
 def test_a_wrong_result_is_never_timed() -> None:
     runner, sink = Arithmetic(plan(), wrong=True), Diary()
     with pytest.raises(WrongResult, match="relative error"):

@@ -20,7 +20,7 @@ MAX_PROGRAMS = 128
 _DISK = "opencl"
 
 
-@dataclass(frozen=True)
+@dataclass
 class MadeKernel:
     """A kernel of a program, and what the driver says of it."""
 
@@ -28,6 +28,8 @@ class MadeKernel:
     static_shared_B: int
     most_threads: int
     """Threads of the largest block that it can run with."""
+    owner: object = None
+    """Whose arguments it has."""
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,8 @@ class _Launch:
 
     step: Step
     portable: PortableKernel
-    kernel: Any
+    made: MadeKernel
     arguments: list[str | np.generic]
-    static_shared_B: int
 
     @property
     def global_size(self) -> tuple[int, int, int]:
@@ -63,6 +62,8 @@ class OpenCLRunner(Runner):
         self._cl = session.cl
         self._queue = session.queue
         self._launches: list[_Launch] = []
+        self._mark = object()
+        """Stands for this runner in the kernels it set the arguments of."""
         self._arrays: DeviceArrays | None = None
 
     # ---- build
@@ -88,7 +89,7 @@ class OpenCLRunner(Runner):
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
         made = self._made(built, step.entry)
-        kernel, static_B, most = made.kernel, made.static_shared_B, made.most_threads
+        static_B, most = made.static_shared_B, made.most_threads
         limit = self.device.limits.max_shared_B
         if static_B + step.shared_B > limit:
             raise InputError(
@@ -101,13 +102,12 @@ class OpenCLRunner(Runner):
                 f"'{step.entry}' can run at most {most} threads in a block on {self.device.id}",
                 remedy="make the block smaller",
             )
-        return _Launch(step, portable, kernel, arguments, static_B)
+        return _Launch(step, portable, made, arguments)
 
     def _made(self, built: BuiltProgram, entry: str) -> MadeKernel:
         """Return the kernel of a step, made once a program: its wrapper takes a millisecond.
 
-        A runner sets its arguments when it takes its arrays, so one after another may use it. A
-        kernel that is launched twice in a plan has two.
+        Runners share it and set their own arguments; one that a plan launches twice is two.
         """
         ordinal = sum(launch.step.entry == entry for launch in self._launches)
         key = (entry, ordinal)
@@ -171,7 +171,13 @@ class OpenCLRunner(Runner):
             if launch.portable.takes_grid:
                 values += [np.int32(size) for size in launch.step.grid]
             for index, value in enumerate(values):
-                launch.kernel.set_arg(index, value)
+                launch.made.kernel.set_arg(index, value)
+            launch.made.owner = self._mark
+
+    def _claim(self) -> None:
+        """Set the arguments again where another runner has used a kernel meanwhile."""
+        if any(launch.made.owner is not self._mark for launch in self._launches):
+            self._set_arguments()
 
     def _owned(self) -> DeviceArrays:
         if self._arrays is None:
@@ -208,7 +214,8 @@ class OpenCLRunner(Runner):
         arrays, reset, queue = self._owned(), self.plan.reset, self._queue
         flush = self._session.flush if self.cold else None
         enqueue = self._cl.enqueue_nd_range_kernel
-        steps = [(l.kernel, l.global_size, l.step.block) for l in self._launches]
+        self._claim()
+        steps = [(l.made.kernel, l.global_size, l.step.block) for l in self._launches]
         events = []
         start_ns = self.now_ns()
         try:
@@ -258,6 +265,7 @@ class OpenCLRunner(Runner):
         of it cannot show.
         """
         arrays = self._owned()
+        self._claim()
         if any(not l.portable.splittable for l in self._launches):
             return None
         if len(self._launches) > 1:
@@ -286,14 +294,14 @@ class OpenCLRunner(Runner):
 
     def _time_part(self, launch: _Launch, size: tuple[int, ...]) -> float:
         event = self._cl.enqueue_nd_range_kernel(
-            self._queue, launch.kernel, size, launch.step.block
+            self._queue, launch.made.kernel, size, launch.step.block
         )
         event.wait()
         return float(self._durations_s([event])[0])
 
     def resources(self) -> Resources:
         """Return the shared memory of the hungriest step; a CPU has no registers to count."""
-        shared = [l.static_shared_B + l.step.shared_B for l in self._launches]
+        shared = [l.made.static_shared_B + l.step.shared_B for l in self._launches]
         return Resources(shared_B=max(shared, default=None))
 
 
