@@ -23,6 +23,8 @@ SCHEMA = "gpuexplorer/history/1"
 SHOWN_ID = 10
 """Characters of an id that tell it from every other in practice."""
 NOTE_SHOWN = 40
+PIPE_WIDTH = 400
+"""Columns a table may have when the output is not a terminal."""
 
 
 def command(options: argparse.Namespace) -> int:
@@ -104,7 +106,10 @@ def _print_rows(rows: list[Row]) -> None:
             else quantity(row.bandwidth_B_per_s, "B/s"),
             _said(row),
         )
-    output_console().print(table)
+    console = output_console()
+    if not console.is_terminal:  # a line stays a line where nobody sees where it ends
+        console.width = PIPE_WIDTH
+    console.print(table)
 
 
 def _print_end(

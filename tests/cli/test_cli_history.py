@@ -1,0 +1,170 @@
+"""``gpuexplorer history`` and what ``run`` keeps, as a user sees them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.history.store import Query, Store
+from tests.history.conftest import made_run
+from tests.support.cli import assert_one_sentence, run_cli
+
+Command = Callable[..., str]
+A_RUN = ("run", "matmul", "--size", "64", "--seconds", "0.05")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store of five runs."""
+    made = tmp_path / "history.sqlite"
+    with Store.open(made) as store:
+        store.add_all(made_run(n, variant=("naive", "tiled")[n % 2]) for n in range(5))
+    return made
+
+
+@pytest.fixture
+def history(path: Path, tmp_path: Path) -> Command:
+    """Run ``gpuexplorer history`` on that store; return what it printed."""
+
+    def call(*arguments: str) -> str:
+        done = run_cli("history", *arguments, "--history", path, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    return call
+
+
+def rows(history: Command, *arguments: str) -> list[dict[str, Any]]:
+    document = msgspec.json.decode(history(*arguments, "--json"))
+    assert document["schema"] == "gpuexplorer/history/1"
+    found: list[dict[str, Any]] = document["runs"]
+    return found
+
+
+def test_a_run_is_kept_and_listed(tmp_path: Path) -> None:
+    env = {"GPUEXPLORER_HISTORY_URL": str(tmp_path / "runs.sqlite")}
+    done = run_cli(*A_RUN, "--json", cwd=tmp_path, environment=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = msgspec.json.decode(done.stdout, type=RunResult)
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        assert store.get(result.id) == result
+    listed = run_cli("history", cwd=tmp_path, environment=env)
+    assert result.id[:10] in listed.stdout and "matmul" in listed.stdout
+
+
+def test_a_run_is_not_kept_where_it_shall_not_be(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    done = run_cli(*A_RUN, "--no-history", "--history", store, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not store.exists()
+
+
+def test_a_run_that_cannot_be_kept_is_a_warning_and_its_result_is_there(tmp_path: Path) -> None:
+    (tmp_path / "runs.sqlite").write_bytes(b"not a store " * 100)
+    done = run_cli(*A_RUN, "--json", "--history", tmp_path / "runs.sqlite", cwd=tmp_path)
+    assert done.returncode == 0
+    assert msgspec.json.decode(done.stdout, type=RunResult).samples_s
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("gpuexplorer: warning: the run is not kept: ")
+    assert "is damaged" in line
+    assert (tmp_path / "runs.sqlite").read_bytes() == b"not a store " * 100
+
+
+def test_looking_at_a_history_makes_none(tmp_path: Path) -> None:
+    done = run_cli("history", "--history", tmp_path / "none.sqlite", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("No runs yet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_is_filtered_sorted_and_cut(history: Command) -> None:
+    assert [r["id"] for r in rows(history)] == [made_run(n).id for n in (4, 3, 2, 1, 0)]
+    assert [r["id"] for r in rows(history, "--search", "tiled", "--sort", "median")] == [
+        made_run(n).id for n in (3, 1)
+    ]
+    some = rows(history, "--ascending", "--limit", "2", "--offset", "1")
+    assert [r["id"] for r in some] == [made_run(n).id for n in (1, 2)]
+    assert rows(history, "--workload", "copy") == []
+    assert len(rows(history, "--since", "2026-01-01T00:02+00:00")) == 3
+    assert "2 of 5 runs" in history("--limit", "2")
+    assert "No such run among the 5 runs" in history("--search", "nothing")
+
+
+def test_what_is_said_of_runs_is_shown(history: Command) -> None:
+    first, second = made_run(0).id, made_run(1).id
+    history("star", first)
+    history("tag", first, second, "for the thesis")
+    history("note", first, "before the update")
+    assert [r["tags"] for r in rows(history, "--tag", "for the thesis")] == [["for the thesis"]] * 2
+    (starred,) = rows(history, "--starred")
+    assert (starred["id"], starred["note"]) == (first, "before the update")
+    listed = history()
+    assert "★" in listed and "[for the thesis]" in listed and "before the update" in listed
+    shown = history("show", first)
+    assert "before the update" in shown and "for the thesis" in shown
+    assert "gpuexplorer run matmul --variant naive" in shown
+    history("unstar", first)
+    history("untag", first, "for the thesis")
+    history("note", first, "")
+    assert rows(history, "--starred") == []
+    assert [r["id"] for r in rows(history, "--tag", "for the thesis")] == [second]
+
+
+def test_a_run_is_shown_as_its_document(history: Command, path: Path) -> None:
+    document = history("show", made_run(2).id, "--json")
+    assert msgspec.json.decode(document, type=RunResult) == made_run(2)
+    assert document.startswith('{\n  "schema": "gpuexplorer/run/1",\n')
+
+
+def test_deleting_can_be_undone_until_it_is_purged(history: Command, path: Path) -> None:
+    ids = [made_run(n).id for n in range(3)]
+    said = history("delete", *ids)
+    assert "deleted 3 runs" in said and "gpuexplorer history undelete 1" in said
+    assert len(rows(history)) == 2
+    assert len(rows(history, "--deleted")) == 3
+    assert "brought back 3 runs" in history("undelete", "1")
+    assert "deleted 1 run;" in history("delete", ids[0])
+    assert "removed 1 run for good" in history("purge")
+    with Store.open(path) as store:
+        assert store.count() == 4
+        assert store.count(Query(deleted=True)) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "nobody"), "no run 'nobody'"),
+        (("star", "nobody"), "no run 'nobody'"),
+        (("show", "0"), "more than one run begins with '0'"),
+        (("undelete",), "nothing to bring back"),
+        (("--since", "yesterday"), "is not a date"),
+        (("--sort", "colour"), "invalid choice: 'colour'"),
+        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("--limit", "-1"), "not a whole number"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    path: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run_cli("history", *arguments, "--history", path, cwd=tmp_path)
+    assert said in assert_one_sentence(done, 2)
+
+
+def test_a_damaged_history_is_one_sentence_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "runs.sqlite").write_bytes(b"junk" * 1000)
+    done = run_cli("history", "--history", tmp_path / "runs.sqlite", cwd=tmp_path)
+    assert "set it aside by renaming it to runs.sqlite.damaged" in assert_one_sentence(done, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe's end is told otherwise there")
+def test_an_unreachable_server_does_not_show_its_password(tmp_path: Path) -> None:
+    url = "postgresql://me:secret@127.0.0.1:1/team"
+    done = run_cli("history", "--history", url, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "me:***@127.0.0.1" in done.stderr and "secret" not in done.stderr
