@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.gui.export import FORMATS
+from gpuexplorer.gui.interchange import CONVERTED
 from gpuexplorer.gui.theme import CHOICES, Choice
 
 Key = TypeVar("Key")
@@ -73,6 +74,21 @@ class Commands:
             suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
             for suffix, words in FORMATS.items()
         }
+        self.convert_as = {
+            suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
+            for suffix, (words, _) in CONVERTED.items()
+        }
+        self.report = make(
+            "Report…",
+            "Save what is shown as one page with charts, figures and all samples",
+            "Ctrl+R",
+        )
+        self.import_runs = make(
+            "Import runs…",
+            "Take runs into the history: documents of this program, NVBench's JSON,\n"
+            "Kernel Tuner's caches, Parquet tables",
+            "Ctrl+I",
+        )
         self.undo = make("Undo", "Take the last knob back", "Ctrl+Z")
         self.redo = make("Redo", "Turn the knob again", "Ctrl+Shift+Z")
         self.copy_command = make("Copy command line", "Copy this run as a command", "Ctrl+Shift+C")

@@ -24,6 +24,7 @@ from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.engine import EngineChoice
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.housekeeping import Housekeeping
+from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.exporter = Exporter(self, settings)
+        self.interchange = Interchange(self)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.tuning = TuneControl(self, session, session.runs)
@@ -171,6 +173,8 @@ class MainWindow(QMainWindow):
             (commands.tune, self.tuning.show),
             (commands.use_tuned, self.tuning.use_tuned),
             (commands.export, self.export),
+            (commands.report, partial(self.interchange.export, "html")),
+            (commands.import_runs, self.interchange.ask_import),
             (commands.undo, session.experiment.undo),
             (commands.redo, session.experiment.redo),
             (commands.copy_command, self.insight.copy_command),
@@ -193,6 +197,8 @@ class MainWindow(QMainWindow):
             when(action, run)
         for suffix, action in commands.export_as.items():
             when(action, partial(self.export, suffix))
+        for suffix, action in commands.convert_as.items():
+            when(action, partial(self.interchange.export, suffix))
         for choice, action in commands.themes.items():
             when(action, partial(self.choose_theme, choice))
         for number, action in commands.threads.items():
@@ -513,6 +519,7 @@ class MainWindow(QMainWindow):
             if self._self_test is not None:
                 self._self_test.close_down()
             self.session.close()
+            self.interchange.close_down()
             self.exporter.wait()
             self.sessions.wait()
         super().closeEvent(event)

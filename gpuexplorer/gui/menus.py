@@ -37,6 +37,7 @@ class Menus:
         file.addAction(commands.export)
         self.export = export_menu(file, commands)
         file.addMenu(self.export)
+        file.addActions([commands.report, commands.import_runs])
         file.addSeparator()
         file.addAction(commands.quit)
         edit = bar.addMenu("&Edit")
@@ -64,6 +65,8 @@ def export_menu(parent: QWidget, commands: Commands) -> QMenu:
     """Return a menu of the formats to export to."""
     menu = QMenu("Export", parent)
     menu.addActions(list(commands.export_as.values()))
+    menu.addSeparator()
+    menu.addActions(list(commands.convert_as.values()))
     return menu
 
 
