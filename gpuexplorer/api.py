@@ -1,4 +1,4 @@
-"""The public Python API: list devices, measure configurations and analyse kernels, from scripts.
+"""The public Python API: list devices, measure, sweep and analyse kernels, from scripts.
 
     import gpuexplorer
 
@@ -13,7 +13,9 @@ Errors are ``gpuexplorer.core.errors.ExplorerError`` and say in one sentence wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
@@ -23,10 +25,16 @@ from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
+from gpuexplorer.search.engines import Engines
+from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.study import Study
+from gpuexplorer.search.sweep import Step
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 
@@ -167,6 +175,97 @@ def compare(
         )
         comparing.measure(session, seconds=seconds, on_round=on_round)
     return comparing.result()
+
+
+def sweep(
+    workload: str,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    tunables: Mapping[str, int] | None = None,
+    cache: Cache = "hot",
+    fill: str | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    include_transfers: bool = False,
+    samples: int | None = SAMPLES,
+    seconds: float | None = AT_MOST_S,
+    max_noise: float | None = None,
+    order_seed: int = 1,
+    history: bool | str | Path = False,
+    resume: bool = False,
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+    allow_long: bool = False,
+    on_step: Callable[[Step], None] | None = None,
+) -> SweepDocument:
+    """Measure every combination of the axes' values and return the sweep's document.
+
+        gpuexplorer.sweep("matmul", {"size": [256, 512], "block.x": [8, 16, 32], "block.y": [1, 4]})
+
+    ``axes`` are ``size`` (the first size symbol), ``size.N``, ``block`` (threads along x, y, z),
+    ``block.x``, ``block.y``, ``block.z``, ``precision``, ``variant``, ``tunable.NAME``, ``device``,
+    ``fill``, ``cache`` and ``threads``; the other arguments, as ``run`` has them, say the rest.
+    Each is measured until it has ``samples``, for ``seconds`` at the most, or until its median is
+    known to ``max_noise``; the order is random after ``order_seed``. What cannot run, or fails, is
+    skipped with its reason. ``history`` keeps every run as soon as it is done: True in the user's
+    own, or in the one named; with ``resume`` what the latest sweep of the same finished there is
+    not measured again. ``on_step`` is called before and after each configuration.
+
+    Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
+    be opened; CannotRunHere when no engine starts. A KeyboardInterrupt stops the sweep.
+    """
+    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    first = next(iter(chosen.manifest.sizes))
+    request = RunRequest(
+        workload=workload,
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        block=tuple(block) if block is not None else None,
+        precision=precision,
+        device=device,
+        tunables=dict(tunables or {}),
+        cache=cache,
+        fill=fill,
+        seed=seed,
+        threads=threads,
+        switches={"include_transfers": True} if include_transfers else {},
+    )
+    named = {f"size.{first}" if name == "size" else name: v for name, v in axes.items()}
+    space = Space(request, tuple(Axis(n, tuple(map(_axis_value, v))) for n, v in named.items()))
+    ceilings = CeilingStore().find
+    with ExitStack() as stack:
+        store = None
+        if history or resume:
+            from gpuexplorer.history.store import Store
+
+            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
+        wanted = named.get("threads", [threads])[0]
+        engines = stack.enter_context(
+            Engines(lambda t: Session(python=python, threads=t, ceilings=ceilings), wanted)
+        )
+        study = Study(
+            space,
+            chosen,
+            engines.devices,
+            Measuring(samples, seconds, max_noise, allow_long=allow_long),
+            seed=order_seed,
+            store=store,
+            resume=resume,
+            python=python,
+            ceilings=ceilings,
+            on_step=on_step,
+        )
+        return study.run(engines)
+
+
+def _axis_value(value: Any) -> Any:
+    """Return a value of an axis as a space has it: a block as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def analyze(

@@ -12,6 +12,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.search.sweep import Step
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.kernels import WRONG_BODY, write_article, write_vector
@@ -39,6 +40,32 @@ def test_own_folders_win_and_sizes_may_be_named(tmp_path: Path) -> None:
     result = gpuexplorer.run("article", size={"N": 65}, seconds=0.05, kernels=[folder])
     assert result.config.variant == "article"
     assert result.verified
+
+
+def test_sweep_measures_every_combination_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    axes = {"size": [32, 64], "variant": ["naive", "numpy"], "block": [[8, 8], [64, 64]]}
+    history = tmp_path / "history.sqlite"
+    document = gpuexplorer.sweep(
+        "matmul", axes, samples=5, device="cpu", history=history, on_step=steps.append
+    )
+    assert document.axes["size.N"] == [32, 64]
+    assert [(r.config.size["N"], r.config.variant) for r in document.measured] == [
+        (32, "naive"), (32, "numpy"), (64, "naive"), (64, "numpy"),
+    ]  # fmt: skip
+    assert all(r.verified and r.timing.samples == 5 for r in document.measured)
+    assert sum(entry.skipped is not None for entry in document.runs) == 4
+    assert sum(step.ended for step in steps) == 4
+    again = gpuexplorer.sweep(
+        "matmul", axes, samples=5, device="cpu", history=history, resume=True, on_step=steps.append
+    )
+    assert again.measured == document.measured
+    assert sum(step.ended for step in steps) == 4
+
+
+def test_a_sweep_over_cpu_threads_has_an_engine_for_each() -> None:
+    document = gpuexplorer.sweep("vector_add", {"threads": [1, 2]}, size=1000, samples=3)
+    assert [r.config.threads for r in document.measured] == [1, 2]
 
 
 def test_errors_are_the_packages_own(tmp_path: Path) -> None:
