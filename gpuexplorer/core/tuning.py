@@ -121,9 +121,13 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(f for f in self.finalists if f.tied)
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many configurations ended so."""
-        last = {e.config.key: e.outcome for e in self.evaluations}
-        return sum(1 for found in last.values() if found == outcome)
+        """Return how many configurations ended so; one judged again counts with its best word."""
+        found: dict[str, Outcome] = {}
+        for evaluation in self.evaluations:
+            key = evaluation.config.key
+            if evaluation.outcome == "failed" or found.get(key) != "measured":
+                found[key] = evaluation.outcome
+        return sum(1 for word in found.values() if word == outcome)
 
 
 def tuning_json(tuning: Tuning) -> bytes:

@@ -39,6 +39,7 @@ from gpuexplorer.search.tune_race import (
     FIRST_SAMPLES,
     Watch,
     clear_loser,
+    doubtful,
     first_look_s,
 )
 from gpuexplorer.search.tune_sampler import make_sampler
@@ -119,7 +120,6 @@ class Tuner:
         self._taken: set[Place] = set()
         self._again: deque[Place] = deque()
         self._evaluations: list[Evaluation] = []
-        self._latest: dict[str, Evaluation] = {}
         self._best: Evaluation | None = None
         self._device: DeviceSummary | None = None
         self._enough = False
@@ -174,14 +174,17 @@ class Tuner:
                 return ended
             if self._options.racing and self._watch.due:
                 self._look_at_best()
-            if self._again:
+            if self._again and self._watch.steady:
                 self._judge(self._again.popleft(), again=True)
                 continue
-            place = self._next()
-            if place is None:
-                return "space"
-            self._taken.add(place)
-            self._judge(place)
+            place = None if self._enough_tried else self._next()
+            if place is not None:
+                self._taken.add(place)
+                self._judge(place)
+            elif self._again:
+                self._judge(self._again.popleft(), again=True)
+            else:
+                return "evaluations" if self._enough_tried else "space"
 
     def _next(self) -> Place | None:
         """Return the next place; the first is what one gets without tuning."""
@@ -190,14 +193,14 @@ class Tuner:
         return self._sampler.ask(self._taken)
 
     def _over(self) -> StoppedBy | None:
-        budget = self._options.budget
         if self._enough:
             return "user"
-        if self._again:  # those who were wronged are judged again, whatever the count says
-            return "time" if self._time_is_up() else None
-        if budget.evaluations is not None and len(self._taken) >= budget.evaluations:
-            return "evaluations"
         return "time" if self._time_is_up() else None
+
+    @property
+    def _enough_tried(self) -> bool:
+        most = self._options.budget.evaluations
+        return most is not None and len(self._taken) >= most
 
     def _time_is_up(self) -> bool:
         seconds = self._options.budget.seconds
@@ -238,6 +241,8 @@ class Tuner:
             reason=reason,
             again=again,
         )
+        if lost and doubtful(samples_s, self._watch.best_s):
+            self._look_at_best()
 
     def _race(self, config: RunConfig) -> tuple[RunRecord, bool]:
         """Return the samples of a configuration, and whether it was given up."""
@@ -291,23 +296,9 @@ class Tuner:
             raise
         except ExplorerError:  # it ran before: the engine was lost, and is there again
             return
-        before_s = self._watch.best_s or 0.0
         wronged = self._watch.look(record.samples_s())
         self._disturbed += bool(wronged)
         self._again.extend(p for p in wronged if self.space.legal[p] != best.config)
-        if (now_s := self._watch.best_s or 0.0) > before_s:
-            self._note_slower(best, record, now_s)
-
-    def _note_slower(self, best: Evaluation, record: RunRecord, now_s: float) -> None:
-        """Take it that the best takes longer than once: what was faster was a faster machine."""
-        self._note(
-            best.config,
-            "measured",
-            median_s=now_s,
-            min_s=float(record.samples_s().min()),
-            samples=record.samples,
-            again=True,
-        )
 
     def _note(
         self,
@@ -331,9 +322,11 @@ class Tuner:
             time_s=self._clock() - self._began,
             again=again,
         )
-        self._latest[config.key] = made
         self._evaluations.append(made)
-        self._rank(made)
+        best = self._best
+        if outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
+            self._best = made
+            self._watch.leads(_median_s(made))
         self.on_progress(
             Progress(
                 phase="search",
@@ -344,19 +337,6 @@ class Tuner:
                 latest=made,
             )
         )
-
-    def _rank(self, made: Evaluation) -> None:
-        """Take in what may change who is the best."""
-        best = self._best
-        if best is not None and made.config == best.config:
-            self._best = min(self._measured(), key=_median_s, default=None)
-        elif made.outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
-            self._best = made
-            self._watch.leads(_median_s(made))
-
-    def _measured(self) -> list[Evaluation]:
-        """Return the latest word on each configuration that was measured."""
-        return [e for e in self._latest.values() if e.outcome == "measured"]
 
     def _total(self) -> int | None:
         """Return how many configurations there will be; None when the time decides."""
@@ -381,11 +361,11 @@ class Tuner:
 
     def _final(self, stopped_by: StoppedBy) -> Tuning:
         leaders, untested = self._leaders()
-        fastest_s = _median_s(leaders[0])
+        fastest_s = _fastest_s(leaders[0])
         configs = [e.config for e in leaders]
-        start = self._latest.get(self.space.start.key)
-        if start is not None and start.median_s is not None and start.config not in configs:
-            if start.median_s <= START_WITHIN * fastest_s:
+        start = self._fastest_looks().get(self.space.start.key)
+        if start is not None and start.config not in configs:
+            if _fastest_s(start) <= START_WITHIN * fastest_s:
                 configs.append(start.config)
 
         def on_round(done: int, of: int) -> None:
@@ -412,10 +392,22 @@ class Tuner:
 
     def _leaders(self) -> tuple[list[Evaluation], int]:
         """Return who goes to the final, the fastest first, and how many as near do not."""
-        measured = sorted(self._measured(), key=_median_s)
-        most_s = WITHIN * _median_s(measured[0])
-        near = sum(_median_s(e) <= most_s for e in measured)
-        return measured[: min(max(near, LEAST_LEADERS), LEADERS)], max(0, near - LEADERS)
+        looks = self._fastest_looks().values()
+        ranked = sorted((e for e in looks if e.outcome == "measured"), key=_fastest_s)
+        most_s = WITHIN * _fastest_s(ranked[0])
+        near = sum(_fastest_s(e) <= most_s for e in ranked)
+        return ranked[: min(max(near, LEAST_LEADERS), LEADERS)], max(0, near - LEADERS)
+
+    def _fastest_looks(self) -> dict[str, Evaluation]:
+        """Return the look at each configuration that counts: load only makes a launch slower."""
+        found: dict[str, Evaluation] = {}
+        for evaluation in self._evaluations:
+            key = evaluation.config.key
+            if evaluation.outcome != "failed" and (
+                key not in found or _fastest_s(evaluation) < _fastest_s(found[key])
+            ):
+                found[key] = evaluation
+        return found
 
     def _final_s(self) -> float:
         seconds = self._options.budget.seconds
@@ -494,6 +486,10 @@ class Tuner:
 
 def _median_s(evaluation: Evaluation) -> float:
     return evaluation.median_s or 0.0
+
+
+def _fastest_s(evaluation: Evaluation) -> float:
+    return evaluation.min_s or 0.0
 
 
 def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Finalist:

@@ -2,13 +2,14 @@
 
 A clear loser gets a few samples, a contender all of them. That is only fair while the machine is
 steady: one spike of load during the few samples of the true best would drop it. So the best so far
-is measured again from time to time; when it, too, has become slower, whatever was judged since
-the last such look is judged again.
+is measured again from time to time, and right after whoever lost by no more than a spike may cost;
+when it, too, has become slower, whatever was judged since the last such look is judged again.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,10 @@ from gpuexplorer.search.tune_space import Place
 FIRST_SAMPLES = 3
 CLEARLY = 1.2
 """A configuration loses when even its fastest launch takes this many times the best median."""
+DOUBTFUL = 2.5
+"""Who lost by no more than this may have met a spike of load: the best is measured right after."""
+MOST_DOUBTS = 2
+"""So often a configuration is judged again because the machine was not steady."""
 STEADY = 1.1
 """The machine is steady while the best takes at most this many times what it took."""
 LOOK_EVERY = 12
@@ -38,6 +43,11 @@ def clear_loser(samples_s: npt.NDArray[np.float64], best_s: float | None) -> boo
     return best_s is not None and bool(samples_s.min() > CLEARLY * best_s)
 
 
+def doubtful(samples_s: npt.NDArray[np.float64], best_s: float | None) -> bool:
+    """Whether load alone may have made a loser of a configuration."""
+    return best_s is not None and bool(samples_s.min() <= DOUBTFUL * best_s)
+
+
 def first_look_s(best_s: float | None, most_s: float) -> float:
     """Return how many seconds a first look may sample."""
     return most_s if best_s is None else min(most_s, max(LEAST_LOOK_S, PATIENCE * best_s))
@@ -51,7 +61,7 @@ class Watch:
         self._looked_at = clock()
         self._doubted = False
         self._judged: list[Place] = []
-        self._again: set[Place] = set()
+        self._doubts: Counter[Place] = Counter()
         self.best_s: float | None = None
         """What the best takes at present; others are held against it."""
 
@@ -64,6 +74,11 @@ class Watch:
         self._judged.append(place)
 
     @property
+    def steady(self) -> bool:
+        """Whether the best took as long as ever when it was measured last."""
+        return not self._doubted
+
+    @property
     def due(self) -> bool:
         """Whether the best should be measured again."""
         if self.best_s is None or not self._judged:
@@ -71,7 +86,7 @@ class Watch:
         return len(self._judged) >= LOOK_EVERY or self._clock() - self._looked_at >= LOOK_EVERY_S
 
     def look(self, samples_s: npt.NDArray[np.float64]) -> list[Place]:
-        """Take in new samples of the best; return what is to be judged again, each only once.
+        """Take in new samples of the best; return what is to be judged again.
 
         Slower than before twice in a row is what the machine does now: it is believed from then on.
         """
@@ -85,9 +100,9 @@ class Watch:
         if self._doubted:
             self.best_s = now_s
         self._doubted = not self._doubted
-        return self._once(judged)
+        return self._once_more(judged)
 
-    def _once(self, places: list[Place]) -> list[Place]:
-        fresh = [place for place in places if place not in self._again]
-        self._again.update(fresh)
+    def _once_more(self, places: list[Place]) -> list[Place]:
+        fresh = [p for p in dict.fromkeys(places) if self._doubts[p] < MOST_DOUBTS]
+        self._doubts.update(fresh)
         return fresh

@@ -7,11 +7,14 @@ import pytest
 
 from gpuexplorer.search.tune_race import (
     CLEARLY,
+    DOUBTFUL,
     LOOK_EVERY,
     LOOK_EVERY_S,
+    MOST_DOUBTS,
     STEADY,
     Watch,
     clear_loser,
+    doubtful,
     first_look_s,
 )
 
@@ -84,11 +87,20 @@ def test_what_was_judged_since_the_machine_became_slow_is_judged_again() -> None
     assert watch.best_s == BEST_S, "one slow look may be a spike"
 
 
-def test_nobody_is_judged_more_than_twice() -> None:
+def test_nobody_is_judged_again_for_ever() -> None:
     watch = Watch(Clock())
     watch.leads(BEST_S)
     assert disturbed(watch, 2, 3) == [(2,), (3,)]
+    watch.look(samples(1.0))
+    for _ in range(MOST_DOUBTS - 1):
+        assert disturbed(watch, 2, 3, 3) == [(2,), (3,)]
+        watch.look(samples(1.0))
     assert disturbed(watch, 2, 3, 4) == [(4,)]
+
+
+def test_load_may_make_a_loser_of_what_is_near() -> None:
+    assert doubtful(samples(2.0, 3.0), BEST_S)
+    assert not doubtful(samples(DOUBTFUL * 1.1, 9.0), BEST_S)
 
 
 def test_slow_twice_in_a_row_is_what_the_machine_does_now() -> None:

@@ -1,0 +1,248 @@
+"""A whole tuning: finds the fastest, gives up the slow, keeps to its budget, says what failed.
+
+Most run on a simulated machine with a clock of its own, so that noise and load are what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
+from gpuexplorer.engine.session import EngineGone, LongRun, Session
+from gpuexplorer.search.tune import HOPELESS, Options, Progress, Tuner
+from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
+from gpuexplorer.workloads.loader import load
+from tests.support.problems import device
+from tests.support.simulated import SimulatedMachine
+
+MATMUL = load()["matmul"]
+POWERS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def made_space() -> TuningSpace:
+    devices = DeviceList(devices=(device(threads=1),))
+    request = RunRequest(workload="matmul", variant="tiled", size={"N": 64})
+    ranges = Ranges({"block.x": POWERS, "block.y": POWERS}, {"TILE": (4, 8, 16, 32)})
+    return tuning_space(request, MATMUL, devices, ranges)
+
+
+SPACE = made_space()
+FASTEST = (32, 4, 1), {"TILE": 8}
+
+
+def launch_s(config: RunConfig) -> float:
+    """The fastest is ``FASTEST``; a step along the block costs 30 %, one of the tile 10 %."""
+    x, y, _ = config.block or (1, 1, 1)
+    steps = abs(x.bit_length() - 6) + abs(y.bit_length() - 3)
+    tiles = abs(config.tunables["TILE"].bit_length() - 4)
+    return 1e-3 * 1.3**steps * 1.1**tiles
+
+
+def tune(
+    machine: SimulatedMachine, on_progress: Callable[[Progress], None] | None = None, **how: Any
+) -> Tuning:
+    return tuner(machine, on_progress, **how).run()
+
+
+def tuner(
+    machine: SimulatedMachine, on_progress: Callable[[Progress], None] | None = None, **how: Any
+) -> Tuner:
+    made = Tuner(machine, MATMUL, SPACE, Options(**how), clock=machine.clock)
+    made.on_progress = on_progress or made.on_progress
+    return made
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
+def test_it_finds_the_fastest_of_all(sampler: str) -> None:
+    machine = SimulatedMachine(launch_s, noise=0.02)
+    found = tune(machine, sampler=sampler, budget=Budget())
+    assert found.best is not None and found.chosen is not None
+    assert (found.best.block, found.best.tunables) == FASTEST
+    assert found.stopped_by == "space"
+    tried = [e.config.key for e in found.evaluations if not e.again]
+    assert len(tried) == len(set(tried)) == len(SPACE.legal)
+    assert found.count("measured") + found.count("pruned") == len(SPACE.legal)
+
+
+def test_clear_losers_get_few_samples_and_contenders_all() -> None:
+    machine = SimulatedMachine(launch_s, noise=0.01)
+    found = tune(machine, sampler="grid", budget=Budget(), samples=7)
+    for evaluation in found.evaluations:
+        if evaluation.outcome == "measured":
+            assert evaluation.samples == 7 or evaluation.again
+        else:
+            assert evaluation.outcome == "pruned"
+            assert evaluation.samples <= 3
+            assert (
+                evaluation.reason is not None and "times as long as the best" in evaluation.reason
+            )
+    assert found.count("pruned") > 0.6 * len(SPACE.legal)
+
+
+def test_without_racing_everybody_gets_the_same() -> None:
+    machine = SimulatedMachine(launch_s)
+    found = tune(machine, sampler="grid", budget=Budget(), racing=False, final=False, samples=5)
+    assert {e.samples for e in found.evaluations} == {5}
+    assert [samples for _, samples in machine.runs] == [5] * len(SPACE.legal)
+    assert found.best is None, "nobody is named without a final"
+
+
+def test_the_first_is_what_one_gets_without_tuning() -> None:
+    found = tune(SimulatedMachine(launch_s), budget=Budget(evaluations=5))
+    assert found.evaluations[0].config == SPACE.start
+    assert found.stopped_by == "evaluations"
+    assert len(found.evaluations) == 5
+    assert found.start_ratio == pytest.approx(1.3, rel=0.3) or found.start_ratio == 1.0
+
+
+def test_a_budget_in_seconds_is_kept_with_the_final() -> None:
+    machine = SimulatedMachine(lambda config: 10 * launch_s(config), noise=0.02)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=8.0))
+    assert found.stopped_by == "time"
+    assert found.search_s == pytest.approx(6.0, abs=0.5)
+    assert machine.now - began < 10.0
+    assert len(found.finalists) > 1
+
+
+def test_what_fails_is_listed_and_the_rest_goes_on() -> None:
+    def fails(config: RunConfig) -> ExplorerError | None:
+        if config.tunables["TILE"] == 8:
+            return WrongResult("the result is wrong", remedy="correct the kernel")
+        if config.block == (64, 1, 1):
+            return WorkFailed("the engine crashed")
+        return LongRun(3.0) if config.block == (1, 1, 1) else None
+
+    machine = SimulatedMachine(launch_s, fails=fails)
+    found = tune(machine, sampler="grid", budget=Budget())
+    failed = {e.config.key: e.reason for e in found.evaluations if e.outcome == "failed"}
+    assert len(failed) == found.count("failed")
+    for config in SPACE.legal.values():
+        reason = failed.get(config.key)
+        assert (reason is not None) == (fails(config) is not None)
+    assert "the result is wrong; correct the kernel" in failed.values()
+    assert found.best is not None and found.best.block == FASTEST[0]
+    assert found.best.tunables != FASTEST[1]
+
+
+def test_nothing_that_runs_is_an_error_with_the_reason_and_comes_soon() -> None:
+    machine = SimulatedMachine(launch_s, fails=lambda config: WorkFailed("it does not compile"))
+    with pytest.raises(WorkFailed, match=f"first {HOPELESS} .* it does not compile"):
+        tune(machine)
+    with pytest.raises(WorkFailed, match=r"none of the configurations .* it does not compile"):
+        tune(machine, budget=Budget(evaluations=3))
+
+
+def test_an_engine_that_is_gone_ends_it() -> None:
+    machine = SimulatedMachine(launch_s, fails=lambda config: EngineGone("no engine"))
+    with pytest.raises(EngineGone):
+        tune(machine)
+
+
+def test_a_burst_of_load_does_not_drop_the_fastest() -> None:
+    """Half of the time, in stretches, everything takes twice as long."""
+    for seed in range(5):
+        machine = SimulatedMachine(
+            launch_s,
+            noise=0.02,
+            load=lambda now: 2.0 if int(now / 0.4) % 2 else 1.0,
+            seed=seed,
+        )
+        found = tune(machine, sampler="grid", budget=Budget(), seed=seed)
+        assert found.disturbed > 0
+        assert any(e.again for e in found.evaluations)
+        assert found.best is not None
+        assert launch_s(found.best) <= 1.1 * 1e-3, found.best
+
+
+def test_a_lucky_best_is_measured_down_again() -> None:
+    """For its first moments the machine is faster than it ever is again."""
+    machine = SimulatedMachine(launch_s, noise=0.01, load=lambda now: 0.6 if now < 1000.05 else 1.0)
+    found = tune(machine, sampler="grid", budget=Budget())
+    assert found.best is not None
+    assert (found.best.block, found.best.tunables) == FASTEST
+
+
+def test_it_can_be_told_that_it_is_enough() -> None:
+    machine = SimulatedMachine(launch_s)
+    seen: list[Progress] = []
+
+    def on_progress(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 10:
+            made.enough()
+
+    made = tuner(machine, on_progress, budget=Budget())
+    found = made.run()
+    assert found.stopped_by == "user"
+    assert len(found.evaluations) == 10
+    assert found.chosen is not None
+    assert {p.phase for p in seen} == {"search", "final"}
+    assert seen[9].best is not None and seen[9].total == len(SPACE.legal)
+
+
+def test_an_interruption_leaves_what_is_known() -> None:
+    machine = SimulatedMachine(launch_s)
+
+    def on_progress(progress: Progress) -> None:
+        if progress.done == 4:
+            raise KeyboardInterrupt
+
+    made = tuner(machine, on_progress)
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    known = made.so_far()
+    assert len(known.evaluations) == 4
+    assert known.stopped_by == "user" and known.chosen is None
+
+
+def test_the_tie_band_holds_those_that_are_as_fast() -> None:
+    def flat(config: RunConfig) -> float:
+        return 1e-3 if config.tunables["TILE"] <= 8 else launch_s(config) + 1e-3
+
+    machine = SimulatedMachine(flat, noise=0.03)
+    found = tune(machine, sampler="grid", budget=Budget())
+    assert len(found.finalists) >= 16
+    assert found.untested > 0
+    assert len(found.tied) > 8
+    assert found.finalists[0].config == found.best and found.finalists[0].ratio == 1.0
+    for finalist in found.finalists:
+        assert finalist.tied == (finalist.verdict != "slower")
+        if finalist.config != found.best:
+            assert finalist.ci95_low is not None and finalist.ci95_high is not None
+            assert finalist.ci95_low <= finalist.ratio <= finalist.ci95_high  # type: ignore[operator]
+
+
+def test_the_document_is_read_as_it_was_written() -> None:
+    found = tune(SimulatedMachine(launch_s, noise=0.01), budget=Budget(evaluations=12))
+    written = tuning_json(found)
+    assert msgspec.json.decode(written, type=Tuning) == found
+    plain = msgspec.json.decode(written)
+    assert plain["schema"] == TUNING_SCHEMA
+    assert len(plain["evaluations"]) == len(found.evaluations)
+    assert written.count(b"\n") > len(found.evaluations)
+
+
+def test_a_real_kernel_is_tuned() -> None:
+    request = RunRequest(workload="matmul", variant="naive", size={"N": 128}, device="cpu")
+    results: list[RunResult] = []
+    with Session() as session:
+        ranges = Ranges({"block.x": (1, 4, 16, 64), "block.y": (1, 4, 16, 64)}, {})
+        space = tuning_space(request, MATMUL, session.devices(), ranges)
+        made = Tuner(session, MATMUL, space, Options(sampler="grid", budget=Budget()))
+        made.on_result = results.append
+        found = made.run()
+    assert found.best is not None and found.best.block is not None
+    assert found.best.block[0] >= 16, "narrow blocks do not vectorise"
+    assert found.count("failed") == 0
+    assert found.device is not None and found.device.hardware_id
+    assert {r.config.key for r in results} >= {f.config.key for f in found.finalists}
+    assert all(r.verification is not None and r.verification.ok for r in results)
