@@ -159,7 +159,8 @@ def _notes(document: SweepDocument, shape: _Shape) -> list[str]:
     notes += dict.fromkeys(f"Timed by {r.timing.method}." for r in measured)
     suspects = [r.timing.suspect for r in measured if r.timing.suspect]
     if suspects:
-        notes.append(f"{count(len(suspects))} figures cannot be true and are not shown.")
+        are = "is" if len(suspects) == 1 else "are"
+        notes.append(f"{count(len(suspects))} cannot be true and {are} not shown.")
     checked = [r.verification for r in measured if r.verification is not None]
     if checked:
         worst = max(checked, key=lambda c: c.max_rel_error / c.tolerance)
