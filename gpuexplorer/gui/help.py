@@ -21,6 +21,7 @@ PAGES = {
     "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
     "how-well-it-is-known": "How well a time is known",
+    "sweeps": "Sweeps",
     "telemetry": "The device's state",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",
