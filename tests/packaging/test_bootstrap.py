@@ -65,8 +65,8 @@ def test_without_a_gpu_torch_is_asked_for_here_first_and_then_at_pytorchs_index(
 
 
 def test_with_a_gpu_the_matching_libraries_are_installed() -> None:
-    assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA13) == {"gui", "cuda13"}
-    assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA12) == {"gui", "cuda12"}
+    assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA13) == {"gui", "parquet", "cuda13"}
+    assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA12) == {"gui", "parquet", "cuda12"}
     assert "constraints-cuda12.txt" in bootstrap.constraints_for({"gui", "cuda12"})
     assert "constraints-cuda12.txt" not in bootstrap.constraints_for({"gui", "cuda13"})
 
