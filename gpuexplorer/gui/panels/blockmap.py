@@ -30,7 +30,7 @@ from gpuexplorer.search.blockmap import MapCell
 
 DRAW_MS = 80
 """Between two paints while measuring: on the CPU device the processor is the kernel's."""
-LEGEND = "★ best   □ tie band: not to be told from the best   ▨ cannot run"
+LEGEND = "★ best   □ cannot be told from it   ▨ cannot run"
 START_TIP = (
     "Measure every block that can run, coarse to fine: clear losers get a launch or three,\n"
     "contenders more, and the leaders take turns. Live measuring pauses meanwhile."
@@ -98,12 +98,12 @@ class BlockMapView(QWidget):
         choices = QHBoxLayout()
         choices.setContentsMargins(12, 0, 8, 0)
         choices.setSpacing(8)
-        choices.addWidget(self.cell_words, 1)
+        choices.addWidget(self.notes, 1)
         for widget in (self.z_words, self.z_box, self.fineness, self.colouring, self.occupancy):
             choices.addWidget(widget)
         foot = QHBoxLayout()
         foot.setContentsMargins(12, 0, 12, 6)
-        foot.addWidget(self.notes, 1)
+        foot.addWidget(self.cell_words, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
@@ -165,9 +165,9 @@ class BlockMapView(QWidget):
         if held is None:
             message = model.reason if current is None else ""
         elif model.stale:
-            message = f"Measured with another configuration: {held.wanted.words}."
+            message = f"Of another configuration: {held.wanted.words}."
             if current is not None and not self.control.running:
-                message += " Start measures this one."
+                message += " Start measures the map of the present knobs."
         self.canvas.show_map(held, self._look, stale=model.stale, message=message)
         self.canvas.show_block(model.block)
         self.words.setText(self._look.map_words() if self._look is not None else "")
@@ -196,7 +196,6 @@ class BlockMapView(QWidget):
             spent_s = held.map.spent_s
             share = spent_s / (spent_s + step.left_s) if step.left_s else 1.0
         self.progress.setValue(round(1000 * share))
-        self.progress.setProperty("idle", not running)
 
     def _show_cell(self, cell: MapCell | None) -> None:
         """Say what is known of the cell under the pointer, or of the sliders' block."""

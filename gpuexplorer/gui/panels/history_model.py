@@ -14,7 +14,6 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QBrush
 
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.statistics import Summary
@@ -38,10 +37,10 @@ MAX_FRESH = 2000
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_DISPLAY, _ALIGNMENT, _COLOUR, _TOOL_TIP = (
+_FLAGS = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDragEnabled
+_DISPLAY, _ALIGNMENT, _TOOL_TIP = (
     Qt.ItemDataRole.DisplayRole,
     Qt.ItemDataRole.TextAlignmentRole,
-    Qt.ItemDataRole.ForegroundRole,
     Qt.ItemDataRole.ToolTipRole,
 )
 _STAR, _RESULT = place_of("star"), place_of("result")
@@ -75,7 +74,6 @@ class HistoryModel(QAbstractTableModel):
         """This window's runs with their latest figures, the newest last."""
         self._words: dict[str, tuple[str, ...]] = {}
         self.baselines: Baselines = {}
-        self._colours: Mapping[str, QBrush] = {}
         self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
         self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
         """Returns the first and last place that the table shows."""
@@ -272,8 +270,6 @@ class HistoryModel(QAbstractTableModel):
             return self._cells(index.row())[index.column()]
         if role == _ALIGNMENT:
             return _RIGHT if COLUMNS[index.column()].number else _LEFT
-        if role == _COLOUR:
-            return self._colour(index.row(), index.column())
         if role == _TOOL_TIP:
             row = self.row(index.row())
             if row is not None:
@@ -292,22 +288,17 @@ class HistoryModel(QAbstractTableModel):
             self._words[row.id] = cells
         return cells
 
-    def set_colours(self, colours: Mapping[str, QBrush]) -> None:
-        """Take the window's colours: ``accent``, ``disabled``, ``bad`` and ``warning``."""
-        self._colours = colours
-
-    def _colour(self, place: int, column: int) -> QBrush | None:
-        if column == _STAR:
-            row = self.row(place)
-            starred = row is not None and row.starred
-            return self._colours.get("accent" if starred else "disabled")
-        if column == _RESULT:
-            row = self.row(place)
-            if row is not None and row.verified is False:
-                return self._colours.get("bad")
-            if row is not None and (row.suspect is not None or row.stopped_by == INTERRUPTED):
-                return self._colours.get("warning")
-        return None
+    def painted(self, place: int) -> tuple[tuple[str, ...], Mapping[int, str]]:
+        """Return a row's words, and the theme's name of the colour of those that have their own."""
+        words, row = self._cells(place), self.row(place)
+        if row is None:
+            return words, {_STAR: "disabled"}
+        colours = {_STAR: "accent" if row.starred else "disabled"}
+        if row.verified is False:
+            colours[_RESULT] = "bad"
+        elif row.suspect is not None or row.stopped_by == INTERRUPTED:
+            colours[_RESULT] = "warning"
+        return words, colours
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY) -> Any:
         """Return a column's title or meaning."""
@@ -323,8 +314,7 @@ class HistoryModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Let rows be chosen and dragged."""
-        flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled
-        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else Qt.ItemFlag(0)
+        return _FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
 
     def mimeTypes(self) -> list[str]:
         """Return what dragged rows are."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QPoint,
+    QRect,
     QSignalBlocker,
     Qt,
     Signal,
@@ -22,6 +23,9 @@ from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
     QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
     QShowEvent,
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
@@ -29,6 +33,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView,
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.panels.history_model import HistoryModel, Index
+from gpuexplorer.gui.panels.history_paint import Cell, Look, RowPainter
 from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 22
@@ -67,6 +72,7 @@ class HistoryTable(QTableView):
         self._runs = runs
         self.can_undo = False
         """Whether Ctrl+Z here brings deleted runs back; else it is the window's."""
+        self._painter = RowPainter()
         self._chosen_ids: list[str] = []
         self._current = -1
         self._was_at = 0
@@ -100,8 +106,17 @@ class HistoryTable(QTableView):
         self._take_colours()
 
     def _take_colours(self) -> None:
-        names = ("accent", "disabled", "bad", "warning")
-        self._runs.set_colours({name: QBrush(theme().q(name)) for name in names})
+        colours = theme()
+        self._pens = {
+            name: QPen(colours.q(name)) for name in ("text", "accent", "disabled", "bad", "warning")
+        }
+        self._look = Look(
+            base=QBrush(colours.q("panel")),
+            other=QBrush(colours.q("raised")),
+            chosen=QBrush(colours.q("selection")),
+            frame=QPen(colours.q("accent")),
+        )
+        self.viewport().update()
 
     def _prepare_header(self) -> None:
         header = self.horizontalHeader()
@@ -312,6 +327,50 @@ class HistoryTable(QTableView):
             if row is not None and COLUMNS[index.column()].key == "baseline":
                 self.tip_wanted.emit(row, event.globalPos())
         return super().viewportEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the rows that are to be drawn."""
+        painter = QPainter(self.viewport())
+        painter.setFont(self.font())
+        self._painter.set_font(self.font())
+        area, metrics, look = event.rect(), self.fontMetrics(), self._look
+        painter.fillRect(area, look.base)
+        cells = self._cells_in(area)
+        first, last = self.rowAt(area.top()), self.rowAt(area.bottom())
+        if first < 0 or not cells:
+            return
+        chosen, width = self._parts(), max(cell.x + cell.width for cell in cells)
+        for place in range(first, (last if last >= 0 else self._runs.rowCount() - 1) + 1):
+            words, colours = self._runs.painted(place)
+            back = look.other if place % 2 else look.base
+            if any(place in part for part in chosen):
+                back = look.chosen
+            self._painter.draw_row(
+                painter,
+                QRect(0, self.rowViewportPosition(place), width, ROW_HEIGHT),
+                cells,
+                [words[cell.section] for cell in cells],
+                back,
+                [self._pens[colours.get(cell.section, "text")] for cell in cells],
+                metrics,
+            )
+        current = self.currentIndex()
+        if self.hasFocus() and current.isValid():
+            painter.setPen(look.frame)
+            painter.drawRect(
+                QRect(0, self.rowViewportPosition(current.row()), width - 1, ROW_HEIGHT - 1)
+            )
+
+    def _cells_in(self, area: QRect) -> list[Cell]:
+        """Return the columns that reach into an area."""
+        header = self.horizontalHeader()
+        found = []
+        for section, column in enumerate(COLUMNS):
+            if not header.isSectionHidden(section):
+                x, width = header.sectionViewportPosition(section), header.sectionSize(section)
+                if x <= area.right() and x + width >= area.left():
+                    found.append(Cell(section, x, width, column.number))
+        return found
 
     # ---- being seen
 

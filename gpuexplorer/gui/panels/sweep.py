@@ -60,6 +60,14 @@ MOST_CHECKED = 20_000
 WIDE = 900
 """From this width on the table stands beside the chart."""
 SETUP_WIDTH = 250
+ANEW = (
+    "The sweep starts anew: its devices, drivers or CPU threads are not those of the earlier one."
+)
+OFFER_TIPS = {
+    "sweepOfferTake": "Measure what is left of it; nothing is measured twice",
+    "sweepOfferLeave": "Ask again when the window is opened next",
+    "sweepOfferForget": "Do not ask again; its runs stay in the history",
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,8 @@ class SweepView(QWidget):
         self._background = Background("sweep-background")
         self._background.ended.connect(self._background_ended)
         self._preview: Preview | None = None
+        self._asked: object | None = None
+        """Which preview is waited for."""
         self._shape: tuple[object, ...] = ()
         self._unfinished: Unfinished | None = None
         self._looked = False
@@ -161,7 +171,7 @@ class SweepView(QWidget):
         self.progress = QProgressBar()
         self.progress.setObjectName("sweepProgress")
         self.progress.setTextVisible(False)
-        self.progress.setFixedSize(110, 8)
+        self.progress.setFixedSize(90, 8)
         self.start_button = self._button(
             "Start",
             "sweepStart",
@@ -210,8 +220,9 @@ class SweepView(QWidget):
         for words, name, act in (
             ("Go on with it", "sweepOfferTake", self._take_offer),
             ("Not now", "sweepOfferLeave", self.offer.hide),
+            ("Forget it", "sweepOfferForget", self._forget_offer),
         ):
-            line.addWidget(self._button(words, name, act, ""))
+            line.addWidget(self._button(words, name, act, OFFER_TIPS[name]))
         self.offer.hide()
         self.setup = SweepSetup()
         self.setup.changed.connect(self._look_soon)
@@ -311,7 +322,7 @@ class SweepView(QWidget):
             self._look_soon()
 
     def _look_soon(self) -> None:
-        self._preview = None
+        self._preview = self._asked = None
         self._look_timer.start(LOOK_AFTER_MS)
         self._show_state()
 
@@ -334,15 +345,24 @@ class SweepView(QWidget):
             return
         run = session.live_model.current
         live = run.record.snapshot() if run is not None and run.record is not None else None
-        self._background.ask(
-            "preview",
-            partial(
-                preview, space, session.experiment.workload, devices, self.measuring,
-                session.store.find, live,
-            ),
-        )  # fmt: skip
+        asked = self._asked = object()
+        workload, measuring, ceilings = (
+            session.experiment.workload,
+            self.measuring,
+            session.store.find,
+        )
 
-    def _previewed(self, found: Preview | ExplorerError) -> None:
+        def work() -> tuple[object, Preview | ExplorerError]:
+            try:
+                return asked, preview(space, workload, devices, measuring, ceilings, live)
+            except ExplorerError as error:
+                return asked, error
+
+        self._background.ask("preview", work)
+
+    def _previewed(self, asked: object, found: Preview | ExplorerError) -> None:
+        if asked is not self._asked:  # another space is asked for by now
+            return
         if isinstance(found, ExplorerError):
             self.setup.show_total(f"{capital(str(found))}.", "", ())
         else:
@@ -396,6 +416,8 @@ class SweepView(QWidget):
             self._show_state()
 
     def _begun(self, job: SweepJob, begun: Begun) -> None:
+        if job.resumes and not begun.goes_on:
+            self.notice.emit(Notice("info", ANEW))
         self.model.begin(job.space, job.workload, begun.cells, job.measuring, begun.resumed)
         self.model_replaced()
 
@@ -436,6 +458,12 @@ class SweepView(QWidget):
         )
         if found is not None and workload is not None:
             self._begin(found.space, workload, found.measuring, resume=True)
+
+    def _forget_offer(self) -> None:
+        found, self._unfinished = self._unfinished, None
+        self.offer.hide()
+        if found is not None:
+            self._background.ask("forget", partial(_forget, found.group))
 
     # ---- showing
 
@@ -531,8 +559,8 @@ class SweepView(QWidget):
             self._refresh()
 
     def _background_ended(self, kind: str, outcome: object) -> None:
-        if kind == "preview" and isinstance(outcome, Preview | ExplorerError):
-            self._previewed(outcome)
+        if kind == "preview" and isinstance(outcome, tuple):
+            self._previewed(*outcome)
         elif kind == "picture":
             self._drawn(outcome)  # type: ignore[arg-type]
         elif kind == "unfinished" and isinstance(outcome, Unfinished):
@@ -577,6 +605,13 @@ def _picture(held: Held, measure: object) -> tuple[Held, SweepPicture, float]:
     began = time.monotonic()
     shown = picture(held.space, held.cells, measure)  # type: ignore[arg-type]
     return held, shown, time.monotonic() - began
+
+
+def _forget(group: str) -> None:
+    from gpuexplorer.history.store import Store
+
+    with Store.open() as store:
+        store.change_group(group, finished=True)
 
 
 def _find_unfinished(workloads: dict[str, Workload]) -> Unfinished | None:

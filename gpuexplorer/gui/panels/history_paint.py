@@ -1,0 +1,93 @@
+"""Draws the history's rows: words laid out once, so that a screen of runs costs a few milliseconds.
+
+Qt's own delegate asks the model for seven things a cell and lays every text out anew, which through
+Python takes longer than a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QBrush, QFont, QFontMetrics, QPainter, QPen, QStaticText
+
+MAX_TEXTS = 8000
+"""Laid out texts that are kept."""
+MARGIN = 4
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column as it stands in the view."""
+
+    section: int
+    x: int
+    width: int
+    right: bool
+    """Whether its words stand at the right."""
+
+
+class RowPainter:
+    """Draws rows of words."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, int], tuple[QStaticText, int]] = {}
+        self._font = QFont()
+
+    def set_font(self, font: QFont) -> None:
+        """Use this font from now on."""
+        if font != self._font:
+            self._font = QFont(font)
+            self._texts.clear()
+
+    def _text(self, words: str, width: int, metrics: QFontMetrics) -> tuple[QStaticText, int]:
+        key = (words, width)
+        found = self._texts.get(key)
+        if found is None:
+            if len(self._texts) >= MAX_TEXTS:
+                self._texts.clear()
+            shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
+            text = QStaticText(shown)
+            text.setTextFormat(Qt.TextFormat.PlainText)
+            text.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
+            text.prepare(font=self._font)
+            found = self._texts[key] = (text, metrics.horizontalAdvance(shown))
+        return found
+
+    def draw_row(
+        self,
+        painter: QPainter,
+        rect: QRect,
+        cells: Sequence[Cell],
+        words: Sequence[str],
+        back: QBrush,
+        pens: Sequence[QPen],
+        metrics: QFontMetrics,
+    ) -> None:
+        """Draw one row; ``pens`` and ``words`` go with ``cells``."""
+        painter.fillRect(rect, back)
+        y = rect.top() + (rect.height() - metrics.height()) // 2
+        pen = None
+        for cell, said, wanted in zip(cells, words, pens, strict=True):
+            if not said:
+                continue
+            room = cell.width - 2 * MARGIN
+            text, width = self._text(said, room, metrics)
+            if wanted is not pen:
+                pen = wanted
+                painter.setPen(pen)
+            x = cell.x + MARGIN + (max(0, room - width) if cell.right else 0)
+            painter.drawStaticText(QPoint(x, y), text)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Brushes and pens of a table."""
+
+    base: QBrush
+    other: QBrush
+    """Of every second row."""
+    chosen: QBrush
+    frame: QPen
+    """Around the row that keys act on."""
