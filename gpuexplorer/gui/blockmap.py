@@ -10,12 +10,16 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.blockmap import Held, MapEnd, MapModel
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.blockmap import BlockMap, Step
 
+GROUP = "block map"
+"""The kind of the group that a map's runs make in the store."""
 PLAN_S = 0.008
 """Time at most that planning takes of one turn of the event loop."""
 
@@ -31,15 +35,21 @@ class BlockMapJob(EngineJob):
         self,
         worker: EngineWorker,
         block_map: BlockMap,
+        keep: Callable[[RunRecord], None],
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
+        """``keep`` is handed each cell's run at the end, in this job's thread."""
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("blockMapJob")
-        self._map = block_map
+        self._map, self._keep = block_map, keep
 
     def work(self) -> MapEnd:
-        """Race to the end."""
-        self._map.run(self.measure, self._tell)
+        """Race to the end; what was measured is kept however that comes."""
+        try:
+            self._map.run(self.measure, self._tell)
+        finally:
+            for record in self._map.take_records():
+                self._keep(record)
         return MapEnd(self._map.cells, self._map.best, self._map.ties)
 
     def _tell(self, step: Step) -> None:
@@ -105,12 +115,20 @@ class MapControl(QObject):
             return
         held = self.model.begin()
         assert held is not None
-        job = BlockMapJob(self._session.worker, held.map, self._session.store.find)
+        runs = self._session.runs
+        job = BlockMapJob(
+            self._session.worker,
+            held.map,
+            lambda record: runs.end(record, group=held.group),
+            self._session.store.find,
+        )
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
         self._job, self._measured = job, held
         if not self._session.begin_job(job):
             self._job = self._measured = None
+        elif held.group is None:
+            self._begin_group(held)
         self.changed.emit()
 
     def pause(self) -> None:
@@ -164,4 +182,19 @@ class MapControl(QObject):
         held, self._measured, self._job = self._measured, None, None
         if held is not None:
             self.model.end(held, outcome if isinstance(outcome, MapEnd) else None)
+            if held.done and held.group is not None:
+                group, document = held.group, held.document()
+                self._session.runs.do(
+                    lambda store: store.change_group(group, document=document, finished=True)
+                )
         self.changed.emit()
+
+    def _begin_group(self, held: Held) -> None:
+        """Have the store keep this map's runs together."""
+        document = held.document()
+
+        def begun(outcome: str | ExplorerError) -> None:
+            if isinstance(outcome, str):
+                held.group = outcome
+
+        self._session.runs.do(lambda store: store.begin_group(GROUP, document), begun)

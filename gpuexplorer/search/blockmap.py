@@ -10,10 +10,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
@@ -94,10 +95,26 @@ class _Entry:
     """One cell while it is measured."""
 
     point: Point
-    record: RunRecord | None = None
+    records: list[RunRecord] = field(default_factory=list)
+    """Its run, and those that were handed over before (see ``take_records``)."""
+    open: bool = False
+    """Whether the last of them takes in further looks."""
     skipped: str = ""
     state: State = "waiting"
     failures: int = 0
+
+    def add(self, record: RunRecord) -> None:
+        """Take in a look."""
+        if self.open:
+            self.records[-1].extend(record)
+        else:
+            self.records.append(record)
+            self.open = True
+        self.records[-1].end(STOPPED_BY)
+
+    def samples_s(self) -> npt.NDArray[np.float64]:
+        """Return the durations of all its launches."""
+        return np.concatenate([record.samples_s() for record in self.records])
 
 
 @dataclass(frozen=True)
@@ -211,14 +228,17 @@ class BlockMap:
         found = []
         for entry in self._entries:
             cell = Cell(entry.point, skipped=entry.skipped or None)
-            if entry.record is not None and not entry.skipped:
-                cell = cell.measured(entry.record.result())
+            if entry.records and not entry.skipped:
+                cell = cell.measured(entry.records[-1].result())
             found.append(cell)
         return found
 
-    def records(self) -> list[RunRecord]:
-        """Return the runs of the cells that were measured."""
-        return [e.record for e in self._entries if e.record is not None]
+    def take_records(self) -> list[RunRecord]:
+        """Return the cells' runs since the last time; further looks begin runs of their own."""
+        taken = [e.records[-1] for e in self._entries if e.open]
+        for entry in self._entries:
+            entry.open = False
+        return taken
 
     def expected_s(self, number: int) -> float | None:
         """Guess what a cell takes from the measured ones nearest to it; None without any."""
@@ -278,17 +298,13 @@ class BlockMap:
             return
         except ExplorerError as error:
             entry.failures += 1
-            if entry.record is None or entry.failures > 1:  # it ran before: once more
+            if not entry.records or entry.failures > 1:  # it ran before: once more
                 self._withdraw(look.number, "failed", error.what)
             return
         samples_s = record.samples_s()
-        if entry.record is None:
-            entry.record = record
-        else:
-            entry.record.extend(record)
-        entry.record.end(STOPPED_BY)
+        entry.add(record)
         entry.state = "measured"
-        suspect = entry.record.suspect(summarize(samples_s))
+        suspect = record.suspect(summarize(samples_s))
         if suspect is not None:
             self._withdraw(look.number, "suspect", suspect)
         else:
@@ -312,7 +328,7 @@ class BlockMap:
             runner = before.race.runners.get(old)
             if runner is None or there.state == "waiting":
                 continue
-            entry.record, entry.state, entry.skipped = there.record, there.state, there.skipped
+            entry.records, entry.state, entry.skipped = [*there.records], there.state, there.skipped
             known[number] = Runner(
                 fastest_s=list(runner.fastest_s),
                 samples=runner.samples,
@@ -326,10 +342,10 @@ class BlockMap:
     def _cell(self, number: int, compared: Mapping[int, Comparison]) -> MapCell:
         entry = self._entries[number]
         block = self._block(number)
-        record, runner = entry.record, self.race.runners.get(number)
-        if record is None or not record.samples or runner is None:
+        runner = self.race.runners.get(number)
+        if not entry.records or runner is None:
             return MapCell(block, entry.state, entry.skipped)
-        samples_s = record.samples_s()
+        record, samples_s = entry.records[-1], entry.samples_s()
         summary = summarize(samples_s)
         turns = list(runner.turns_s.values())
         return MapCell(

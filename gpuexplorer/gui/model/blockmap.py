@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,9 @@ from gpuexplorer.workloads.workload import Workload
 
 MOST_MAPS = 12
 """Maps that are kept, so that a knob can be turned back to one."""
+SCHEMA = "gpuexplorer/block-map/1"
+PLANNED_AT_ONCE = 8
+"""Cells whose configurations are made in one go: a few milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Held:
     ties: frozenset[Block] = frozenset()
     step: Step | None = None
     """The latest look, while it is measured."""
+    group: str | None = None
+    """The group of its runs in the store, as soon as the store has made one."""
 
     @property
     def measured(self) -> bool:
@@ -68,6 +74,19 @@ class Held:
     def able(self) -> int:
         """How many cells can be measured at all."""
         return sum(cell.state != "cannot" for cell in self.cells)
+
+    def document(self) -> dict[str, Any]:
+        """Return what the group of its runs says of it."""
+        grid = self.wanted.grid
+        return {
+            "schema": SCHEMA,
+            "request": msgspec.to_builtins(self.wanted.request),
+            "x": grid.x,
+            "y": grid.y,
+            "z": grid.z,
+            "best": self.best if self.done else None,
+            "ties": sorted(self.ties),
+        }
 
     def take(self, step: Step) -> None:
         """Take in what a look found."""
@@ -199,14 +218,17 @@ class MapModel:
         )
 
     def _plan(self, wanted: Wanted) -> Iterator[None]:
-        """Find out row by row what can run."""
+        """Find out a few cells at a time what can run."""
         grid, points = wanted.grid, list[Point]()
         for row, y in enumerate(grid.y):
-            line = map_points(
-                wanted.request, Grid(grid.x, (y,), grid.z), wanted.workload, wanted.devices
-            )
-            points += [dataclasses.replace(p, place=(0, row, p.place[2])) for p in line]
-            yield
+            for first in range(0, len(grid.x), PLANNED_AT_ONCE):
+                part = Grid(grid.x[first : first + PLANNED_AT_ONCE], (y,), grid.z)
+                found = map_points(wanted.request, part, wanted.workload, wanted.devices)
+                places = ((0, row, first + n) for n in range(len(found)))
+                points += [
+                    dataclasses.replace(p, place=at) for p, at in zip(found, places, strict=True)
+                ]
+                yield
         before = self._same_experiment(wanted)
         made = BlockMap(
             points, grid, wanted.workload, before=before.map if before is not None else None
@@ -236,7 +258,7 @@ class MapModel:
             return None
         if held.map.done:
             held.map = BlockMap(held.map.points, held.wanted.grid, held.wanted.workload)
-            held.ties = frozenset()
+            held.ties, held.group = frozenset(), None
         held.step = None
         self._last = held
         self._maps.move_to_end(held.wanted.key)

@@ -81,6 +81,11 @@ class Look:
             return None
         return cell.time_s / self.best_s
 
+    def fraction(self, cell: MapCell) -> float:
+        """Return how near a cell comes to the best; one found to be slower never comes above."""
+        fraction = 1 / (self.ratio(cell) or math.inf)
+        return min(fraction, 1.0) if cell.out else fraction
+
     def shade(self, cell: MapCell) -> float | None:
         """Return a cell's place on the colour scale, 0 slow to 1 fast; None without a time."""
         return self.shade_of(cell.time_s, self.rate(cell)) if cell.time_s else None
@@ -101,7 +106,7 @@ class Look:
         if not cell.time_s:
             return ""
         if self.colouring == "best":
-            return f"{100 * self.best_s / cell.time_s:.0f}" if self.best_s else ""
+            return f"{100 * self.fraction(cell):.0f}" if self.best_s else ""
         value = cell.time_s if self.colouring == "time" else self.rate(cell)
         return plain(value * self._factor) if value is not None else ""
 
@@ -220,7 +225,7 @@ class Look:
         if best is None:
             return "No block could be measured"
         rate = self.rate(best)
-        text = f"{product_words(best.block)}: {time_words(best)}"
+        text = f"{product_words(best.block)} threads: {time_words(best)}"
         text += f", {quantity(rate, self.rate_unit)}" if rate is not None else ""
         if not held.done:
             measured = sum(c.time_s is not None for c in held.cells)

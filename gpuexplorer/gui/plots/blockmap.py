@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -16,6 +16,8 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QPixmap,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -31,6 +33,7 @@ BAR_GAP, BAR_WIDTH = 20, 14
 GUESS_SHARE = 0.22
 """How strongly a cell that is still to be measured shows its neighbour's colour."""
 STALE_SHARE = 0.45
+HATCH_SHARE = 0.3
 WORDS_ROOM = 6
 """Pixels beside a value in its cell."""
 DARK_WORDS, LIGHT_WORDS = "#14181c", "#ffffff"
@@ -71,7 +74,9 @@ class MapCanvas(QWidget):
         self._hovered: int | None = None
         self._dragging = False
         self._dragged_to: int | None = None
-        theme().changed.connect(self.update)
+        self._layer: QPixmap | None = None
+        """The cells as they were drawn last: what moves over them does not draw them again."""
+        theme().changed.connect(self._draw_anew)
 
     # ---- what is shown
 
@@ -81,6 +86,10 @@ class MapCanvas(QWidget):
         self._guesses = guesses(held) if held is not None and not stale else {}
         if held is None or (self._hovered is not None and self._hovered >= len(held.cells)):
             self._hovered = None
+        self._draw_anew()
+
+    def _draw_anew(self) -> None:
+        self._layer = None
         self.update()
 
     def show_block(self, block: Block | None) -> None:
@@ -92,7 +101,12 @@ class MapCanvas(QWidget):
     def show_occupancy(self, on: bool) -> None:
         """Lay theoretical occupancy over the cells, or take it away."""
         self._occupancy = on
-        self.update()
+        self._draw_anew()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Draw for the new size."""
+        super().resizeEvent(event)
+        self._layer = None
 
     @property
     def hovered_cell(self) -> MapCell | None:
@@ -112,6 +126,12 @@ class MapCanvas(QWidget):
         """Where the cells are."""
         wide, tall = self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM
         return QRectF(LEFT, TOP, max(wide, 10), max(tall, 10))
+
+    @property
+    def bar(self) -> QRectF:
+        """Where the colour bar is."""
+        area = self.area
+        return QRectF(area.right() + BAR_GAP, area.top() + 18, BAR_WIDTH, area.height() - 18)
 
     def cell_rect(self, number: int) -> QRectF:
         """Return where a cell is, its gap included; y rises upward."""
@@ -148,13 +168,28 @@ class MapCanvas(QWidget):
             self._paint_message(painter, QRectF(self.rect()), in_place=True)
             painter.end()
             return
-        self._paint_cells(painter, self._held, self._look)
+        painter.drawPixmap(0, 0, self._cells_layer(self._held, self._look))
         self._paint_marks(painter, self._held)
-        self._paint_axes(painter, self._held)
-        self._paint_bar(painter, self._look)
+        self._paint_pointer(painter, self._look)
         if self._message:
             self._paint_message(painter, self.area, in_place=False)
         painter.end()
+
+    def _cells_layer(self, held: Held, look: Look) -> QPixmap:
+        """Return the cells, axes and colour bar, drawn when they have changed."""
+        if self._layer is None:
+            ratio = self.devicePixelRatioF()
+            layer = QPixmap((QSizeF(self.size()) * ratio).toSize())
+            layer.setDevicePixelRatio(ratio)
+            layer.fill(theme().q("panel"))
+            painter = QPainter(layer)
+            painter.setFont(self.font())
+            self._paint_cells(painter, held, look)
+            self._paint_axes(painter, held)
+            self._paint_bar(painter, look)
+            painter.end()
+            self._layer = layer
+        return self._layer
 
     def _paint_cells(self, painter: QPainter, held: Held, look: Look) -> None:
         first = self.cell_rect(0)
@@ -165,8 +200,10 @@ class MapCanvas(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         if radius:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        hatch = theme().q("border")
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, bool(radius))
         for number, cell in enumerate(held.cells):
+            if cell.state == "cannot":
+                continue
             rect = self.cell_rect(number).adjusted(gap, gap, -gap, -gap)
             shade = look.shade(cell)
             if cell.state == "measured" and shade is not None:
@@ -183,8 +220,23 @@ class MapCanvas(QWidget):
                     colour = blend(self._colour(at), colour, GUESS_SHARE)
                 self._fill(painter, rect, radius, QColor(colour))
             else:
-                self._paint_unable(painter, rect, radius, cell, hatch, font)
+                self._paint_failed(painter, rect, radius, cell, font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self._hatch_unable(painter, held)
+
+    def _hatch_unable(self, painter: QPainter, held: Held) -> None:
+        """Hatch what cannot run, a row's neighbours in one go."""
+        colour = QColor(blend(theme().colour("muted"), theme().colour("panel"), HATCH_SHARE))
+        brush = QBrush(colour, Qt.BrushStyle.BDiagPattern)
+        columns = len(held.wanted.grid.x)
+        run: QRectF | None = None
+        for number, cell in enumerate(held.cells):
+            if cell.state == "cannot":
+                rect = self.cell_rect(number)
+                run = rect if run is None else run.united(rect)
+            if run is not None and (cell.state != "cannot" or (number + 1) % columns == 0):
+                painter.fillRect(run.adjusted(1, 0, 0, 0), brush)
+                run = None
 
     def _colour(self, shade: float) -> str:
         colour = colour_at(shade)
@@ -201,21 +253,11 @@ class MapCanvas(QWidget):
         else:
             painter.fillRect(rect, colour)
 
-    def _paint_unable(
-        self,
-        painter: QPainter,
-        rect: QRectF,
-        radius: float,
-        cell: MapCell,
-        hatch: QColor,
-        font: QFont | None,
+    def _paint_failed(
+        self, painter: QPainter, rect: QRectF, radius: float, cell: MapCell, font: QFont | None
     ) -> None:
-        """Draw a cell without a time: hatched; what was tried and failed has a sign, too."""
+        """Draw a cell that was tried and has no time: hatched in its colour, with a sign."""
         pattern = Qt.BrushStyle.BDiagPattern
-        if cell.state == "cannot":
-            painter.setBrush(QBrush(hatch, pattern))
-            painter.drawRoundedRect(rect, radius, radius)
-            return
         colour = theme().q("warning" if cell.state in ("long", "suspect") else "bad")
         back = theme().q("warning_back" if cell.state in ("long", "suspect") else "bad_back")
         self._fill(painter, rect, radius, back)
@@ -366,9 +408,8 @@ class MapCanvas(QWidget):
         painter.restore()
 
     def _paint_bar(self, painter: QPainter, look: Look) -> None:
-        """Draw the colour bar with its marks, and where the hovered cell lies on it."""
-        area = self.area
-        bar = QRectF(area.right() + BAR_GAP, area.top() + 18, BAR_WIDTH, area.height() - 18)
+        """Draw the colour bar with its marks."""
+        area, bar = self.area, self.bar
         gradient = QLinearGradient(bar.bottomLeft(), bar.topLeft())
         for i in range(33):
             gradient.setColorAt(i / 32, QColor(self._colour(i / 32)))
@@ -386,9 +427,13 @@ class MapCanvas(QWidget):
             painter.setPen(theme().q("muted"))
             painter.drawLine(QPointF(bar.right() + 1, y), QPointF(bar.right() + 5, y))
             painter.drawText(QRectF(bar.right() + 9, y - 9, 60, 18), side, tick.words)
-        cell = self.hovered_cell
+
+    def _paint_pointer(self, painter: QPainter, look: Look) -> None:
+        """Show where the cell under the pointer lies on the colour bar."""
+        bar, cell = self.bar, self.hovered_cell
         shade = look.shade(cell) if cell is not None and cell.state == "measured" else None
         if shade is not None:
+            shade = min(max(shade, 0.0), 1.0)
             y = bar.bottom() - shade * bar.height()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -398,20 +443,23 @@ class MapCanvas(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _paint_message(self, painter: QPainter, room: QRectF, *, in_place: bool) -> None:
-        """Write a sentence: over the map on a card of its own, or where there is no map."""
-        painter.setFont(self.font())
-        wide = min(room.width() - 20, 460.0)
+        """Write a sentence: on a card in the map's free corner, or where there is no map."""
         flags = int((Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap).value)
-        bounds = painter.boundingRect(QRectF(0, 0, wide - 32, 400), flags, self._message)
+        font = self.font()
+        wide = min(room.width() * (0.9 if in_place else 0.55), 460.0)
+        bounds = QFontMetricsF(font).boundingRect(QRectF(0, 0, wide, 1000), flags, self._message)
         card = QRectF(0, 0, bounds.width() + 32, bounds.height() + 20)
-        card.moveCenter(room.center())
-        if not in_place:
+        if in_place:
+            card.moveCenter(room.center())
+        else:
+            card.moveTopRight(room.topRight())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(theme().q("border"), 1))
-            painter.setBrush(theme().q("raised"))
+            painter.setPen(QPen(theme().q("warning"), 1))
+            painter.setBrush(theme().q("warning_back"))
             painter.drawRoundedRect(card, 6, 6)
+        painter.setFont(font)
         painter.setPen(theme().q("muted" if in_place else "text"))
-        painter.drawText(card, flags, self._message)
+        painter.drawText(card.adjusted(12, 6, -12, -6), flags, self._message)
 
     # ---- the pointer and the keys
 

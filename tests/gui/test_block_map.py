@@ -1,0 +1,347 @@
+"""The Block map tab as a user meets it: a real engine measures, the sliders follow the map."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QProgressBar, QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.result import Resources
+from gpuexplorer.core.units import count
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.gui.panels.blockmap import BlockMapView
+from gpuexplorer.gui.widgets.late import LateView
+from gpuexplorer.history.model import Query
+from gpuexplorer.history.store import Store
+from gpuexplorer.search.blockmap import MapCell
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(folder))
+    return folder
+
+
+def open_map(
+    qtbot: QtBot, open_window: OpenWindow, workload: str = "vector_add", size: int = 4096
+) -> tuple[MainWindow, BlockMapView]:
+    """Open the window at a small problem, with the map of it planned."""
+    window = open_window()
+    wait_measured(qtbot, window)
+    window.session.experiment.set_workload(workload)
+    window.session.experiment.set_size("N", size)
+    wait_measured(qtbot, window)
+    tab = find(window, "blockMap", LateView)
+    assert tab.view is None, "nothing of it is made before it is shown"
+    window.panels.tabs.setCurrentWidget(tab)
+    view = tab.view
+    assert isinstance(view, BlockMapView)
+    until(qtbot, lambda: view.model.current is not None)
+    return window, view
+
+
+def shown(view: BlockMapView) -> Held:
+    held = view.model.shown
+    assert held is not None
+    return held
+
+
+def measure(qtbot: QtBot, view: BlockMapView) -> Held:
+    view.start.click()
+    assert view.control.running
+    until(qtbot, lambda: not view.control.running)
+    held = shown(view)
+    assert held.done
+    return held
+
+
+def centre(view: BlockMapView, block: Block) -> QPoint:
+    number = shown(view).wanted.grid.number(block)
+    assert number is not None
+    return view.canvas.cell_rect(number).center().toPoint()
+
+
+def hover(view: BlockMapView, block: Block) -> None:
+    QTest.mouseMove(view.canvas, centre(view, block))
+
+
+def cells_of(held: Held) -> dict[Block, MapCell]:
+    return {c.block: c for c in held.cells}
+
+
+def test_the_map_is_measured_and_live_measuring_goes_on(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window)
+    ticket = wait_measured(qtbot, window).ticket
+    assert "Start measures them" in view.words.text()
+    view.start.click()
+    assert not window.session.live and not view.start.isVisible()
+    until(qtbot, lambda: "First looks" in view.words.text() and "to go" in view.words.text())
+    assert view.cancel.isVisible() and view.pause.isVisible()
+    progress = find(window, "blockMapProgress", QProgressBar)
+    until(qtbot, lambda: progress.value() > 0)
+    until(qtbot, lambda: not view.control.running)
+    held = shown(view)
+    assert held.done and held.best is not None
+    assert view.words.text().startswith("Best ")
+    assert all(c.time_s for c in held.cells if c.state == "measured")
+    assert window.session.live and wait_measured(qtbot, window).ticket != ticket
+    assert find(window, "blockMapStart", QPushButton).text() == "Measure again"
+
+
+def test_the_runs_go_to_the_store_as_one_group(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window)
+    held = measure(qtbot, view)
+    until(qtbot, lambda: held.group is not None)
+    window.close()
+    with Store.open() as store:
+        (group,) = store.groups("block map")
+        rows = store.find(Query(group=group.id))
+        measured = {c.block: c for c in held.cells if c.time_s}
+        assert {row.block_words for row in rows} and len(rows) == len(measured)
+        samples = {store.get(row.id).config.block: store.get(row.id).timing for row in rows}
+    assert samples.keys() == measured.keys()
+    assert all(samples[b].samples == c.samples for b, c in measured.items())
+    assert {t.stopped_by for t in samples.values()} == {"race"}
+
+
+def test_a_click_takes_the_sliders_there_and_live_runs_it(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    window.session.set_live(False)
+    QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (64, 4, 1)))
+    assert window.session.experiment.knobs.block == (64, 4, 1)
+    assert window.session.live
+    assert wait_measured(qtbot, window).config.block == (64, 4, 1)
+    QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (1024, 1024, 1)))
+    assert window.session.experiment.knobs.block == (64, 4, 1), "it cannot run, so nothing moves"
+
+
+def test_a_drag_is_an_xy_pad_and_one_step_to_undo(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    experiment, canvas = window.session.experiment, view.canvas
+    before = experiment.knobs.block
+    seen: list[object] = []
+    canvas.picked.connect(seen.append)
+    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 4, 1)))
+    for block in ((8, 4, 1), (8, 8, 1), (32, 8, 1)):
+        QTest.mouseMove(canvas, centre(view, block))
+        until(qtbot, lambda block=block: experiment.knobs.block == block)
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (32, 8, 1)))
+    assert len(seen) >= 4
+    wait_measured(qtbot, window)
+    experiment.undo()
+    assert experiment.knobs.block == before
+
+
+def test_arrow_keys_move_and_home_goes_to_the_best(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    experiment = window.session.experiment
+    experiment.set_block((16, 16, 1))
+    view.canvas.setFocus()
+    for key, block in (
+        (Qt.Key.Key_Right, (32, 16, 1)),
+        (Qt.Key.Key_Up, (32, 32, 1)),
+        (Qt.Key.Key_Up, (32, 32, 1)),  # 32×64 is beyond the device's limit
+        (Qt.Key.Key_Left, (16, 32, 1)),
+        (Qt.Key.Key_Down, (16, 16, 1)),
+    ):
+        QTest.keyClick(view.canvas, key)
+        assert experiment.knobs.block == block
+    shown(view).best = (8, 8, 1)
+    QTest.keyClick(view.canvas, Qt.Key.Key_Home)
+    assert experiment.knobs.block == (8, 8, 1)
+
+
+def test_what_cannot_run_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
+    _, view = open_map(qtbot, open_window, "matmul", 64)
+    cell = cells_of(shown(view))[1024, 1024, 1]
+    assert cell.state == "cannot"
+    hover(view, cell.block)
+    assert "cannot run" in view.cell_words.text() and "allows" in view.cell_words.text()
+    at = centre(view, cell.block)
+    event = QHelpEvent(QEvent.Type.ToolTip, at, view.canvas.mapToGlobal(at))
+    assert QApplication.sendEvent(view.canvas, event)
+    assert view.canvas.number_at(QPointF(1, 1)) is None
+
+
+def test_a_map_that_was_left_goes_on_where_it_was(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    view.start.click()
+    until(qtbot, lambda: sum(c.time_s is not None for c in shown(view).cells) >= 12)
+    view.cancel.click()
+    until(qtbot, lambda: not view.control.running)
+    held, looks = shown(view), shown(view).map.race.looks
+    assert window.session.live and "Left at" in view.words.text()
+    assert view.start.text() == "Go on"
+    wait_measured(qtbot, window)
+    view.start.click()
+    until(qtbot, lambda: held.map.race.looks > looks + 3)
+    assert shown(view) is held
+    window.session.set_live(True)  # going live ends it
+    until(qtbot, lambda: not view.control.running)
+
+
+def test_a_pause_gives_the_device_to_live_measuring(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    view.start.click()
+    until(qtbot, lambda: shown(view).map.race.looks > 3)
+    view.pause.click()
+    until(qtbot, lambda: window.session.live)
+    assert view.pause.text() == "Go on" and view.control.running
+    QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 8, 1)))
+    assert wait_measured(qtbot, window).config.block == (4, 8, 1)
+    looks = shown(view).map.race.looks
+    view.pause.click()
+    assert not window.session.live
+    until(qtbot, lambda: shown(view).map.race.looks > looks + 2)
+    view.cancel.click()
+    until(qtbot, lambda: not view.control.running)
+
+
+def test_another_configuration_greys_the_map_until_it_is_measured(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window)
+    held = measure(qtbot, view)
+    experiment = window.session.experiment
+    experiment.set_block((32, 1, 1))
+    assert not view.model.stale, "the block is what the map is over"
+    experiment.set_size("N", 8192)
+    until(qtbot, lambda: view.model.current is not None)
+    assert view.model.stale and shown(view) is held
+    assert "another configuration" in view.canvas._message and "4096" in view.canvas._message
+    experiment.set_size("N", 4096)
+    assert not view.model.stale and shown(view) is held, "and back again"
+    experiment.set_size("N", 8192)
+    until(qtbot, lambda: view.control.can_start)
+    again = measure(qtbot, view)
+    assert again is not held and not view.model.stale
+
+
+def test_a_finer_grid_keeps_what_was_measured(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window)
+    coarse = measure(qtbot, view)
+    box = find(window, "blockMapGrid", QComboBox)
+    box.setCurrentIndex(box.findData("halves"))
+    until(qtbot, lambda: view.model.current is not None and shown(view) is not coarse)
+    fine = shown(view)
+    assert len(fine.cells) > len(coarse.cells) and not view.model.stale
+    known = {c.block: c.time_s for c in coarse.cells}
+    assert all(c.time_s == known.get(c.block) for c in fine.cells)
+    assert not fine.done and view.start.text() == "Start"
+    assert measure(qtbot, view) is fine
+
+
+def test_a_measured_map_is_read_by_colour_pointer_and_overlay(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window)
+    held = measure(qtbot, view)
+    check_pointer(view, held)
+    check_colours(view, held, find(window, "blockMapColouring", QComboBox))
+    check_overlay(view, held, find(window, "blockMapOccupancy", QToolButton))
+
+
+def check_pointer(view: BlockMapView, held: Held) -> None:
+    assert held.best is not None
+    hover(view, held.best)
+    words = view.cell_words.text()
+    assert all(part in words for part in ("threads:", "the best", "s ±"))
+    assert f"{count(cells_of(held)[held.best].samples)} samples" in words
+    slowest = max((c for c in held.cells if c.time_s), key=lambda c: c.time_s or 0)
+    hover(view, slowest.block)
+    assert "× the best" in view.cell_words.text()
+
+
+def check_colours(view: BlockMapView, held: Held, box: QComboBox) -> None:
+    assert held.best is not None
+    best = cells_of(held)[held.best]
+    units = []
+    for index in range(box.count()):
+        box.setCurrentIndex(index)
+        look = view._look
+        assert look is not None
+        shades = [s for c in held.cells if (s := look.shade(c)) is not None]
+        assert len(shades) >= 5 and look.text(best)
+        assert look.ticks(8)
+        units.append(look.unit)
+    assert units[0].endswith("s") and units[1].endswith("FLOP/s") and units[2] == "% of the best"
+
+
+def check_overlay(view: BlockMapView, held: Held, button: QToolButton) -> None:
+    """A processor has no occupancy; where there is one, disagreements are counted."""
+    button.click()
+    assert "A processor has no multiprocessors" in view.notes.text()
+    ordered = sorted((c for c in held.cells if c.time_s), key=lambda c: c.time_s or 0)
+    full = {ordered[-1].block: 1.0, ordered[0].block: 0.25}
+    for number, cell in enumerate(held.cells):
+        if cell.time_s:
+            made = Resources(occupancy=full.get(cell.block, 0.7), occupancy_limiter="registers")
+            slower: dict[str, Any] = {"time_s": 3 * cell.time_s} if cell is ordered[-1] else {}
+            held.cells[number] = dataclasses.replace(cell, resources=made, ratio=None, **slower)
+    view.refresh()
+    text = view.notes.text()
+    assert "1 full yet" in text and "1 as fast as the best though not full" in text
+    hover(view, ordered[0].block)
+    assert "occupancy 25 % (registers)" in view.cell_words.text()
+
+
+def test_a_library_call_has_no_map(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window)
+    window.session.experiment.set_variant("numpy")
+    until(qtbot, lambda: view.model.current is None)
+    assert "chooses its own blocks" in view.canvas._message
+    assert not view.start.isEnabled()
+    window.session.experiment.set_variant("direct")
+    until(qtbot, lambda: view.model.current is not None)
+
+
+def test_closing_the_window_while_a_map_is_measured(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    view.start.click()
+    held = shown(view)
+    until(qtbot, lambda: held.map.race.looks > 5 and held.group is not None)
+    window.close()
+    with Store.open() as store:
+        assert store.count(Query(group=held.group)) >= 4
+
+
+def test_the_map_is_drawn_in_time_and_in_both_themes(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    held = shown(view)
+    for number, cell in enumerate(held.cells):
+        if cell.state == "waiting":
+            held.cells[number] = dataclasses.replace(
+                cell, state="measured", time_s=1e-3 * (1 + number % 7), samples=3, flops=1e9
+            )
+    states: tuple[Any, ...] = ("long", "failed", "suspect")
+    for number, state in enumerate(states):
+        held.cells[number] = dataclasses.replace(held.cells[number], state=state, reason="made")
+    pictures = []
+    for scheme in ("light", "dark"):
+        window.choose_theme(scheme)
+        view.refresh()
+        pictures.append(view.canvas.grab().toImage())
+    assert pictures[0] != pictures[1]
+    for picture in pictures:
+        colours = {
+            picture.pixelColor(view.canvas.cell_rect(n).topLeft().toPoint() + QPoint(6, 12)).name()
+            for n in range(len(held.cells))
+        }
+        assert len(colours) >= 8
