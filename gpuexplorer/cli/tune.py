@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,25 +39,24 @@ def command(options: argparse.Namespace) -> int:
     check_targets(json_path(options.json))
     check_sampler(options.sampler)
     workload = pick(load(options.kernels), options.workload)
-    with open_session(options) as session:
+    with open_session(options) as session, _keeper(options) as keeper:
         space = tuning_space(request_of(options), workload, session.devices(), ranges_of(options))
-        keeper = _keeper(options)
         tuner = Tuner(session, workload, space, options_of(options))
-        if keeper is not None:
-            keeper.begin(tuner.so_far())
-            tuner.on_result = keeper.keep
+        keeper.begin(tuner.so_far())
+        tuner.on_result = keeper.keep
         try:
             with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
                 tuning = tuner.run()
         except KeyboardInterrupt:
-            return _interrupted(tuner.so_far(), keeper, options)
-    kept = keeper is not None and keeper.finish(tuning)
+            tuning = tuner.so_far()
+            keeper.finish(tuning)
+            return _interrupted(tuning, options)
+        kept = keeper.finish(tuning)
     if options.json != "-":
         print_tuning(tuning, workload.manifest.title, verbose=options.verbose)
     write_document(options.json, tuning_json(tuning))
-    if options.json != "-":
-        if (path := json_path(options.json)) is not None:
-            say(f"wrote {path}")
+    if (path := json_path(options.json)) is not None:
+        say(f"wrote {path}")
     if kept:
         say(f"kept for '{problem_command('run', space.start)} --tuned'")
     return 0
@@ -105,15 +106,20 @@ def options_of(options: argparse.Namespace) -> Options:
     )
 
 
-def _keeper(options: argparse.Namespace) -> TuningKeeper | None:
-    """Return what keeps the tuning; None when it is not to be kept or cannot be."""
-    if options.no_history:
-        return None
+@contextmanager
+def _keeper(options: argparse.Namespace) -> Iterator[TuningKeeper]:
+    """Open what keeps the tuning; it keeps nothing when that is not wanted or cannot be."""
+    store: Store | None = None
+    if not options.no_history:
+        try:
+            store = Store.open()
+        except ExplorerError as error:
+            _warn(error)
     try:
-        return TuningKeeper(Store.open(), _warn)
-    except ExplorerError as error:
-        _warn(error)
-        return None
+        yield TuningKeeper(store, _warn)
+    finally:
+        if store is not None:
+            store.close()
 
 
 def _warn(error: ExplorerError) -> None:
@@ -126,9 +132,7 @@ def _title(space: TuningSpace) -> str:
     return f"tuning {start.workload} · {start.variant} · {size} · {start.precision}"
 
 
-def _interrupted(tuning: Tuning, keeper: TuningKeeper | None, options: argparse.Namespace) -> int:
-    if keeper is not None:
-        keeper.finish(tuning)
+def _interrupted(tuning: Tuning, options: argparse.Namespace) -> int:
     write_document(options.json, tuning_json(tuning))
     measured = [e for e in tuning.evaluations if e.outcome == "measured"]
     best = min(measured, key=lambda e: e.median_s or 0.0, default=None)

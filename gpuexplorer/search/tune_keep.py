@@ -22,11 +22,12 @@ WRITE_EVERY_S = 1.0
 class TuningKeeper:
     """Keeps one tuning in a group of a store.
 
-    Runs are written together once a second, because a transaction costs as much as a run. A store
-    that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    Without a store it keeps nothing. Runs are written together once a second, because a transaction
+    costs as much as a run. A store that fails is no reason to stop measuring: ``on_trouble`` is
+    told once.
     """
 
-    def __init__(self, store: Store, on_trouble: Callable[[ExplorerError], None]) -> None:
+    def __init__(self, store: Store | None, on_trouble: Callable[[ExplorerError], None]) -> None:
         self._store, self._on_trouble = store, on_trouble
         self._group: str | None = None
         self._failed = False
@@ -36,8 +37,8 @@ class TuningKeeper:
     def begin(self, asked: Tuning) -> None:
         """Enter the tuning with what it was asked for: its document with nothing tried yet."""
 
-        def write() -> None:
-            self._group = self._store.begin_group(KIND, msgspec.to_builtins(asked))
+        def write(store: Store) -> None:
+            self._group = store.begin_group(KIND, msgspec.to_builtins(asked))
 
         self._try(write)
 
@@ -47,27 +48,26 @@ class TuningKeeper:
         if time.monotonic() >= self._due:
             self._write()
 
-    def _write(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting and self._group is not None and not self._failed:
-            self._try(lambda: self._store.add_all(waiting, group=self._group))
-        self._due = time.monotonic() + WRITE_EVERY_S
-
     def finish(self, tuning: Tuning) -> bool:
         """Store the document and what was found; return whether it was found and is stored."""
         self._write()
-        group = self._group
+        group, entry = self._group, entry_of(tuning, self._group)
         if group is not None:
             document = msgspec.to_builtins(tuning)
-            self._try(lambda: self._store.change_group(group, document=document, finished=True))
-        entry = entry_of(tuning, group)
-        if entry is None:
-            return False
-        return self._try(lambda: self._store.save_tuned(entry))
+            self._try(lambda store: store.change_group(group, document=document, finished=True))
+        return entry is not None and self._try(lambda store: store.save_tuned(entry))
 
-    def _try(self, write: Callable[[], object]) -> bool:
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._group is not None and not self._failed:
+            self._try(lambda store: store.add_all(waiting, group=self._group))
+        self._due = time.monotonic() + WRITE_EVERY_S
+
+    def _try(self, write: Callable[[Store], object]) -> bool:
+        if self._store is None:
+            return False
         try:
-            write()
+            write(self._store)
         except ExplorerError as error:
             if not self._failed:
                 self._failed = True
