@@ -22,6 +22,7 @@ PAGES = {
     "what-numbers-promise": "What numbers promise",
     "how-well-it-is-known": "How well a time is known",
     "sweeps": "Sweeps",
+    "comparing": "Comparing",
     "history": "History",
     "telemetry": "The device's state",
     "advice": "Advice, explained",
