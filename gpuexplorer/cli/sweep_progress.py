@@ -38,7 +38,7 @@ class _PlainLines:
             return
         self._due = time.monotonic() + PLAIN_EVERY_S
         say(
-            f"{count(step.done)} of {count(step.total)} done, {step.left.words} left, "
+            f"{count(step.done)} of {count(step.total)} done, left: {step.left.words}, "
             f"now {step.cell.point.words}"
         )
 
@@ -48,15 +48,16 @@ def _bar() -> Iterator[StepSink]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     bar = Progress(
-        BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[left]} left"),
+        BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[left]}"),
         TextColumn("{task.description}", style="dim"),
         console=error_console(), transient=True,
     )  # fmt: skip
     with bar:
-        task = bar.add_task("", total=None, left="time not known yet")
+        task = bar.add_task("", total=None, left="")
 
         def sink(step: Step) -> None:
-            bar.update(task, completed=step.done, total=step.total, left=step.left.words)
+            left = f"left: {step.left.words}"
+            bar.update(task, completed=step.done, total=step.total, left=left)
             if not step.ended:
                 bar.update(task, description=step.cell.point.words)
 

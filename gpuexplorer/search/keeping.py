@@ -136,18 +136,18 @@ class SweepKeeper:
         return found
 
     def _write_results(self) -> None:
-        results, self._results = self._results, []
-        if results:
-            self._try(lambda: self._store.add_all(results, group=self.group_id))
+        if self._results:
+            self._try(lambda: self._store.add_all(self._results, group=self.group_id))
+        self._results = []  # only now: an interrupt in between leaves them for ``close``
         self._written_at = time.monotonic()
 
     def _write_skips(self, *, now: bool = False) -> None:
         if not self._new_skips or (not now and time.monotonic() < self._skips_due):
             return
-        self._new_skips = False
-        self._skips_due = time.monotonic() + SKIPS_EVERY_S
         document = {**self._document, "skipped": self._skipped}
         self._try(lambda: self._store.change_group(self.group_id, document=document))
+        self._new_skips = False
+        self._skips_due = time.monotonic() + SKIPS_EVERY_S
 
     def _try(self, write: Callable[[], object]) -> None:
         try:
