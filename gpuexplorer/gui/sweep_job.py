@@ -77,7 +77,8 @@ class SweepJob(EngineJob):
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("sweep")
         self.space, self.workload, self.measuring = space, workload, measuring
-        self._devices, self._resume, self._python = devices, resume, python
+        self.resumes = resume
+        self._devices, self._python = devices, python
         self._ceilings_of = ceilings
         self._changed: list[tuple[int, Cell]] = []
         self._due = 0.0
@@ -93,7 +94,7 @@ class SweepJob(EngineJob):
                 self._devices,
                 self.measuring,
                 store=store,
-                resume=self._resume,
+                resume=self.resumes,
                 python=self._python,
                 ceilings=self._ceilings_of,
                 on_step=self._step,
@@ -115,7 +116,7 @@ class SweepJob(EngineJob):
         try:
             return Store.open()
         except ExplorerError as error:
-            if self._resume:
+            if self.resumes:
                 raise
             self.troubled.emit(error)
             return None

@@ -112,11 +112,8 @@ class SweepModel:
         measured = total - waiting - skipped
         parts = [f"{count(measured)} measured"]
         if skipped:
-            parts.append(
-                f"{count(skipped)} cannot run"
-                if self.state != "file"
-                else (f"{count(skipped)} without a figure")
-            )
+            why = "without a figure" if self.state == "file" else "cannot run"
+            parts.append(f"{count(skipped)} {why}")
         if self.resumed:
             parts.append(f"{count(self.resumed)} of them before")
         if waiting:

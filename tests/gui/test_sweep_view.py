@@ -1,0 +1,566 @@
+"""Sweeps in the window: the space from the knobs, the chart that fits, the way through, files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.sweep import measuring_of
+from gpuexplorer.cli.sweep import space_of as space_of_options
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sweep import read_sweep
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.sweep import (
+    NOT_REACHED,
+    Held,
+    SweepModel,
+    decode,
+    encode,
+    grouped_reasons,
+)
+from gpuexplorer.gui.model.sweep_axes import (
+    axis_of,
+    first_choice,
+    offers,
+    read_error,
+    space_of,
+    values_text,
+)
+from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.model.sweep_picture import MEASURES, cell_words, layout_of, picture
+from gpuexplorer.gui.panels.sweep import SweepView
+from gpuexplorer.gui.panels.sweep_tab import write_sweep
+from gpuexplorer.gui.panels.sweep_table import SweepTableModel
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import Cell, cells_of
+from gpuexplorer.search.ranges import whole_numbers
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.workloads.loader import load
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.prepared import prepared
+
+WORKLOADS = load()
+DEVICES = DeviceList(
+    devices=(
+        DeviceInfo(
+            id="opencl:0", hardware_id="cpu:x", name="X", backend="opencl", kind="cpu", driver="1",
+            compute_units=2, precisions=("fp32", "fp64", "fp16"), features=("opencl",), threads=1,
+            runs_kernels=True,
+        ),
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a history of its own."""
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "data"))
+
+
+@pytest.fixture
+def experiment() -> Experiment:
+    return Experiment(WORKLOADS, DEVICES)
+
+
+def result_of(cell: Cell, median_s: float) -> RunResult:
+    """Return a result for a cell, whose launches all took the same time."""
+    ready = prepared()
+    assert cell.point.config is not None
+    record = RunRecord(msgspec.structs.replace(ready, config=cell.point.config))
+    seconds = np.full(12, median_s).astype("<f8").tobytes()
+    starts = tuple(int(i * 1e8) for i in range(12))
+    record.add(SampleBatch(seconds=seconds, counts=(1,) * 12, starts_ns=starts))
+    record.end("samples")
+    return record.result()
+
+
+def swept(space: Space, measured: int | None = None) -> Held:
+    """Return a sweep of which so many cells are measured, the later the faster."""
+    workload = WORKLOADS[space.base.workload]
+    cells = cells_of(space.points(workload, DEVICES))
+    waiting = [i for i, cell in enumerate(cells) if cell.waiting]
+    for number, index in enumerate(waiting[:measured]):
+        cells[index] = cells[index].measured(result_of(cells[index], 1e-3 / (1 + number)))
+    return Held(space, workload, tuple(cells), Measuring(), None, workload.manifest.title)
+
+
+def block_space(experiment: Experiment) -> Space:
+    return space_of(experiment, {"block.x": "1:64:*2", "block.y": "1,2,4,64"})
+
+
+# ---- what may vary
+
+
+def test_every_offer_gives_values_and_the_first_choice_is_the_block(experiment: Experiment) -> None:
+    names = [offer.name for offer in offers(experiment)]
+    assert names[:3] == ["size.N", "block.x", "block.y"]
+    assert {"precision", "variant", "fill", "cache"} <= set(names)
+    assert first_choice(experiment) == ("block.x", "block.y")
+    for offer in offers(experiment):
+        assert read_error(offer.text, offer.name) is None
+        assert len(axis_of(offer.name, offer.text).values) > 1
+
+
+def test_tunables_of_the_variant_are_offered_and_libraries_have_no_block(
+    experiment: Experiment,
+) -> None:
+    experiment.set_variant("tiled")
+    tunables = [o.name for o in offers(experiment) if o.name.startswith("tunable.")]
+    free = [n for n, t in experiment.variant.tunables.items() if t.formula is None]
+    assert tunables == [
+        f"tunable.{n}" for n in free if len(experiment.variant.tunables[n].values) > 1
+    ]
+    experiment.set_variant("numpy")
+    assert not any(o.name.startswith("block") for o in offers(experiment))
+    assert first_choice(experiment) == ("size.N",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("size.N", "64:"), ("block.x", "1:256:*1"), ("block", "16"), ("block", "axb"), ("fill", "")],
+)
+def test_what_is_no_value_is_told_with_the_axis(name: str, text: str) -> None:
+    error = read_error(text, name)
+    if (name, text) == ("block", "16"):  # one dimension is a block, too
+        assert error is None
+    else:
+        assert error is not None and Axis(name, ()).title in error
+
+
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=9, unique=True))
+def test_numbers_are_written_so_that_they_read_the_same(values: list[int]) -> None:
+    assert whole_numbers(values_text(values)) == tuple(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [((1, 2, 4, 8, 16), "1:16:*2"), ((16, 32, 48, 64), "16:64:+16"), ((1, 2, 3, 4), "1:4"),
+     ((2, 4, 8), "2,4,8")],
+)  # fmt: skip
+def test_ranges_are_said_shortly(values: tuple[int, ...], text: str) -> None:
+    assert values_text(values) == text
+
+
+CHOICES: list[dict[str, str]] = [
+    {"block.x": "1:64:*2", "block.y": "1,2,4"},
+    {"size.N": "64:512:*2", "variant": "naive,tiled,numpy"},
+    {"block": "8x8,16x16,32x4", "precision": "fp32,fp64"},
+    {"fill": "normal,zeros", "cache": "hot,cold"},
+    {"block.x": "8,16,32"},
+]
+
+
+@pytest.mark.parametrize("chosen", CHOICES)
+def test_the_copied_command_asks_for_the_same_configurations(
+    experiment: Experiment, chosen: dict[str, str]
+) -> None:
+    space = space_of(experiment, chosen)
+    command = sweep_command(space, Measuring(samples=12))
+    options = parse(_words(command))
+    again = space_of_options(options, experiment.workload.manifest)
+    assert measuring_of(options).samples == 12
+    keys = [
+        sorted(p.config.key for p in s.points(experiment.workload, DEVICES) if p.config)
+        for s in (space, again)
+    ]
+    assert keys[0] == keys[1] and keys[0]
+
+
+def _words(command: str) -> list[str]:
+    words = shlex.split(command)
+    assert words[0] == "gpuexplorer"
+    return words[1:]
+
+
+def test_a_tuned_variant_s_command_names_its_tunables(experiment: Experiment) -> None:
+    experiment.set_variant("tiled")
+    name = next(n for n, t in experiment.variant.tunables.items() if t.formula is None)
+    values = experiment.variant.tunables[name].values
+    space = space_of(experiment, {f"tunable.{name}": ",".join(map(str, values))})
+    options = parse(_words(sweep_command(space, Measuring())))
+    again = space_of_options(options, experiment.workload.manifest)
+    assert again.by_name[f"tunable.{name}"].values == tuple(values)
+
+
+# ---- the chart that fits
+
+
+@pytest.mark.parametrize(
+    ("axes", "kind", "x", "panels"),
+    [
+        ({"block.x": (1, 2), "block.y": (1, 2)}, "heat", "block.x", 1),
+        ({"block.x": (1, 2), "block.y": (1, 2), "fill": ("a", "b")}, "heat", "block.x", 2),
+        ({"size.N": (64, 128), "variant": ("naive", "tiled")}, "lines", "size.N", 1),
+        ({"size.N": (64, 128), "block.x": tuple(range(1, 9))}, "lines", "size.N", 8),
+        ({"tunable.T": (8, 16), "block.x": (1, 2)}, "heat", "tunable.T", 1),
+        ({"block.x": (1, 2, 4)}, "lines", "block.x", 1),
+        ({"precision": ("fp32", "fp64"), "fill": ("normal", "zeros")}, "bars", None, 1),
+    ],
+)  # fmt: skip
+def test_the_axes_decide_the_chart(
+    axes: dict[str, tuple[Any, ...]], kind: str, x: str | None, panels: int
+) -> None:
+    layout = layout_of([Axis(n, v) for n, v in axes.items()])
+    assert layout.kind == kind and (layout.x.name if layout.x else None) == x
+    count = 1
+    for axis in layout.by_panel:
+        count *= len(axis.values)
+    assert count == panels
+
+
+def test_a_heat_map_has_every_cell_and_tells_the_best(experiment: Experiment) -> None:
+    space = block_space(experiment)
+    held = swept(space, 9)
+    shown = picture(space, held.cells, MEASURES["time"])
+    marks = [m for f in shown.facets for line in f.lines for m in line.marks]
+    assert shown.kind == "heat" and sorted(m.index for m in marks) == list(range(len(held.cells)))
+    assert sum(m.y is not None for m in marks) == 9
+    assert sum(m.skipped for m in marks) == sum(c.skipped is not None for c in held.cells) > 0
+    assert shown.best is not None and held.cells[shown.best].median_s == shown.low == 1e-3 / 9
+    share = picture(space, held.cells, MEASURES["best"])
+    assert share.high == pytest.approx(100) and not share.log
+
+
+def test_lines_over_sizes_are_logarithmic_and_name_their_second_axis(
+    experiment: Experiment,
+) -> None:
+    space = space_of(experiment, {"size.N": "64:1024:*2", "precision": "fp32,fp64"})
+    shown = picture(space, swept(space).cells, MEASURES["flops"])
+    assert shown.kind == "lines" and shown.log and shown.names == ("fp32", "fp64")
+    gaps = {round(b - a, 6) for a, b in zip(shown.x.positions, shown.x.positions[1:], strict=False)}
+    assert len(gaps) == 1, "equal factors are equal steps"
+    assert shown.best is None, "other sizes are other problems"
+    for line in shown.facets[0].lines:
+        assert [m.x for m in line.marks] == sorted(shown.x.positions)
+
+
+def test_nothing_measured_yet_is_a_chart_too(experiment: Experiment) -> None:
+    for chosen in CHOICES:
+        space = space_of(experiment, chosen)
+        shown = picture(space, swept(space, 0).cells, MEASURES["time"])
+        assert (shown.low, shown.high, shown.best) == (None, None, None)
+
+
+def test_words_say_why_a_cell_has_no_figure(experiment: Experiment) -> None:
+    held = swept(block_space(experiment), 1)
+    skipped = next(c for c in held.cells if c.skipped is not None)
+    waiting = next(c for c in held.cells if c.waiting)
+    assert "cannot run" in cell_words(skipped) and str(skipped.skipped) in cell_words(skipped)
+    assert "not measured yet" in cell_words(waiting)
+    ((reason, number),) = grouped_reasons(held.cells)
+    assert number == sum(c.skipped is not None for c in held.cells) and "threads" in reason
+
+
+# ---- the table
+
+
+def test_the_table_sorts_by_figure_with_those_without_one_last(
+    qapp: QApplication, experiment: Experiment
+) -> None:
+    held = swept(block_space(experiment), 5)
+    model = SweepTableModel()
+    model.show_space(held.space, list(held.cells))
+    titles = [c.title for c in model.columns]
+    assert titles[:2] == ["threads in x", "threads in y"]
+    median = titles.index("median")
+    model.sort(median)
+    figures = [held.cells[model.cell_of(r)].median_s for r in range(5)]
+    assert figures == sorted(f for f in figures if f is not None)
+    assert held.cells[model.cell_of(5)].median_s is None
+    model.sort(titles.index("throughput"), Qt.SortOrder.DescendingOrder)
+    assert held.cells[model.cell_of(0)].median_s == min(f for f in figures if f is not None)
+    model.sort(-1)
+    assert [model.cell_of(r) for r in range(model.rowCount())] == list(range(len(held.cells)))
+
+
+# ---- in files
+
+
+def test_a_sweep_comes_back_from_its_document(experiment: Experiment) -> None:
+    held = swept(block_space(experiment), 7)
+    back = decode(encode(held), "bench.gpux")
+    assert back.space.axes == held.space.axes and back.origin == "bench.gpux"
+    for mine, theirs in zip(held.cells, back.cells, strict=True):
+        assert mine.point.place == theirs.point.place and mine.result == theirs.result
+        assert theirs.skipped == (NOT_REACHED if mine.waiting else mine.skipped)
+    assert encode(back) == encode(back)
+    model = SweepModel()
+    model.show(back)
+    assert model.state == "file" and "bench.gpux" in model.words
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_hostile_sweep_is_read_whole_or_refused(data: st.DataObject) -> None:
+    document = json.loads(_document())
+    for _ in range(data.draw(st.integers(1, 3))):
+        spot: Any = document
+        while True:
+            keys = list(spot) if isinstance(spot, dict) else list(range(len(spot)))
+            if not keys:
+                break
+            key = data.draw(st.sampled_from(keys))
+            if isinstance(spot[key], (dict, list)) and spot[key] and data.draw(st.booleans()):
+                spot = spot[key]
+                continue
+            spot[key] = data.draw(
+                st.none() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
+                | st.just([]) | st.just({}) | st.just([[1, 2], [3]]) | st.just("<b>x</b>")
+            )  # fmt: skip
+            break
+    try:
+        held = decode(json.dumps(document).encode(), "x.gpux")
+    except InputError as error:
+        said = str(error)
+    else:
+        said = "read"
+        for measure in MEASURES.values():
+            picture(held.space, held.cells, measure)
+        assert len(held.cells) == held.space.count
+    assert said
+
+
+_documents: list[bytes] = []
+
+
+def _document() -> bytes:
+    if not _documents:
+        _documents.append(encode(swept(block_space(Experiment(WORKLOADS, DEVICES)), 4)))
+    return _documents[0]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "svg"])
+def test_a_sweep_is_exported(experiment: Experiment, tmp_path: Path, suffix: str) -> None:
+    held = swept(block_space(experiment), 6)
+    path = tmp_path / f"sweep.{suffix}"
+    write_sweep(held, path, "light")
+    if suffix == "csv":
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        assert sum(bool(row["median_s"]) for row in rows) == 6
+        assert sum(bool(row["skipped"]) for row in rows) == sum(
+            c.skipped is not None for c in held.cells
+        )
+    elif suffix == "json":
+        assert len(read_sweep(path.read_bytes()).measured) == 6
+    else:
+        assert "<svg" in path.read_text() and "threads in x" in path.read_text()
+
+
+def test_there_is_nothing_to_export_before_something_is_measured(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="nothing of the sweep"):
+        write_sweep(swept(block_space(experiment), 0), tmp_path / "x.svg", "light")
+    with pytest.raises(InputError, match="cannot tell a format"):
+        write_sweep(swept(block_space(experiment), 3), tmp_path / "x.odt", "light")
+    assert not list(tmp_path.iterdir())
+
+
+# ---- in the window
+
+
+def opened(qtbot: QtBot, window: MainWindow) -> SweepView:
+    """Return the Sweep tab of a window that measures, opened by its button."""
+    window.session.experiment.set_size("N", 32)
+    wait_measured(qtbot, window, 5)
+    find(window, "sweepButton", QToolButton).click()
+    until(qtbot, lambda: window.panels.sweep.sweeping is not None)
+    view = window.panels.sweep.sweeping
+    assert view is not None and window.panels.tabs.currentWidget() is window.panels.sweep
+    until(qtbot, lambda: bool(view.setup.rows))
+    return view
+
+
+def ask(qtbot: QtBot, view: SweepView, samples: int = 3, **texts: str) -> None:
+    """Ask for a space by texts; names have __ for a dot."""
+    wanted = {name.replace("__", "."): text for name, text in texts.items()}
+    view.setup.samples.setValue(samples)
+    for name, row in view.setup.rows.items():
+        row.tick.setChecked(name in wanted)
+        if name in wanted:
+            row.text.setText(wanted[name])
+            row.text.textEdited.emit(wanted[name])
+    until(qtbot, lambda: view._preview is not None and view.start_button.isEnabled())
+
+
+def finished(view: SweepView) -> Callable[[], bool]:
+    return lambda: view.model.state == "done" and view._session.job is None
+
+
+def test_a_sweep_runs_and_live_goes_on_afterwards(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, block__x="1:64:*2", block__y="1,64")
+    total = find(window, "sweepTotal", QLabel).text()
+    assert total.startswith("14 configurations, 2 cannot run")
+    assert "2 ×" in find(window, "sweepReasons", QLabel).text()
+    assert find(window, "sweepEstimate", QLabel).text().startswith("Takes about")
+    view.start()
+    until(qtbot, lambda: view.model.state == "running")
+    assert not window.session.live and view.pause_button.isVisible()
+    until(qtbot, finished(view))
+    assert window.session.live, "measuring goes on"
+    wait_measured(qtbot, window, 5)
+    assert view.model.words.startswith("12 measured, 2 cannot run")
+    until(qtbot, lambda: view.chart.shown is not None and view.chart.shown.best is not None)
+    assert view.chart.shown is not None and view.chart.shown.kind == "heat"
+    assert view.table.runs.rowCount() == 14
+    with Store.open() as store:
+        (group,) = store.groups("sweep")
+        assert group.finished and store.count(Query(group=group.id)) == 12
+
+
+def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, block__x="4,8", block__y="1,2")
+    view.start()
+    until(qtbot, finished(view))
+    until(qtbot, lambda: view.chart.shown is not None and view.chart.shown.low is not None)
+    view.grab()
+    index = next(
+        i for i, c in enumerate(view.model.cells) if c.point.values == {"block.x": 8, "block.y": 2}
+    )
+    spot = view.chart.place_of(index)
+    assert spot is not None
+    facet, at = spot
+    hover(facet, at)
+    assert find(window, "sweepWords", QLabel).text().startswith("block 8×2: ")
+    qtbot.mouseClick(facet, Qt.MouseButton.LeftButton, pos=at.toPoint())
+    assert window.session.experiment.knobs.block == (8, 2, 1)
+    row = next(r for r in range(4) if view.table.runs.cell_of(r) != index)
+    view.table.activated.emit(view.table.runs.index(row, 0))
+    assert window.session.experiment.knobs.block != (8, 2, 1)
+
+
+def hover(widget: Any, at: QPointF) -> None:
+    none = Qt.MouseButton.NoButton
+    where = widget.mapToGlobal(at)
+    event = QMouseEvent(
+        QMouseEvent.Type.MouseMove, at, where, none, none, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(widget, event)
+
+
+def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, samples=200, block__x="1:32:*2", block__y="1,2,4,8", precision="fp32,fp64")
+    view.start()
+    until(qtbot, lambda: view.model.state == "running" and measured(view) >= 2)
+    view.pause()
+    until(qtbot, lambda: window.session.live)
+    wait_measured(qtbot, window, 5)
+    assert view.model.words.startswith("Paused at ") and view.resume_button.text() == "Resume"
+    at_pause = measured(view)
+    view.go_on()
+    until(qtbot, lambda: measured(view) > at_pause or view.model.state == "done")
+    view.cancel_button.click()
+    until(qtbot, lambda: window.session.job is None)
+    assert view.model.state == "stopped" and view.resume_button.isVisible()
+    kept = {c.result.id for c in view.model.cells if c.result is not None}
+    assert kept and view.model.waiting
+    view.go_on()
+    until(qtbot, finished(view))
+    assert kept <= {c.result.id for c in view.model.cells if c.result is not None}
+    with Store.open() as store:
+        groups = store.groups("sweep")
+        assert [g.runs for g in groups if g.finished] == [48]
+
+
+def measured(view: SweepView) -> int:
+    return sum(cell.result is not None for cell in view.model.cells)
+
+
+def test_an_interrupted_sweep_is_offered_and_finished_in_the_next_window(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, samples=400, block__x="1:32:*2", block__y="1,2,4,8")
+    view.start()
+    until(qtbot, lambda: measured(view) >= 1)
+    window.close()
+    window = open_window()
+    view = opened(qtbot, window)
+    until(qtbot, lambda: view.offer.isVisible())
+    assert "was not finished" in find(window, "sweepOfferWords", QLabel).text()
+    find(window, "sweepOfferTake").click()
+    until(qtbot, finished(view))
+    assert view.model.resumed >= 1 and measured(view) == 24
+    with Store.open() as store:
+        assert [g.runs for g in store.groups("sweep") if g.finished][:1] == [24]
+
+
+def test_a_text_that_is_no_value_cannot_be_started(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, block__x="1,2")
+    box = find(window, "sweepValues_block.x", QLineEdit)
+    box.setText("1:")
+    box.textEdited.emit("1:")
+    until(qtbot, lambda: "threads in x" in find(window, "sweepTotal", QLabel).text().lower())
+    assert not view.start_button.isEnabled() and box.property("wrong")
+    box.setText("2048,4096")  # nothing of it fits the device
+    box.textEdited.emit(box.text())
+    until(qtbot, lambda: "2 cannot run" in find(window, "sweepTotal", QLabel).text())
+    assert not view.start_button.isEnabled()
+
+
+def test_the_command_is_copied(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, block__x="1:16:*2", block__y="1,2")
+    view.copy_command()
+    text = QApplication.clipboard().text()
+    assert text.startswith("gpuexplorer sweep matmul") and "--block-x '1:16:*2'" in text
+
+
+def test_a_saved_session_brings_its_sweep_back(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ask(qtbot, view, block__x="4,8", block__y="1,2")
+    view.start()
+    until(qtbot, finished(view))
+    medians = [c.median_s for c in view.model.cells]
+    path = tmp_path / "bench.gpux"
+    window.sessions.write(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    window.close()
+    window = open_window(str(path))
+    until(qtbot, lambda: window.sessions.path == path)
+    shown = window.panels.sweep.sweeping
+    assert shown is not None and shown.model.state == "file" and "bench.gpux" in shown.model.words
+    assert [c.median_s for c in shown.model.cells] == medians
+    assert not shown.resume_button.isVisible() and not window.session.live
+    window.sessions.back()
+    assert shown.model.state == "empty"
