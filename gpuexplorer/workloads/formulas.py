@@ -12,6 +12,7 @@ import ast
 import math
 import operator
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -244,9 +245,29 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 
 
+class _Evaluators(threading.local):
+    """One evaluator a thread and table of functions: making one takes longer than a formula."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, simpleeval.SimpleEval] = {}
+
+
+_evaluators = _Evaluators()
+
+
+def _evaluator(functions: dict[str, Any]) -> simpleeval.SimpleEval:
+    made = _evaluators.made
+    if id(functions) not in made:
+        made[id(functions)] = simpleeval.SimpleEval(
+            operators=_OPERATORS, functions=functions, names={}
+        )
+    return made[id(functions)]
+
+
 def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any]) -> Any:
     tree = _parse(formula)
-    evaluator = simpleeval.SimpleEval(operators=_OPERATORS, functions=functions, names=dict(names))
+    evaluator = _evaluator(functions)
+    evaluator.names = dict(names)
     try:
         return evaluator.eval(formula, previously_parsed=tree)
     except FormulaError as error:
@@ -257,6 +278,8 @@ def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any])
         raise _refuse(formula, f"failed: {error}") from None
     except (ArithmeticError, ValueError, TypeError, MemoryError) as error:
         raise _refuse(formula, f"failed: {error}") from None
+    finally:
+        evaluator.names = {}  # which may hold arrays
 
 
 def number(formula: str | int | float, names: Mapping[str, Number]) -> Number:
