@@ -22,8 +22,9 @@ class Contestant(msgspec.Struct, frozen=True, kw_only=True):
     """What tells it from the others, in a few words."""
     run: RunResult
     """All its samples; ``stopped_by`` is ``turns`` when they were taken in turns."""
-    turns_s: list[float] = []
-    """The median of each of its turns, in order; empty when none were taken."""
+    turns_s: list[float | None] = []
+    """The median of each of its turns, in order; None for a round it rested because its verdict was
+    clear. Empty when none were taken."""
     ratio: float | None = None
     """Its time over the reference's; below 1 it is faster. None for the reference itself, and while
     there are too few rounds."""
@@ -54,7 +55,6 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether they took turns in one session; otherwise nothing tells the machine's state on one
     occasion from that on the other."""
     rounds: int
-    """Turns of each."""
     fixed_rounds: bool = False
     """Whether the number of rounds was fixed beforehand. Otherwise a look was taken after every
     round, and the intervals of all looks together hold the true ratio with 95 %."""

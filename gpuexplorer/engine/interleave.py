@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -91,10 +92,15 @@ class Interleaving:
         self._medians_s: list[list[float]] = [[] for _ in self.contenders]
         self.rounds = 0
 
-    def round(self, session: Measures) -> None:
-        """Measure everyone once; what the session raises leaves the rounds before as they are."""
+    def round(self, session: Measures, resting: Collection[int] = ()) -> None:
+        """Measure everyone once but those at the places that rest.
+
+        What the session raises leaves the rounds before as they are.
+        """
         taken: dict[int, RunRecord] = {}
         for index in self._chance.permutation(len(self.contenders)).tolist():
+            if index in resting:
+                continue
             one = self.contenders[index]
             taken[index] = session.measure_record(
                 one.config,
@@ -105,8 +111,12 @@ class Interleaving:
                 keep_arrays=self._keep_arrays,
                 allow_long=self._allow_long,
             )
-        for index, record in taken.items():
-            self._medians_s[index].append(float(np.median(record.samples_s())))
+        for index, medians_s in enumerate(self._medians_s):
+            record = taken.get(index)
+            if record is None:
+                medians_s.append(math.nan)
+                continue
+            medians_s.append(float(np.median(record.samples_s())))
             before = self._records[index]
             if before is None:
                 self._records[index] = record
@@ -122,7 +132,7 @@ class Interleaving:
                 record.id = uuid.uuid4().hex
 
     def medians_s(self, index: int) -> npt.NDArray[np.float64]:
-        """Return the median of each turn of one contender."""
+        """Return the median of each turn of one contender, NaN for a round it rested."""
         return np.array(self._medians_s[index])
 
     def turns(self) -> list[Turns]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +76,8 @@ class Comparing:
 
     A look is taken after every round; the intervals of all looks together hold the true ratios with
     95 % each (``core.sequential``), so stopping at a clear one calls no more equal things different
-    than that. With ``rounds`` there is one look at the end of so many, which knows a little more.
+    than that. Whoever's verdict is clear rests, so that the time is for those who need it. With
+    ``rounds`` there is one look at the end of so many, which knows a little more.
     """
 
     def __init__(
@@ -135,8 +137,9 @@ class Comparing:
         self._turns.rename()
         self.id = uuid.uuid4().hex
         named = _Named(session, {e.config.key: e.label for e in self.entrants})
+        again = self.clear  # somebody wants to know it better
         while True:
-            self._turns.round(named)
+            self._turns.round(named, () if again else self._resting())
             if on_round is not None:
                 on_round(self.standings())
             if self.fixed_rounds is not None:
@@ -156,13 +159,21 @@ class Comparing:
     @property
     def clear(self) -> bool:
         """Whether every verdict is clear, and whether each is too slow, where that was asked."""
-        return all(
-            s.comparison is not None
-            and s.comparison.verdict != "can't tell"
-            and (self.fail_if_slower is None or s.too_slow is not None)
-            for i, s in enumerate(self.standings())
-            if i != self.reference
-        )
+        return len(self._clear()) == len(self.entrants) - 1
+
+    def _clear(self) -> list[int]:
+        """Return the places of those whose verdict is clear."""
+        return [
+            place
+            for place, standing in enumerate(self.standings())
+            if standing.comparison is not None
+            and standing.comparison.verdict != "can't tell"
+            and (self.fail_if_slower is None or standing.too_slow is not None)
+        ]
+
+    def _resting(self) -> list[int]:
+        """Return the places of those who need no further turn."""
+        return self._clear() if self.fixed_rounds is None else []
 
     def standings(self) -> list[Standing]:
         """Return how everyone stands, in the order given; nothing before the first round."""
@@ -179,7 +190,7 @@ class Comparing:
             found = _in_turns(theirs, ours, self.tolerance, fixed=fixed)
         return Standing(
             label=self.entrants[index].label,
-            median_s=float(np.median(ours)),
+            median_s=float(np.nanmedian(ours)),
             comparison=found,
             too_slow=too_slow(found, self.fail_if_slower),
         )
@@ -203,7 +214,7 @@ class Comparing:
             contestants=[
                 _contestant(
                     entrant, run, runs[self.reference], standing.comparison, self.fail_if_slower,
-                    turn.medians_s.tolist(),
+                    [None if math.isnan(v) else v for v in turn.medians_s.tolist()],
                 )
                 for entrant, run, standing, turn in zip(
                     self.entrants, runs, self.standings(), turns, strict=True
@@ -216,7 +227,7 @@ def held_against(
     result: ComparisonResult, reference: int, entrants: Sequence[Entrant]
 ) -> ComparisonResult:
     """Return a comparison that was measured in turns with another of its runs as the reference."""
-    turns = [np.array(one.turns_s) for one in result.contestants]
+    turns = [np.array(one.turns_s, dtype=np.float64) for one in result.contestants]
     base = result.contestants[reference].run
     contestants = []
     for index, (entrant, one) in enumerate(zip(entrants, result.contestants, strict=True)):
@@ -234,8 +245,14 @@ def held_against(
 def _in_turns(
     theirs_s: Floats, ours_s: Floats, tolerance: float, *, fixed: bool
 ) -> Comparison | None:
-    """Compare two that took turns: at the end of a fixed number, or at this look of many."""
-    if min(ours_s.min(), theirs_s.min()) <= 0:  # below the clock's resolution
+    """Compare two that took turns: at the end of a fixed number, or at this look of many.
+
+    Only rounds count in which neither rested. Whether one rests follows from the rounds before, so
+    that a coin still decides the next, and no more can be wrong than without.
+    """
+    both = ~(np.isnan(theirs_s) | np.isnan(ours_s))
+    theirs_s, ours_s = theirs_s[both], ours_s[both]
+    if not len(ours_s) or min(ours_s.min(), theirs_s.min()) <= 0:  # below the clock's resolution
         return None
     interval = ratio_interval if fixed else interval_so_far
     return interval(theirs_s, ours_s, tolerance=tolerance)
@@ -296,7 +313,7 @@ def _contestant(
     reference: RunResult,
     found: Comparison | None,
     limit: float | None,
-    turns_s: list[float],
+    turns_s: list[float | None],
 ) -> Contestant:
     warnings = warnings_of(entrant, run, reference)
     if found is not None and (run.timing.suspect or reference.timing.suspect):

@@ -255,3 +255,30 @@ def test_another_reference_needs_no_other_measurement(rounds: int | None) -> Non
     assert [c.verdict for c in other.contestants] == ["faster", None, "faster"]
     assert other.contestants[0].ratio == pytest.approx(1 / 1.5, rel=0.01)
     assert held_against(other, 0, comparing.entrants) == result
+
+
+def test_whoever_is_clear_rests_while_the_others_go_on() -> None:
+    times = np.exp(0.02 * rng(11).standard_normal(6 * 80 * LAUNCHES))
+    comparing = Comparing([entrant(0), entrant(1.0), entrant(0.001)], seed=1)
+    session = Machine(times)
+    comparing.measure(session, seconds=1e9, most_rounds=20)
+    first = comparing.result()
+    _, clear, open_ = first.contestants
+    assert (clear.verdict, open_.verdict) == ("slower", "can't tell")
+    assert [len(one.turns_s) for one in first.contestants] == [20] * 3
+    assert [sum(v is None for v in one.turns_s) for one in first.contestants] == [0, 12, 0]
+    assert len(clear.run.samples_s) == 8 * LAUNCHES
+    assert comparing.standings()[1].median_s == pytest.approx(2e-3, rel=0.02)
+    other = held_against(first, 1, comparing.entrants)  # only rounds that both took part in
+    assert [one.verdict for one in other.contestants] == ["faster", None, "faster"]
+    assert held_against(other, 0, comparing.entrants) == first
+    assert comparing.rounds == 20
+
+
+def test_more_rounds_of_what_is_clear_are_for_all() -> None:
+    comparing = Comparing([entrant(0), entrant(1.0), entrant(0.5)], seed=1)
+    session = Machine(quiet(60))
+    comparing.measure(session, seconds=1e9)
+    comparing.measure(session, seconds=0)
+    assert comparing.rounds == 9
+    assert all(None not in one.turns_s for one in comparing.result().contestants)
