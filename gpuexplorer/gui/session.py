@@ -564,7 +564,8 @@ class Session(QObject):
             if run.record is not None:
                 run.record.phases_s = event.phases_s
             self._end_current(event.stopped_by)
-            self._set_activity(f"stopped after {count(run.trace.total)} launches")
+            if self.job is None or self._lent_back:  # else it says what the job does
+                self._set_activity(f"stopped after {count(run.trace.total)} launches")
         elif isinstance(event, protocol.Counted):
             self.live_model.count(event.counters)
             self._set_activity("analysed")

@@ -179,6 +179,7 @@ class TuneDialog(QDialog):
         table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.setTabKeyNavigation(False)
+        table.setStyleSheet("QTableView::item { padding: 0px 8px; }")
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         table.horizontalHeader().setSectionResizeMode(4, QHeaderView.ResizeMode.Stretch)
         table.horizontalHeader().setHighlightSections(False)
@@ -191,6 +192,7 @@ class TuneDialog(QDialog):
 
     def _buttons(self) -> QHBoxLayout:
         self.start_button = self._button("&Start", "tuneStart", self._start_or_stop)
+        self.start_button.setDefault(True)
         self.cancel_button = self._button("&Cancel", "tuneCancel", self.cancel)
         self.cancel_button.setToolTip("End it at once; nothing is named")
         self.use_button = self._button("&Use tuned", "tuneUse", self.use)
