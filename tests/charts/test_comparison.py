@@ -1,0 +1,102 @@
+"""The forest plot of a comparison: what stands on it, and where."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpuexplorer.charts.comparison import (
+    EMPTY,
+    VERDICT_COLOURS,
+    Line,
+    comparison_chart,
+    interval_words,
+    ratio_range,
+    ratio_words,
+    shared_words,
+)
+from gpuexplorer.charts.render import render
+from gpuexplorer.core.compared import ComparisonResult, Contestant
+from gpuexplorer.core.comparison import Verdict
+from tests.support.results import made_result
+
+
+def contestant(
+    variant: str, ratio: float | None = None, width: float = 0.02, verdict: Verdict | None = None
+) -> Contestant:
+    return Contestant(
+        label=variant,
+        run=made_result(variant=variant),
+        turns_s=[1e-3] * 8,
+        ratio=ratio,
+        ci95_low=ratio / (1 + width) if ratio else None,
+        ci95_high=ratio * (1 + width) if ratio else None,
+        verdict=verdict,
+        warnings=("The driver differs: 1 and 2.",) if verdict == "slower" else (),
+    )
+
+
+def made(**changes: object) -> ComparisonResult:
+    result = ComparisonResult(
+        id="1", time_utc="2026-01-01T00:00:00.000+00:00", reference=0, interleaved=True, rounds=8,
+        stopped_by="verdict", tolerance=0.005,
+        contestants=[
+            contestant("naive"),
+            contestant("tiled", 0.8, verdict="faster"),
+            contestant("uncoalesced", 4.0, verdict="slower"),
+            contestant("numpy", verdict="can't tell"),
+        ],
+    )  # fmt: skip
+    return msgspec.structs.replace(result, **changes)
+
+
+def test_each_has_a_row_with_its_words() -> None:
+    chart = comparison_chart(made())
+    (panel,) = chart.rows[0]
+    assert panel.y.categories == ("naive", "tiled", "uncoalesced", "numpy")
+    assert panel.x.scale == "log"
+    assert [note.text for note in panel.annotations] == [
+        "reference", "0.8000 faster", "4.000 slower", "too few rounds",
+    ]  # fmt: skip
+    assert all(panel.x.low is not None and panel.x.low < note.x for note in panel.annotations)
+    dots = [s for s in panel.series if s.kind == "points" and s.role == "model"]
+    assert [s.colour for s in dots] == [VERDICT_COLOURS["faster"], VERDICT_COLOURS["slower"]]
+    band = next(s for s in panel.series if s.kind == "band")
+    assert band.x == pytest.approx([1 / 1.005, 1.005])
+    assert chart.title == "Time beside naive"
+    assert "N = 512" in chart.subtitle
+    assert any("uncoalesced: The driver differs" in note for note in chart.notes)
+
+
+def test_the_limit_is_a_line_and_runs_apart_are_said_to_be() -> None:
+    (panel,) = comparison_chart(made(fail_if_slower=0.05)).rows[0]
+    limit = next(s for s in panel.series if s.kind == "vline" and s.role == "ceiling")
+    assert (limit.name, limit.x[0]) == ("5 % slower", 1.05)
+    assert any(
+        "Not measured in turns" in n for n in comparison_chart(made(interleaved=False)).notes
+    )
+
+
+def test_the_range_holds_every_interval_and_the_reference() -> None:
+    assert ratio_range([]) == EMPTY
+    low, high = ratio_range([Line("a", 4.0, 3.9, 4.1, "slower")])
+    assert low < 1 < 4.1 < high
+    low, high = ratio_range([Line("a", 1.0, 0.9999, 1.0001, "same")])
+    assert math.log(high / low) > 0.04  # never so narrow that noise looks large
+
+
+def test_words() -> None:
+    assert (ratio_words(1.05234), ratio_words(30.551), ratio_words(None)) == ("1.052", "30.55", "–")
+    assert interval_words(0.98, 1.0204) == "0.9800 to 1.020"
+    assert shared_words(made()).startswith("matmul · N = 512 · block 16×16")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_can_be_drawn(tmp_path: Path, theme: str) -> None:
+    path = tmp_path / "c.svg"
+    render(comparison_chart(made()), path, theme=theme)
+    text = path.read_text()
+    assert "uncoalesced" in text and "faster" in text

@@ -1,0 +1,44 @@
+"""``gpuexplorer.compare`` from a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpuexplorer
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.store import Store
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUEXPLORER_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("GPUEXPLORER_HISTORY_URL", raising=False)
+
+
+def test_words_stored_runs_and_results_at_hand() -> None:
+    rounds: list[int] = []
+    result = gpuexplorer.compare(
+        "naive:16x16", "1x64", workload="matmul", size=64, device="cpu", fail_if_slower=0.05,
+        on_round=lambda standings: rounds.append(len(standings)),
+    )  # fmt: skip
+    slow = result.others[0]
+    assert (slow.verdict, slow.too_slow) == ("slower", True)
+    assert rounds == [2] * result.rounds
+    with Store.open() as store:
+        store.add(slow.run)
+        store.star(slow.run.id)
+    again = gpuexplorer.compare("baseline", slow.run.id[:8], result.contestants[0].run, rounds=1)
+    assert [one.run.config.block for one in again.contestants] == [
+        (1, 64, 1), (1, 64, 1), (16, 16, 1),
+    ]  # fmt: skip
+    assert [one.stored_id for one in again.contestants][:2] == [slow.run.id] * 2
+    assert not any(one.warnings for one in again.contestants)
+
+
+def test_errors_are_one_sentence() -> None:
+    with pytest.raises(InputError, match="takes two"):
+        gpuexplorer.compare("naive", workload="matmul")
+    with pytest.raises(InputError, match="no baseline"):
+        gpuexplorer.compare("baseline", "naive")
