@@ -17,6 +17,7 @@ from gpuexplorer.gui import resources
 PAGES = {
     "first-steps": "First steps",
     "reading-the-plots": "Reading the plots",
+    "block-map": "The block map",
     "roofline": "The roofline and calibration",
     "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
@@ -25,6 +26,7 @@ PAGES = {
     "tuning": "Tuning",
     "comparing": "Comparing",
     "history": "History",
+    "session-files": "Session files",
     "exchange": "Files of other programs",
     "telemetry": "The device's state",
     "advice": "Advice, explained",

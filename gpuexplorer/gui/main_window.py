@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
         commands.live_at_start.toggled.connect(self._set_live_at_start)
         commands.themes[settings.theme].setChecked(True)
         for action, run in (
-            (commands.stop, partial(session.set_live, False)),
+            (commands.stop, session.stop),
             (commands.pin, self.pin),
             (commands.sweep, partial(self.panels.tabs.setCurrentWidget, self.panels.sweep)),
             (commands.analyse, session.analyse),
@@ -279,7 +279,7 @@ class MainWindow(QMainWindow):
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
         commands.live.setText("Live")
-        commands.stop.setEnabled(session.live)
+        commands.stop.setEnabled(session.live or session.job_has_engine)
         has_samples = session.live_model.current is not None
         commands.pin.setEnabled(has_samples)
         for widget in (commands.export, self._bar.export_button, self._menus.export):

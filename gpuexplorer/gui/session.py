@@ -153,6 +153,14 @@ class Session(QObject):
             self._stop_engine("stopping" if going else "stopped")
         self.state_changed.emit()
 
+    def stop(self) -> None:
+        """Stop whatever measures."""
+        if self.job is not None and self.job_has_engine:
+            self._live_before = False
+            self.job.cancel()
+        else:
+            self.set_live(False)
+
     def analyse(self) -> None:
         """Have one launch of the run that is shown counted by Nsight Compute; measuring ends."""
         run = self.live_model.current

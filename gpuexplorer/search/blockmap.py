@@ -241,11 +241,11 @@ class BlockMap:
         return taken
 
     def expected_s(self, number: int) -> float | None:
-        """Guess what a cell takes from the measured ones nearest to it; None without any."""
+        """Guess what a cell takes from the nearest others that were measured; None without any."""
         y, x = divmod(number, len(self.grid.x))
         near = []
         for other, runner in self.race.runners.items():
-            if runner.fastest_s:
+            if runner.fastest_s and other != number:
                 v, u = divmod(other, len(self.grid.x))
                 near.append(((u - x) ** 2 + (v - y) ** 2, runner.typical_s))
         if not near:

@@ -31,7 +31,7 @@ Phase = Literal["survey", "check", "race", "turns"]
 Floats = npt.NDArray[np.float64]
 
 FIRST_SAMPLES = 3
-LOOK_S = 0.005
+LOOK_S = 0.01
 """A look at a short kernel lasts about so long, with more samples than the fewest."""
 MOST_SAMPLES = 100
 SHORTEST_S = 1e-9
@@ -48,7 +48,9 @@ CHECK_EVERY = 8
 STEADY = 1.12
 """The machine is steady while the best takes at most this many times what it took."""
 MOST_DOUBTS = 2
-"""So often a configuration is looked at again because the machine was not steady."""
+"""So often a configuration is looked at again because its time is doubted."""
+SURPRISE = 1.25
+"""A time is doubted that is so many times what the neighbours near the bar let expect."""
 FINALISTS = 16
 CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""
@@ -104,9 +106,9 @@ class Race:
     """Decides one look after another.
 
     ``heats`` are the configurations by number, in the groups in which they get their first look:
-    the coarse ones first. ``expect`` guesses what one that was not looked at yet takes, from those
-    that were; promising ones of a group come first. ``known`` are runners of an earlier race over
-    the same configurations; they need no first look.
+    the coarse ones first. ``expect`` guesses what one takes from others that were looked at:
+    promising ones of a group come first, and who is slow among fast neighbours is looked at again.
+    ``known`` are runners of an earlier race over the same configurations; they need no first look.
     """
 
     def __init__(
@@ -287,6 +289,10 @@ class Race:
                     return True
             self.phase = "race"
         if self.phase == "race":
+            doubted = self._surprising()
+            if doubted:
+                self._queue = self._shuffled(doubted)
+                return True
             self._drop(LIMITS[min(self._limit, len(LIMITS) - 1)])
             self._limit += 1
             racing = self._racing()
@@ -331,6 +337,27 @@ class Race:
         for number in racing:
             if self.runners[number].luckiest_s > limit * leaders_s[-1]:
                 self.runners[number].out = True
+
+    def _surprising(self) -> list[int]:
+        """Return those that seem slow among fast neighbours, to be looked at again.
+
+        Load may have met such a one alone; where it is as slow as it seems, that costs little.
+        """
+        leaders_s = sorted(self.runners[n].typical_s for n in self._racing())[:BAR]
+        if not leaders_s:
+            return []
+        near_s, doubted = LIMITS[1] * leaders_s[-1], []
+        for number, runner in self.runners.items():
+            if runner.withdrawn or not runner.fastest_s or runner.doubts >= MOST_DOUBTS:
+                continue
+            expected_s = self._expect(number)
+            if expected_s is None or expected_s > near_s:
+                continue
+            if runner.luckiest_s > SURPRISE * expected_s:
+                runner.doubts += 1
+                runner.out = False
+                doubted.append(number)
+        return doubted
 
     def _checked(self, number: int, fastest_s: float) -> None:
         """Judge the machine by the best, which was measured again."""

@@ -86,6 +86,19 @@ def test_one_job_at_a_time(qtbot: QtBot, open_window: OpenWindow) -> None:
     wait_measured(qtbot, window)
 
 
+def test_stop_ends_a_job_and_measures_nothing_after_it(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = begun(qtbot, open_window)
+    job = Runs(window, 100_000)
+    window.session.begin_job(job)
+    until(qtbot, lambda: bool(job.results))
+    assert window.commands.stop.isEnabled()
+    window.commands.stop.trigger()
+    until(qtbot, lambda: window.session.job is None)
+    assert not window.session.live and not window.commands.stop.isEnabled()
+
+
 def test_a_paused_job_gives_the_engine_to_live_measuring(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

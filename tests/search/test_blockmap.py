@@ -213,7 +213,7 @@ def test_guesses_lie_between_their_neighbours() -> None:
     number = made.grid.number((32, 4, 1))
     assert number is not None
     expected = made.expected_s(number)
-    assert expected == pytest.approx(4e-3, rel=0.2)
+    assert expected is not None and 4e-3 < expected < 5.5e-3
 
 
 def test_on_a_gpu_cells_carry_their_theoretical_occupancy() -> None:

@@ -105,6 +105,18 @@ def test_what_was_seen_while_the_machine_was_slow_is_not_believed() -> None:
     assert looks_at_best > 2
 
 
+def test_who_is_slow_among_fast_neighbours_is_looked_at_again() -> None:
+    """Load met the best alone, and no check of another one noticed."""
+    times = [8e-3] * 6 + [7e-3] + [8e-3] * 6 + [50e-3] * 8
+    made = Race([list(range(21))], expect=lambda n: 8e-3 if n < 13 else 50e-3, seed=4)
+    looks = 0
+    while (look := made.next()) is not None:
+        looks += look.number == 6
+        load = 4.0 if look.number == 6 and looks == 1 else 1.0
+        made.took(look, np.full(look.samples, load * times[look.number]))
+    assert made.best == 6
+
+
 def test_a_machine_that_stays_slower_ends_the_race_all_the_same() -> None:
     times = course(5, 30, 4)
     made = Race([list(range(30))], seed=5)

@@ -331,7 +331,9 @@ class MapCanvas(QWidget):
         if not self._stale:
             for block in held.ties:
                 if block in numbers and len(held.ties) > 1:
-                    self._ring(painter, self.cell_rect(numbers[block]), theme().q("text"), 1.4, 2.0)
+                    self._ring(
+                        painter, self.cell_rect(numbers[block]), QColor(DARK_WORDS), 1.4, 2.5
+                    )
             if held.step is not None and held.step.next in numbers:
                 rect = self.cell_rect(numbers[held.step.next])
                 self._ring(painter, rect, theme().q("accent"), 2.0, 1.0)
