@@ -70,6 +70,7 @@ class Panels(QSplitter):
         self.tabs.setObjectName("views")
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
+        self.tabs.tabBar().setChangeCurrentOnDrag(True)
         self.tabs.addTab(self._live_view(), "Live")
         self.tabs.addTab(self.block_map, "Block map")
         self.tabs.addTab(self.roofline, "Roofline")
