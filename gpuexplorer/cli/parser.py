@@ -174,16 +174,16 @@ def build_parser() -> argparse.ArgumentParser:
 
     tune = add("tune", "tune", tune_options.EXAMPLES)
     tune_options.add_options(tune)
+    from gpuexplorer.cli import history_options
+
+    history = add("history", "history", history_options.EXAMPLES)
+    history_options.add_options(history, _everywhere)
     from gpuexplorer.cli import exchange_options
 
     exchange_options.add_export(add("export", "export", exchange_options.EXPORT_EXAMPLES))
     take = add("import", "import_", exchange_options.IMPORT_EXAMPLES)
     exchange_options.add_import(take)
     exchange_options.add_report(add("report", "report", exchange_options.REPORT_EXAMPLES))
-    from gpuexplorer.cli import history_options
-
-    history = add("history", "history", history_options.EXAMPLES)
-    history_options.add_options(history, _everywhere)
     analyze = add("analyze", "analyze", ANALYZE_EXAMPLES)
     _add_analyze(analyze)
     check = add("check-kernels", "check", "example:\n  gpuexplorer check-kernels my-kernels")
