@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch, joined
+
+if TYPE_CHECKING:
+    from gpuexplorer.engine.record import RunRecord
+    from gpuexplorer.history.store import Store
+
+LONG_S = 10.0
+"""A run that goes on for longer is written while it goes; a shorter one is not disturbed."""
+CHUNK_S = 1.0
+"""Time between two chunks."""
 
 
 def keep(
@@ -34,3 +46,54 @@ def keep(
     except ExplorerError as error:
         what = "the run is" if len(results) == 1 else "the runs are"
         say(f"gpuexplorer: warning: {what} not kept: {error}")
+
+
+class LiveKeeping:
+    """Writes a long run's samples in chunks while it goes, so that they outlive this program.
+
+    What fails here fails again when the run is kept as a whole, and is said then.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._off = bool(options.no_history)
+        self._store: Store | None = None
+        self._due = time.monotonic() + LONG_S
+        self._last: SampleBatch | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def take(self, record: RunRecord | None) -> None:
+        """Write what a run has sampled since the last time, if that is due."""
+        if self._off or record is None or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + CHUNK_S
+        try:
+            self._write(record)
+        except ExplorerError:
+            self._off = True
+
+    def _write(self, record: RunRecord) -> None:
+        new: list[SampleBatch] = []
+        for batch in reversed(record.batches):
+            if batch is self._last:
+                break
+            new.append(batch)
+        if not new:
+            return
+        if self._store is None:
+            from gpuexplorer.history.store import Store
+
+            self._store = Store.open()
+            self._store.begin(record)
+        self._store.append(record.id, joined(new[::-1]))
+        self._last = new[0]

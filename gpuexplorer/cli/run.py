@@ -9,7 +9,7 @@ from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import advise
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
-from gpuexplorer.cli.keeping import keep
+from gpuexplorer.cli.keeping import LiveKeeping, keep
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import run_progress
@@ -19,6 +19,7 @@ from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.protocol import MAX_NOISE
+from gpuexplorer.engine.session import Progress
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
@@ -76,7 +77,12 @@ def command(options: argparse.Namespace) -> int:
         interrupted, advice = False, None
         counters = None
         try:
-            with run_progress(config_words(config)) as progress:
+            with run_progress(config_words(config)) as progress, LiveKeeping(options) as keeping:
+
+                def look(so_far: Progress) -> None:
+                    progress(so_far)
+                    keeping.take(session.record)
+
                 if options.ncu:  # first: where it cannot be had, nothing is measured in vain
                     counters = session.count(config, workload, on_progress=progress)
                 record = session.measure_record(
@@ -85,7 +91,7 @@ def command(options: argparse.Namespace) -> int:
                     seconds=seconds,
                     max_noise=max_noise,
                     allow_long=options.yes,
-                    on_progress=progress,
+                    on_progress=look,
                 )
         except KeyboardInterrupt:
             partial = session.partial()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,22 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
     def durations_s(self) -> npt.NDArray[np.float64]:
         """The durations as an array."""
         return np.frombuffer(self.seconds, dtype="<f8")
+
+
+def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
+    """Return consecutive messages of samples as one."""
+    if len(batches) == 1:
+        return batches[0]
+    launches = tuple(n for b in batches for n in b.launches or (1,) * len(b.counts))
+    clocks_Hz = tuple(c for b in batches for c in b.clocks_Hz or (None,) * len(b.counts))
+    return SampleBatch(
+        seconds=b"".join(b.seconds for b in batches),
+        counts=tuple(c for b in batches for c in b.counts),
+        starts_ns=tuple(t for b in batches for t in b.starts_ns),
+        phases_s=tuple(row for b in batches for row in b.phases_s),
+        launches=launches if any(n != 1 for n in launches) else (),
+        clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),
+    )
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

@@ -228,6 +228,11 @@ class Session:
         record = self._sampled()
         return record.result() if record is not None else None
 
+    @property
+    def record(self) -> RunRecord | None:
+        """What the latest run has sampled so far; None before its first sample."""
+        return self._sampled()
+
     def _sampled(self) -> RunRecord | None:
         return self._record if self._record and self._record.samples else None
 

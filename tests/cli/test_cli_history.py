@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
-from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
 
 Command = Callable[..., str]
 A_RUN = ("run", "matmul", "--size", "64", "--seconds", "0.05")
@@ -74,6 +76,31 @@ def test_a_run_that_cannot_be_kept_is_a_warning_and_its_result_is_there(tmp_path
     assert line.startswith("gpuexplorer: warning: the run is not kept: ")
     assert "is damaged" in line
     assert (tmp_path / "runs.sqlite").read_bytes() == b"not a store " * 100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_long_run_that_is_killed_leaves_what_it_had_sampled(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    run = ("run", "matmul", "--size", "64", "--seconds", "60", "--history", str(path))
+    child = subprocess.Popen(
+        cli_command(*run), cwd=tmp_path, env=cli_environment(), stderr=subprocess.DEVNULL
+    )
+    try:
+        ends = time.monotonic() + 60
+        while time.monotonic() < ends:
+            if path.exists():
+                with Store.open_to_read(path) as store:
+                    if any(row.samples for row in store.find()):
+                        break
+            time.sleep(0.2)
+    finally:
+        child.kill()
+        child.wait()
+    with Store.open(path) as store:
+        (row,) = store.find()
+        assert (row.running, row.stopped_by, row.workload) == (False, "interrupted", "matmul")
+        assert len(store.get(row.id).samples_s) == row.samples > 0
+        assert sum(b.samples for b in store.get(row.id).batches) == row.samples
 
 
 def test_looking_at_a_history_makes_none(tmp_path: Path) -> None:

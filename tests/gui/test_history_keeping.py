@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, joined, take_in
+from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, take_in
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
 from tests.support.history import made_batch, made_record, numbered_run

@@ -79,6 +79,15 @@ def test_what_is_said_of_a_run_while_it_goes_stays(store: Store) -> None:
     assert store.finished_keys(group) == {prepared().config.key}
 
 
+def test_of_bare_numbers_no_times_are_made_up(store: Store) -> None:
+    record = RunRecord(prepared())
+    store.begin(record)
+    store.append(record.id, np.array([1.0, 2.0]))
+    store.append(record.id, np.array([3.0]))
+    assert store.get(record.id).samples_s == [1.0, 2.0, 3.0]
+    assert store.get(record.id).batches == []
+
+
 def test_a_run_that_was_never_begun_is_finished_all_the_same(store: Store) -> None:
     store.finish(made_run(1))
     assert store.get(made_run(1).id) == made_run(1)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample import SampleBatch, joined
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange import write_json
 from gpuexplorer.history.store import Store
@@ -193,19 +193,3 @@ def take_in(store: Store, folder: Path) -> int:
             continue
         taken += 1
     return taken
-
-
-def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
-    """Return consecutive messages of samples as one."""
-    if len(batches) == 1:
-        return batches[0]
-    launches = tuple(n for b in batches for n in b.launches or (1,) * len(b.counts))
-    clocks_Hz = tuple(c for b in batches for c in b.clocks_Hz or (None,) * len(b.counts))
-    return SampleBatch(
-        seconds=b"".join(b.seconds for b in batches),
-        counts=tuple(c for b in batches for c in b.counts),
-        starts_ns=tuple(t for b in batches for t in b.starts_ns),
-        phases_s=tuple(row for b in batches for row in b.phases_s),
-        launches=launches if any(n != 1 for n in launches) else (),
-        clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),
-    )

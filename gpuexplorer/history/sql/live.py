@@ -104,6 +104,7 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
     try:
         record = RunRecord(msgspec.json.decode(head.prepared, type=Prepared))
         record.id, record.time_utc = run_id, head.time_utc
+        timed = True
         for row in rows:
             values = unpack_samples(row.data).astype("<f8", copy=False)
             said = (
@@ -111,10 +112,15 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
                 if row.batch is None
                 else msgspec.json.decode(row.batch, type=SampleBatch)
             )
+            timed = timed and row.batch is not None
             record.add(msgspec.structs.replace(said, seconds=values.tobytes()))
     except (msgspec.DecodeError, ValueError) as error:
         raise damaged(place, f"a run that is going: {error}") from None
-    return record.result() if record.samples else None
+    if not record.samples:
+        return None
+    result = record.result()
+    # When the samples were taken is not known of bare numbers.
+    return result if timed else msgspec.structs.replace(result, batches=[])
 
 
 # ---- after a program ended without a word
