@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.charts.words import config_parts, knob_words
+from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
@@ -102,8 +103,18 @@ class TuneControl(QObject):
         if session.begin_job(job):
             dialog.begin(job, self._problem())
 
+    def _set(self, config: RunConfig) -> bool:
+        """Set the knobs; of the present problem the block and the tunables alone."""
+        experiment = self._session.experiment
+        here = self._session.config
+        problem = ("workload", "variant", "size", "precision", "device")
+        if here is not None and all(getattr(here, n) == getattr(config, n) for n in problem):
+            experiment.apply(Change(block=config.block, tunables=config.tunables))
+            return True
+        return experiment.restore_run(config)
+
     def _use(self, config: RunConfig) -> None:
-        if self._session.experiment.restore_run(config):
+        if self._set(config):
             self.said.emit(f"The knobs are set to {knob_words(config)}.")
         else:
             self.said.emit("That workload is not loaded any more.")
@@ -124,7 +135,7 @@ class TuneControl(QObject):
                     actions=(("Tune…", self.show),),
                 )
             )
-        elif self._session.experiment.restore_run(with_tuned(asked, found)):
+        elif self._set(with_tuned(asked, found)):
             words = f"Tuned on {found.time_utc[:10]}: {knob_words(found.config)}"
             words += f", {quantity(found.median_s, 's')} then"
             if other := other_conditions(asked, found):

@@ -154,22 +154,19 @@ def prefer(
     """
     best = tied[0][0]
 
-    def rank(entry: tuple[RunConfig, Comparison | None]) -> tuple[int, float]:
-        config, found = entry
-        return len(changed(config, start)), found.ratio if found is not None else 1.0
+    def changes(config: RunConfig) -> int:
+        return len(changed(config, start))
 
-    close = [
-        (config, found)
-        for config, found in tied
-        if config is best or (found is not None and found.ci95_high <= SIMPLER_AT_MOST)
-    ]
-    config, found = min(close, key=rank)
-    if found is None or config is best or rank((config, found))[0] == rank(tied[0])[0]:
-        alone = len(tied) == 1
-        words = (
-            "it is the fastest" if alone else "it is the fastest, and none of its equals simpler"
-        )
-        return best, words
+    simpler = [(c, found) for c, found in tied if found is not None and changes(c) < changes(best)]
+    close = [(c, found) for c, found in simpler if found.ci95_high <= SIMPLER_AT_MOST]
+    if not close:
+        words = "it is the fastest"
+        if simpler:
+            words += f", and a simpler one may be over {SIMPLER_AT_MOST - 1:.0%} slower"
+        elif len(tied) > 1:
+            words += ", and none of its equals is simpler"
+        return best, words.replace("%", " %")
+    config, found = min(close, key=lambda entry: (changes(entry[0]), entry[1].ratio))
     kept = kept_words(config, best, start)
     slower = math.ceil(max(0.0, found.ci95_high - 1) * 1000) / 10
     return config, (

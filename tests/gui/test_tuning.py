@@ -74,7 +74,11 @@ def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> 
     session.experiment.set_block((1, 1, 1))
     click(dialog.use_button)
     assert session.experiment.knobs.block == tuning.chosen.block
+    assert session.experiment.knobs.device == "auto", "only the block and the tunables are set"
     wait_measured(qtbot, window)
+    session.experiment.set_size("N", 128)
+    click(dialog.use_button)
+    assert session.experiment.knobs.size == {"N": 64}, "the problem is set with them"
 
 
 def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenWindow) -> None:
