@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.cli import main, parser
@@ -104,6 +104,7 @@ def test_a_wrong_command_line_is_one_sentence(
     assert said in err
 
 
+@settings(deadline=None)  # a busy machine takes its time
 @given(st.lists(st.text(max_size=8), max_size=4))
 def test_no_command_line_raises_anything_else(arguments: list[str]) -> None:
     try:
