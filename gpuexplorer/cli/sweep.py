@@ -46,7 +46,7 @@ def command(options: argparse.Namespace) -> int:
         check_chart_target(options.plot)
     workload = pick(load(options.kernels), options.workload)
     space = space_of(options, workload.manifest)
-    store = None if options.no_history or options.dry_run else _open_store(options.resume)
+    store = _store_of(options)
     ceilings = CeilingStore().find
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
     try:
@@ -172,14 +172,20 @@ def _opener(options: argparse.Namespace) -> Callable[[int | None], Session]:
     return opened
 
 
-def _open_store(needed: bool) -> Store | None:
+def _store_of(options: argparse.Namespace) -> Store | None:
     """Open the history; where it cannot be, the sweep goes without, unless it is gone on with."""
+    if options.no_history and options.resume:
+        raise InputError(
+            "a sweep is gone on with from the history", remedy="leave --no-history out"
+        )
+    if options.no_history or (options.dry_run and not options.resume):
+        return None
     from gpuexplorer.history.store import Store
 
     try:
-        return Store.open()
+        return Store.open_to_read() if options.dry_run else Store.open()
     except ExplorerError as error:
-        if needed:
+        if options.resume:
             raise
         _say_trouble(error)
         return None

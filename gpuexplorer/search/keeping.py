@@ -6,6 +6,7 @@ again, on the same devices and of the same kernels, the group is gone on with.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -26,8 +27,10 @@ from gpuexplorer.workloads.workload import Workload
 
 KIND = "sweep"
 TOGETHER_S = 0.2
-"""Runs that end within so short a time are written together: a transaction takes as long as a short
-run. A program that is killed loses so much, and a later try repeats it."""
+"""Runs that end within so short a time are written together, for a transaction takes as long as a
+short run. A program that is killed loses no more than twice that, and a later try repeats it."""
+TRY_AGAIN_S = 30.0
+"""A store that failed is tried again after this long, and once more at the end."""
 SKIPS_EVERY_S = 1.0
 """The same for reasons of skipped configurations, which are written all at once."""
 PAGE = 500
@@ -53,7 +56,9 @@ def request_document(
 class SweepKeeper:
     """Keeps one sweep's runs in a group of a store; a ``Keeper`` of ``search.sweep``.
 
-    A store that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    Between two configurations runs are written by the thread that measures, so that nothing is
+    disturbed; only behind one that takes long a thread of its own writes what came before it. A
+    store that fails is no reason to stop measuring: ``on_trouble`` is told once.
     """
 
     def __init__(
@@ -63,12 +68,14 @@ class SweepKeeper:
         self.group_id = group.id
         self._document: dict[str, Any] = dict(group.document)
         self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
+        self._changed = threading.Condition()
         self._results: list[RunResult] = []
         """What is done and not written yet."""
-        self._written_at = time.monotonic()
+        self._due = time.monotonic() + TOGETHER_S
         self._new_skips = False
         self._skips_due = 0.0
-        self._failed = False
+        self._failed = self._closed = False
+        self._late: threading.Thread | None = None
 
     @classmethod
     def begin(
@@ -110,9 +117,14 @@ class SweepKeeper:
 
     def keep(self, result: RunResult) -> None:
         """Store a finished run, at once or with those that follow at once."""
-        self._results.append(result)
-        if time.monotonic() - self._written_at >= TOGETHER_S:
-            self._write_results()
+        with self._changed:
+            self._results.append(result)
+            if time.monotonic() >= self._due:
+                self._write_results()
+            self._changed.notify()
+        if self._late is None:
+            self._late = threading.Thread(target=self._write_late, name="keeper", daemon=True)
+            self._late.start()
         self._write_skips()
 
     def skip(self, config: RunConfig, reason: str) -> None:
@@ -123,7 +135,12 @@ class SweepKeeper:
 
     def close(self, *, finished: bool) -> None:
         """Write what is left; ``finished`` says that no configuration waits any more."""
-        self._write_results()
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+            self._write_results()
+        if self._late is not None:
+            self._late.join()
         self._write_skips(now=True)
         if finished:
             self._try(lambda: self._store.change_group(self.group_id, finished=True))
@@ -136,23 +153,40 @@ class SweepKeeper:
         return found
 
     def _write_results(self) -> None:
-        if self._results:
-            self._try(lambda: self._store.add_all(self._results, group=self.group_id))
-        self._results = []  # only now: an interrupt in between leaves them for ``close``
-        self._written_at = time.monotonic()
+        """Write what is done (the lock is held); what cannot be written is kept for later."""
+        results = self._results
+        written = not results or self._try(
+            lambda: self._store.add_all(results, group=self.group_id)
+        )
+        if written:  # an interrupt in between leaves them, too
+            self._results = []
+        self._due = time.monotonic() + (TOGETHER_S if written else TRY_AGAIN_S)
+
+    def _write_late(self) -> None:
+        """Write what waits longer than it should, because a configuration takes long."""
+        with self._changed:
+            while not self._closed:
+                wait_s = self._due + TOGETHER_S - time.monotonic() if self._results else None
+                if wait_s is not None and wait_s <= 0:
+                    self._write_results()
+                else:
+                    self._changed.wait(wait_s)
 
     def _write_skips(self, *, now: bool = False) -> None:
         if not self._new_skips or (not now and time.monotonic() < self._skips_due):
             return
         document = {**self._document, "skipped": self._skipped}
-        self._try(lambda: self._store.change_group(self.group_id, document=document))
-        self._new_skips = False
-        self._skips_due = time.monotonic() + SKIPS_EVERY_S
+        written = self._try(lambda: self._store.change_group(self.group_id, document=document))
+        self._new_skips = not written
+        self._skips_due = time.monotonic() + (SKIPS_EVERY_S if written else TRY_AGAIN_S)
 
-    def _try(self, write: Callable[[], object]) -> None:
+    def _try(self, write: Callable[[], object]) -> bool:
+        """Write, and return whether it was possible."""
         try:
             write()
         except ExplorerError as error:
             if not self._failed:
                 self._failed = True
                 self._on_trouble(error)
+            return False
+        return True

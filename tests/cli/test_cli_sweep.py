@@ -73,6 +73,9 @@ def test_a_dry_run_measures_nothing(tmp_path: Path) -> None:
     assert "11 to measure, time: at most" in done.stderr
     assert not (tmp_path / "history.sqlite").exists()
     assert not (tmp_path / "plan.json").exists()
+    sweep(tmp_path, "matmul", *BLOCKS)
+    again = sweep(tmp_path, "matmul", *BLOCKS, "--dry-run", "--resume")
+    assert "11 done before, 0 to measure" in again.stderr
 
 
 BAD_KERNELS = """
@@ -223,6 +226,7 @@ def test_killed_and_resumed_every_configuration_is_stored_once(tmp_path: Path) -
         (("matmull", "--size", "64,128"), 2, "did you mean 'matmul'"),
         (("matmul", "--size", "64,128", "--csv", "no/such/a.csv"), 2, "no such folder"),
         (("matmul", "--size", "64,128", "--plot", "a.gif"), 2, "not a chart format"),
+        (("matmul", "--size", "64,128", "--resume"), 2, "from the history; leave --no-history out"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(

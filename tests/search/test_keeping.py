@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search import keeping
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
@@ -134,6 +137,48 @@ def test_a_store_that_fails_is_said_once_and_nothing_is_lost(store: Store, tmp_p
         document = one.run(MadeEngine())
     assert len(document.measured) == 18
     assert len(said) == 1
+
+
+def test_what_came_before_a_long_configuration_is_stored_meanwhile(store: Store) -> None:
+    calls = 0
+
+    def launch_s(config: RunConfig) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            _wait_for(lambda: store.count() == 2)
+        return 1e-3
+
+    study(store).run(MadeEngine(launch_s))
+    assert store.count() == 18
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        threading.Event().wait(0.02)
+
+
+def test_a_store_that_comes_back_gets_what_it_missed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[ExplorerError] = []
+    add_all, refused = store.add_all, 0
+
+    def refuses_twice(results: Any, *, group: str | None = None) -> int:
+        nonlocal refused
+        refused += 1
+        if refused <= 2:
+            raise WorkFailed("the history is locked")
+        return add_all(results, group=group)
+
+    monkeypatch.setattr(keeping, "TOGETHER_S", 0.0)
+    monkeypatch.setattr(keeping, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(store, "add_all", refuses_twice)
+    study(store, on_trouble=said.append).run(MadeEngine())
+    assert store.count() == 18
+    assert [error.what for error in said] == ["the history is locked"]
 
 
 def test_a_space_of_which_nothing_can_run_is_an_error() -> None:
