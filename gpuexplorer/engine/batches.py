@@ -11,6 +11,8 @@ from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.throttle import slows, throttled_batches
 
+PIECE = 16_384
+"""Samples sorted at once, a group more or less."""
 NEAR_NS = 1_000_000_000
 """A reading further from a batch than this says nothing about whether it was throttled."""
 
@@ -93,7 +95,22 @@ def _nearest(readings: Sequence[Reading], at_ns: npt.NDArray[np.int64]) -> list[
 def _medians(
     samples_s: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Return the median of each of consecutive groups of ``counts`` samples, all at once."""
+    """Return the median of each of consecutive groups of ``counts`` samples.
+
+    Some thousand samples are sorted at once: a sort holds the interpreter, and no other thread of
+    the program runs meanwhile.
+    """
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(ends, np.arange(PIECE, len(samples_s), PIECE))
+    parts = np.split(counts, np.unique(cuts))
+    series = np.split(samples_s, np.cumsum([part.sum() for part in parts])[:-1])
+    found = [_medians_at_once(s, part) for s, part in zip(series, parts, strict=True) if len(part)]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _medians_at_once(
+    samples_s: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
     group = np.repeat(np.arange(len(counts)), counts)
     ordered = samples_s[np.lexsort((samples_s, group))]
     first = np.cumsum(counts) - counts

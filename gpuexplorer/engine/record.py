@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gpuexplorer.analysis.plausible import Work, suspicion
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.counters import Counters
+from gpuexplorer.core.pieces import as_list
 from gpuexplorer.core.result import (
     DeviceSummary,
     Phases,
@@ -233,7 +234,7 @@ class RunRecord:
                 warnings=summary.warnings,
                 suspect=self.suspect(summary),
             ),
-            samples_s=batches.samples_s.tolist(),
+            samples_s=as_list(batches.samples_s),
             batches=batches.summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),

@@ -16,6 +16,7 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.pieces import as_array, as_list
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.history.fingerprint import fingerprint
 
@@ -72,7 +73,7 @@ class Document(msgspec.Struct, frozen=True):
 def take_apart(run: RunResult | bytes) -> Document:
     """Take a run, or its JSON, apart; InputError when it is not a run's document."""
     if isinstance(run, RunResult):
-        samples_s = np.array(run.samples_s, LITTLE_ENDIAN)
+        samples_s = as_array(run.samples_s)
         try:
             json = msgspec.json.encode(msgspec.structs.replace(run, samples_s=[]))
         except UnicodeEncodeError as error:
@@ -95,7 +96,7 @@ def _split(data: bytes) -> tuple[bytes, Floats]:
 def put_together(json: bytes, samples_s: Floats) -> bytes:
     """Return the whole document again."""
     fields = msgspec.json.decode(json, type=dict[str, msgspec.Raw])
-    fields["samples_s"] = msgspec.Raw(msgspec.json.encode(samples_s.tolist()))
+    fields["samples_s"] = msgspec.Raw(msgspec.json.encode(as_list(samples_s)))
     return msgspec.json.encode(fields)
 
 

@@ -185,6 +185,7 @@ class Store:
         """
         import msgspec
 
+        from gpuexplorer.core.pieces import as_list
         from gpuexplorer.history import documents
         from gpuexplorer.history.sql import live, runs
 
@@ -200,7 +201,7 @@ class Store:
             if not samples:
                 return documents.decode(json)
             samples_s = runs.samples_of(connection, place, number)
-        return msgspec.structs.replace(documents.decode(json), samples_s=samples_s.tolist())
+        return msgspec.structs.replace(documents.decode(json), samples_s=as_list(samples_s))
 
     def json(self, run_id: str) -> bytes:
         """Return a finished run's document as it came, a newer program's fields included."""

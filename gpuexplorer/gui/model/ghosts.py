@@ -9,6 +9,7 @@ import numpy as np
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.pieces import as_array
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.protocol import Prepared
@@ -71,7 +72,7 @@ def _batch(result: RunResult) -> SampleBatch:
     if sum(counts) != len(result.samples_s):
         counts, starts_s, clocks_Hz = (len(result.samples_s),), [0.0], (None,)
     return SampleBatch(
-        seconds=np.array(result.samples_s, "<f8").tobytes(),
+        seconds=as_array(result.samples_s).astype("<f8", copy=False).tobytes(),
         counts=counts,
         starts_ns=tuple(round(start * 1e9) for start in starts_s),
         clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),

@@ -1,0 +1,37 @@
+"""Long series as lists and arrays: bit for bit, whatever their length."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from gpuexplorer.core.pieces import PIECE, as_array, as_list
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.batches import PIECE as SORTED
+from gpuexplorer.engine.batches import Batches
+
+
+@pytest.mark.parametrize("length", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
+def test_there_and_back(length: int) -> None:
+    values = np.random.default_rng(length).random(length)
+    assert as_list(values) == values.tolist()
+    assert np.array_equal(as_array(as_list(values)), values)
+    assert as_array([]).dtype == np.float64
+
+
+@pytest.mark.parametrize("total", [1, SORTED, 3 * SORTED + 7])
+@pytest.mark.parametrize("most", [1, 5, 3000, 2 * SORTED])
+def test_the_median_of_every_batch_is_its_own(total: int, most: int) -> None:
+    chance = np.random.default_rng(total + most)
+    counts: list[int] = []
+    while sum(counts) < total:
+        counts.append(min(int(chance.integers(1, most + 1)), total - sum(counts)))
+    values = chance.random(total)
+    batch = SampleBatch(
+        seconds=values.tobytes(), counts=tuple(counts), starts_ns=tuple(range(len(counts)))
+    )
+    starts = np.cumsum([0, *counts])
+    expected = [float(np.median(values[a:b])) for a, b in itertools.pairwise(starts)]
+    assert Batches([batch], []).medians_s.tolist() == expected
