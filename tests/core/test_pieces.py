@@ -21,8 +21,8 @@ def test_there_and_back(length: int) -> None:
     assert as_array([]).dtype == np.float64
 
 
-@pytest.mark.parametrize("total", [1, SORTED, 3 * SORTED + 7])
-@pytest.mark.parametrize("most", [1, 5, 3000, 2 * SORTED])
+@pytest.mark.parametrize("total", [1, SORTED, 2 * SORTED + 7])
+@pytest.mark.parametrize("most", [5, 3000, 2 * SORTED])
 def test_the_median_of_every_batch_is_its_own(total: int, most: int) -> None:
     chance = np.random.default_rng(total + most)
     counts: list[int] = []
