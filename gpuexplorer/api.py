@@ -23,9 +23,10 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.search.compare import Comparing, Standing
@@ -35,6 +36,12 @@ from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
 from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.tune import Options as TuningOptions
+from gpuexplorer.search.tune import Progress as TuningProgress
+from gpuexplorer.search.tune import Tuner
+from gpuexplorer.search.tune_keep import TuningKeeper
+from gpuexplorer.search.tune_sampler import check_sampler
+from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 
@@ -261,6 +268,100 @@ def sweep(
             on_step=on_step,
         )
         return study.run(engines)
+
+
+def tune(
+    workload: str,
+    *,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    block_x: Sequence[int] | None = None,
+    block_y: Sequence[int] | None = None,
+    block_z: Sequence[int] | None = None,
+    tunables: Mapping[str, Sequence[int]] | None = None,
+    cache: Cache = "hot",
+    fill: str | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    seconds: float | None = 60.0,
+    evaluations: int | None = None,
+    sampler: str = "tpe",
+    samples: int = 7,
+    racing: bool = True,
+    history: bool | str | Path = False,
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+    allow_long: bool = False,
+    on_tuning: Callable[[TuningProgress], None] | None = None,
+) -> Tuning:
+    """Search blocks and tunables for the fastest and return the tuning's document.
+
+        tuning = gpuexplorer.tune("matmul", variant="tiled", size=1024, seconds=30)
+        print(tuning.chosen, tuning.why, len(tuning.tied))
+
+    ``block_x``, ``block_y``, ``block_z`` and ``tunables`` are the values to choose among; None
+    takes every power of two that can be launched, and the manifest's values. The budget is
+    ``seconds``, the final included, or ``evaluations`` (configurations), or with neither the whole
+    space. ``sampler`` is ``tpe``, ``random``, ``grid``, ``cmaes`` or ``qmc``. A contender gets
+    ``samples`` launches and with ``racing`` a clear loser fewer; the leaders are measured again in
+    turns before one is named. ``history`` keeps the runs and what was found, for ``run --tuned``
+    and the window: True in the user's own, or in the one named. ``on_tuning`` is called after each
+    configuration and each round of the final.
+
+    Raises InputError when there is nothing to tune, CannotRunHere when a sampler lacks its package
+    or no engine starts, WorkFailed when nothing can be measured.
+    """
+    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    request = RunRequest(
+        workload=workload,
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        precision=precision,
+        device=device,
+        cache=cache,
+        fill=fill,
+        seed=seed,
+        threads=threads,
+    )
+    given = {"block.x": block_x, "block.y": block_y, "block.z": block_z}
+    ranges = Ranges(
+        {name: tuple(values) for name, values in given.items() if values is not None},
+        {name: tuple(values) for name, values in (tunables or {}).items()},
+    )
+    options = TuningOptions(
+        sampler=sampler,
+        budget=Budget(seconds=seconds if evaluations is None else None, evaluations=evaluations),
+        samples=samples,
+        racing=racing,
+        seed=seed,
+        allow_long=allow_long,
+    )
+    check_sampler(sampler)
+    with ExitStack() as stack:
+        store = None
+        if history:
+            from gpuexplorer.history.store import Store
+
+            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
+        session = stack.enter_context(
+            Session(python=python, threads=threads, ceilings=CeilingStore().find)
+        )
+        space = tuning_space(request, chosen, session.devices(), ranges)
+        tuner = Tuner(session, chosen, space, options)
+        if on_tuning is not None:
+            tuner.on_progress = on_tuning
+        keeper = TuningKeeper(store, _raise)
+        keeper.begin(tuner.so_far())
+        tuner.on_result = keeper.keep
+        tuning = tuner.run()
+        keeper.finish(tuning)
+        return tuning
+
+
+def _raise(error: ExplorerError) -> None:
+    raise error
 
 
 def _axis_value(value: Any) -> Any:

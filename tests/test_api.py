@@ -12,6 +12,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import Step
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
@@ -100,3 +101,22 @@ def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
                 verified.add((variant, precision))
     assert {(v, p) for v in ("naive", "uncoalesced", "tiled") for p in PRECISIONS} <= verified
     assert all(error.remedy for error in refused.values())
+
+
+def test_tune_names_the_fastest_and_keeps_it(tmp_path: Path) -> None:
+    phases: list[str] = []
+    tuning = gpuexplorer.tune(
+        "matmul", variant="tiled", size=64, device="cpu", block_x=[4, 16], block_y=[1, 4, 16],
+        tunables={"TILE": [16]}, seconds=None, sampler="grid", history=tmp_path / "h.sqlite",
+        on_tuning=lambda progress: phases.append(progress.phase),
+    )  # fmt: skip
+    assert tuning.chosen is not None
+    assert tuning.space.configurations == 6
+    assert phases.count("search") >= 6 and phases.count("final") >= 6
+    with Store.open(tmp_path / "h.sqlite") as store:
+        assert store.groups("tuning")[0].finished
+
+
+def test_tune_refuses_what_it_cannot_do() -> None:
+    with pytest.raises(InputError, match="no sampler 'best'"):
+        gpuexplorer.tune("matmul", sampler="best")
