@@ -19,6 +19,8 @@ import platformdirs
 
 import gpuexplorer
 from gpuexplorer.cli.display import why_no_window
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import count
 
 MIN_PYTHON = (3, 11)
 TOOL_TIMEOUT_S = 20.0
@@ -34,7 +36,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
-REQUIRED = ("numpy", "msgspec", "simpleeval", "rich", "platformdirs", "psutil", "matplotlib")
+REQUIRED = (
+    "numpy", "msgspec", "simpleeval", "rich", "platformdirs", "psutil", "matplotlib", "sqlalchemy",
+    "optuna",
+)  # fmt: skip
 
 OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     # title, distributions of which one is enough, what it gives, what to install
@@ -258,4 +263,31 @@ def cache_folder() -> Check:
         status="warn" if low else "ok",
         found=f"{folder}, {free_B / 1e9:.1f} GB free",
         remedy="free some space" if low else "",
+    )
+
+
+def history() -> Check:
+    """Check that the history can be read and written; looking at it makes none."""
+    from gpuexplorer.history.place import find_place
+    from gpuexplorer.history.store import Store
+
+    try:
+        place = find_place()
+        if place.path is not None and not place.path.exists():
+            return Check(
+                area="folders", name="history", status="ok", found=f"{place.words}, none yet"
+            )
+        with Store.open_to_read() as store:
+            found = f"{store.words}, {count(store.count())} runs"
+            writable = store.can_write
+    except ExplorerError as error:
+        return Check(
+            area="folders", name="history", status="warn", found=error.what, remedy=error.remedy
+        )
+    return Check(
+        area="folders",
+        name="history",
+        status="ok" if writable else "warn",
+        found=found if writable else f"{found}, read-only",
+        remedy="" if writable else "runs are not kept; allow writing, or name another: --history",
     )

@@ -31,6 +31,7 @@ def command(options: argparse.Namespace) -> int:
         checks.nvidia_driver(),
         *checks.window(),
         checks.cache_folder(),
+        checks.history(),
         *_engine(options),
     ]
     usable = any(c.area == "devices" and c.status == "ok" for c in found)

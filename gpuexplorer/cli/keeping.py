@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
     from gpuexplorer.history.store import Store
 
-LONG_S = 10.0
+LONG_S = 6.0
 """A run that goes on for longer is written while it goes; a shorter one is not disturbed."""
 CHUNK_S = 1.0
 """Time between two chunks."""

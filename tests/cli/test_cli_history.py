@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpuexplorer.cli import checks, main
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
@@ -31,13 +32,17 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def history(path: Path, tmp_path: Path) -> Command:
-    """Run ``gpuexplorer history`` on that store; return what it printed."""
+def history(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run ``gpuexplorer history`` on that store, in this process; return what it printed."""
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(path))
 
     def call(*arguments: str) -> str:
-        done = run_cli("history", *arguments, "--history", path, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
+        code = main(["history", *arguments])
+        printed = capfd.readouterr()
+        assert code == 0, printed.err
+        return printed.out + printed.err
 
     return call
 
@@ -177,10 +182,30 @@ def test_deleting_can_be_undone_until_it_is_purged(history: Command, path: Path)
     ],
 )
 def test_what_cannot_be_is_one_sentence(
-    path: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
 ) -> None:
-    done = run_cli("history", *arguments, "--history", path, cwd=tmp_path)
-    assert said in assert_one_sentence(done, 2)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(path))
+    assert main(["history", *arguments]) == 2
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    assert line.startswith("gpuexplorer: error: ") and said in line
+
+
+def test_the_doctor_looks_at_the_history(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(path))
+    found = checks.history()
+    assert (found.status, found.found) == ("ok", f"{path}, 5 runs")
+    path.write_bytes(b"junk" * 1000)
+    found = checks.history()
+    assert found.status == "warn" and "damaged" in found.found and found.remedy
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(path.with_name("none.sqlite")))
+    assert checks.history().found.endswith("none yet")
+    assert not path.with_name("none.sqlite").exists()
 
 
 def test_a_damaged_history_is_one_sentence_with_what_to_do(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ for _name in (
     "median_s", "relative_error", "flop_per_s", "bandwidth_B_per_s",
 ):  # fmt: skip
     Index(f"gpuexplorer_runs_by_{_name}", runs.c.deleted, runs.c[_name])
-Index("gpuexplorer_runs_by_group", runs.c.group_id)
+Index("gpuexplorer_runs_by_group", runs.c.group_id, runs.c.deleted)
 Index("gpuexplorer_runs_by_star", runs.c.deleted, runs.c.starred, runs.c.time_s)
 # Text is searched in here, from the latest on, without a look at the rows themselves. Servers limit
 # what an index holds of a row to less than a note may have, and read whole tables faster.

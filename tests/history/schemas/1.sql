@@ -8,7 +8,7 @@ CREATE INDEX "gpuexplorer_runs_by_bandwidth_B_per_s" ON gpuexplorer_runs (delete
 CREATE INDEX gpuexplorer_runs_by_block_order ON gpuexplorer_runs (deleted, block_order);
 CREATE INDEX gpuexplorer_runs_by_device_name ON gpuexplorer_runs (deleted, device_name);
 CREATE INDEX gpuexplorer_runs_by_flop_per_s ON gpuexplorer_runs (deleted, flop_per_s);
-CREATE INDEX gpuexplorer_runs_by_group ON gpuexplorer_runs (group_id);
+CREATE INDEX gpuexplorer_runs_by_group ON gpuexplorer_runs (group_id, deleted);
 CREATE INDEX gpuexplorer_runs_by_median_s ON gpuexplorer_runs (deleted, median_s);
 CREATE INDEX gpuexplorer_runs_by_precision ON gpuexplorer_runs (deleted, precision);
 CREATE INDEX gpuexplorer_runs_by_relative_error ON gpuexplorer_runs (deleted, relative_error);
