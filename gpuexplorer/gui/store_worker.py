@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
@@ -34,6 +35,8 @@ POLL_S = 1.0
 """Between two looks whether another program changed the store."""
 RETRY_S = 4.0
 """Between two tries to open or write a store that refused."""
+ENDED_S = 15.0
+"""Between two looks whether the programs still run whose runs go on."""
 BUSY_S = 2.0
 """How long one waits for another program that is writing; whoever wants rows waits as long."""
 CLOSE_S = 20.0
@@ -88,6 +91,10 @@ class StoreWorker(QThread):
         self._store: Store | None = None
         self._open_at = self._read_at = 0.0
         """When the next try to open or to read is due, after one that failed."""
+        self._ended_at = 0.0
+        """When to look again for runs whose program is gone."""
+        self._others_run = False
+        """Whether a run that was asked for goes on in another program, or did when it ended."""
         self._seen: int | None = None
         """The state of the store that ``changed`` told of."""
         self._found_baselines: Baselines = {}
@@ -190,15 +197,15 @@ class StoreWorker(QThread):
     def _serve(self) -> None:
         """Do everything that waits, once; whoever looks at the table comes first."""
         self._keep_open()
+        self._answer_ask()
         with self._wake:
             jobs = list(self._jobs)
             self._jobs.clear()
         for job in jobs:
             self._done.emit(job.ticket, self._outcome(job))
         if self._store is not None:
-            if time.monotonic() >= self._read_at:
-                self._read(self._store)
             self._write(self._store)
+        self._look()
 
     def _keep_open(self) -> None:
         """Open the store if it is not, its file was taken away, or it could only be read so far."""
@@ -249,22 +256,40 @@ class StoreWorker(QThread):
 
     # ---- reading
 
-    def _read(self, store: Store) -> None:
+    def _answer_ask(self) -> None:
+        store, now = self._store, time.monotonic()
         with self._wake:
+            if self._ask is None or store is None or now < self._read_at:
+                return
             ask, self._ask = self._ask, None
         try:
-            if ask is not None:
-                self.answered.emit(self._answer(store, ask))
-            generation = store.generation()
+            self.answered.emit(self._answer(store, ask))
         except ExplorerError as error:
             with self._wake:
                 self._ask = self._ask or ask
-            self._read_at = time.monotonic() + RETRY_S
-            self._in_trouble(error)
+            self._cannot_read(error)
+
+    def _look(self) -> None:
+        """Tell when the store has changed; finish what programs that are gone left running."""
+        store, now = self._store, time.monotonic()
+        if store is None or now < self._read_at:
+            return
+        if self._others_run and now >= self._ended_at:
+            self._ended_at = now + ENDED_S
+            with suppress(ExplorerError):
+                self._open_store().close()
+        try:
+            generation = store.generation()
+        except ExplorerError as error:
+            self._cannot_read(error)
             return
         if generation != self._seen:
             self._seen = generation
             self.changed.emit()
+
+    def _cannot_read(self, error: ExplorerError) -> None:
+        self._read_at = time.monotonic() + RETRY_S
+        self._in_trouble(error)
 
     def _answer(self, store: Store, ask: Ask) -> Answer:
         """Return what is asked for, all of it as of one state of the store."""
@@ -286,6 +311,8 @@ class StoreWorker(QThread):
             total = None if known else store.count(query)
             if state == store.generation():
                 break
+        going = {row.id for rows in pages.values() for row in rows if row.running}
+        self._others_run = bool(going - held) if going or not known else self._others_run
         return Answer(ask.view, state, total, pages, held, self._baselines(store, state))
 
     def _baselines(self, store: Store, state: int) -> Baselines:

@@ -267,7 +267,10 @@ application.exec()
 """
 
 
-def test_a_killed_window_leaves_what_it_had_sampled(qtbot: QtBot, path: Path) -> None:
+def test_a_killed_window_leaves_what_it_had_sampled(
+    qtbot: QtBot, path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_worker, "ENDED_S", 0.1)
     root = Path(__file__).resolve().parents[2]
     window = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)],
@@ -281,9 +284,15 @@ def test_a_killed_window_leaves_what_it_had_sampled(qtbot: QtBot, path: Path) ->
     with Store.open(path) as store:
         (row,) = store.find()
     assert (row.id, row.running) == (run_id, True)
+    runs = worker()  # another window, which shows it
+    answers: list[Answer] = []
+    runs.answered.connect(answers.append)
+    runs.changed.connect(lambda: runs.ask(Ask(View(), None, (0,), (0,))))
+    qtbot.waitUntil(lambda: bool(answers) and answers[-1].pages[0][0].running)
     window.kill()
     window.wait()
     window.stdout.close()
+    qtbot.waitUntil(lambda: not answers[-1].pages[0][0].running, timeout=20_000)
     with Store.open(path) as store:
         (row,) = store.find()
         assert (row.id, row.running, row.stopped_by) == (run_id, False, "interrupted")

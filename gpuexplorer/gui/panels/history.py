@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ EMPTY = (
     "Every run is kept here, from this window, the command line and Python: what it was,\n"
     "how fast, how well that is known. Press Space to measure the first one."
 )
+CHOICES_S = 3.0
+"""Between two looks at what there is to filter by."""
 NOTHING_FOUND = "No run matches. Esc in the search field shows them all again."
 OPENING = "Opening the history…"
 
@@ -48,7 +51,7 @@ class HistoryPanel(QWidget):
         self.setObjectName("historyPanel")
         self._model, self._runs = model, runs
         self._told = ""
-        self._choices_asked = False
+        self._choices_asked, self._choices_at = False, 0.0
         self.bar = HistoryBar()
         self.table = HistoryTable(model)
         self.acts = HistoryActions(self, self.table, model, runs, history)
@@ -79,6 +82,7 @@ class HistoryPanel(QWidget):
         self.acts.deleted.connect(bar.offer_undo)
         self.acts.undone.connect(bar.end_undo)
         self.acts.notice.connect(self.notice)
+        self.acts.marked.connect(self._ask_choices_now)
         table.chosen_changed.connect(self._show_chosen)
         model.settled.connect(self._show_state)
         model.rowsInserted.connect(self._show_state)
@@ -103,10 +107,14 @@ class HistoryPanel(QWidget):
         menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _ask_choices(self) -> None:
-        """Bring up to date what the filters offer; one question at a time."""
+        """Bring up to date what the filters offer, not too often."""
+        if time.monotonic() >= self._choices_at:
+            self._ask_choices_now()
+
+    def _ask_choices_now(self) -> None:
         if self._choices_asked or not self.isVisible():
             return
-        self._choices_asked = True
+        self._choices_asked, self._choices_at = True, time.monotonic() + CHOICES_S
         self._runs.do(_choices, self._offer)
 
     def _offer(self, choices: dict[str, Sequence[str]] | ExplorerError) -> None:

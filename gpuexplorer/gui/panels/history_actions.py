@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
@@ -54,6 +54,8 @@ class HistoryActions(QObject):
     deleted = Signal(str)
     """What was deleted, in words."""
     undone = Signal()
+    marked = Signal()
+    """Tags or notes have changed."""
 
     def __init__(
         self,
@@ -156,14 +158,14 @@ class HistoryActions(QObject):
 
     # ---- doing
 
-    def _then(self, said: str = "") -> Callable[[object], None]:
-        """Return what follows a change: a sentence, or the error as a notice."""
+    def _then(self, done: SignalInstance | None = None) -> Callable[[object], None]:
+        """Return what follows a change: a signal, or the error as a notice."""
 
         def then(outcome: object) -> None:
             if isinstance(outcome, ExplorerError):
                 self._failed(outcome)
-            elif said:
-                self.said.emit(said)
+            elif done is not None:
+                done.emit()
 
         return then
 
@@ -198,7 +200,7 @@ class HistoryActions(QObject):
             if note is not None:
                 store.note(ids[0], note)
 
-        self._runs.do(work, self._then(), needs=ids)
+        self._runs.do(work, self._then(self.marked), needs=ids)
 
     def _delete(self, rows: Rows) -> None:
         ids = [row.id for row in rows if not row.running]
