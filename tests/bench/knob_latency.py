@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=20.0)
     options = parser.parse_args()
     os.environ["GPUEXPLORER_CONFIG_DIR"] = tempfile.mkdtemp(prefix="gpuexplorer-bench-")
+    os.environ.setdefault("GPUEXPLORER_DATA_DIR", os.environ["GPUEXPLORER_CONFIG_DIR"])
 
     from gui_probe import wait_until
 

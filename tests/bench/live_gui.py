@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     os.environ["GPUEXPLORER_CONFIG_DIR"] = tempfile.mkdtemp(prefix="gpuexplorer-bench-")
+    os.environ.setdefault("GPUEXPLORER_DATA_DIR", os.environ["GPUEXPLORER_CONFIG_DIR"])
 
     from gui_probe import ProbeApplication, StolenTime, TimerGaps, wait_until
     from PySide6.QtCore import QTimer
