@@ -40,7 +40,7 @@ told ends with 0 and a line on standard error."""
 def add_options(compare: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     compare.add_argument(
-        "words", metavar="A B [C ...]", nargs="+", help="what takes part; see below"
+        "words", metavar="WORD", nargs="+", help="what takes part, two or more; see below"
     )
     what = compare.add_argument_group("what to run, where a word does not say otherwise")
     what.add_argument("--workload", metavar="W", help="a name from 'gpuexplorer workloads'")

@@ -317,7 +317,7 @@ def _contestant(
 ) -> Contestant:
     warnings = warnings_of(entrant, run, reference)
     if found is not None and (run.timing.suspect or reference.timing.suspect):
-        found = replace(found, verdict="can't tell")
+        found, limit = replace(found, verdict="can't tell"), None
     is_reference = run is reference
     return Contestant(
         label=entrant.label,

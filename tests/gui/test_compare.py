@@ -168,6 +168,17 @@ def test_stopping_keeps_the_rounds_that_were_done(qtbot: QtBot, open_window: Ope
         assert bench.words.text().startswith(f"Stopped after {result.rounds} rounds")
 
 
+def test_the_window_closes_while_it_measures(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, bench = open_compare(qtbot, open_window)
+    click(window, "addKnobsButton")
+    window.session.experiment.set_block((16, 15, 1))
+    click(window, "addKnobsButton")
+    click(window, "startCompareButton")
+    assert bench.measuring
+    window.close()
+    until(qtbot, lambda: not bench.measuring)  # and nothing is left running, as after every test
+
+
 def test_runs_dropped_from_the_history_are_measured_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

@@ -193,6 +193,12 @@ def test_a_suspect_figure_is_never_ranked() -> None:
         b, timing=msgspec.structs.replace(b.timing, suspect="above the ceiling")
     )
     result = compare_stored(
+        [Entrant("b", b.config, MATMUL), Entrant("a", a.config, MATMUL)],
+        [b, a],
+        fail_if_slower=0.05,
+    )
+    assert (result.others[0].verdict, result.others[0].too_slow) == ("can't tell", None)
+    result = compare_stored(
         [Entrant("a", a.config, MATMUL), Entrant("b", b.config, MATMUL)], [a, b]
     )
     assert result.others[0].verdict == "can't tell"

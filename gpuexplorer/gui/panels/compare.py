@@ -39,7 +39,6 @@ class CompareView(QWidget):
         self.setBackgroundRole(self.palette().ColorRole.Base)
         self.setAcceptDrops(True)
         self._session = session
-        self._settings = Settings()
         self._bench: CompareBench | None = None
         self._kept: dict[str, list[str]] = {}
         """The runs stored of the present comparison, by when it began."""
@@ -57,7 +56,7 @@ class CompareView(QWidget):
         if self._bench is None:
             from gpuexplorer.gui.panels.compare_bench import CompareBench
 
-            bench = self._bench = CompareBench(self._session, self._settings)
+            bench = self._bench = CompareBench(self._session, Settings())
             bench.kept.connect(self._keep)
             bench.restored.connect(self.restored)
             bench.said.connect(self.said)
