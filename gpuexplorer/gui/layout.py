@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.compare import CompareView
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
@@ -63,6 +64,13 @@ class Panels(QSplitter):
         self.setSizes([560, 166])
         for splitter in (self, self.across):
             splitter.setHandleWidth(1)
+
+    def export_block_map(self, exporter: Exporter, suffix: str) -> None:
+        """Ask for a file name and write the block map there."""
+        from gpuexplorer.gui.panels.blockmap import BlockMapView
+
+        if isinstance(self.block_map.view, BlockMapView):
+            self.block_map.view.export(exporter, suffix)
 
     def _centre(self) -> QWidget:
         """Return the banner over the views."""

@@ -360,6 +360,9 @@ class MainWindow(QMainWindow):
         if self.panels.tabs.currentWidget() is self.panels.sweep:
             self.panels.sweep.export(self.exporter, suffix)
             return
+        if self.panels.tabs.currentWidget() is self.panels.block_map:
+            self.panels.export_block_map(self.exporter, suffix)
+            return
         if self.panels.tabs.currentWidget() is self.panels.roofline and record is not None:
             chart = roofline_chart(
                 self.session.roofline_picture(),

@@ -6,10 +6,9 @@ blocking session, or of the window's job. It can be left at any moment and gone 
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -31,7 +30,7 @@ from gpuexplorer.search.space import Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
 WARM_UP_S = 0.002
-TURN_WARM_UP_S = 0.02
+TURN_WARM_UP_S = 0.005
 """Launches before a turn's first sample, so that none of it pays for the one before."""
 STOPPED_BY = "race"
 NEIGHBOURS = 4
@@ -374,9 +373,3 @@ class BlockMap:
             best=self.best,
             contenders=len(self.race.contenders),
         )
-
-
-def fastest_cells(cells: Iterable[MapCell]) -> list[MapCell]:
-    """Return the cells that have a believable time, the fastest first."""
-    timed = [c for c in cells if c.state == "measured" and c.time_s is not None]
-    return sorted(timed, key=lambda c: c.time_s or math.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,14 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QProgressBar, QPushButton, QToolButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QProgressBar,
+    QPushButton,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
@@ -249,13 +257,29 @@ def test_a_finer_grid_keeps_what_was_measured(qtbot: QtBot, open_window: OpenWin
 
 
 def test_a_measured_map_is_read_by_colour_pointer_and_overlay(
-    qtbot: QtBot, open_window: OpenWindow
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     window, view = open_map(qtbot, open_window)
     held = measure(qtbot, view)
+    check_export(qtbot, window, monkeypatch, tmp_path)
     check_pointer(view, held)
     check_colours(view, held, find(window, "blockMapColouring", QComboBox))
     check_overlay(view, held, find(window, "blockMapOccupancy", QToolButton))
+
+
+def check_export(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """The export is a sweep's document over the blocks."""
+    path = folder / "map.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    window.export("json")
+    until(qtbot, path.exists)
+    until(qtbot, lambda: not window.exporter.busy)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["schema"] == "gpuexplorer/sweep/1"
+    assert {"block.x", "block.y"} <= document["axes"].keys()
+    assert len(document["runs"]) == len(document["axes"]["block.x"])
 
 
 def check_pointer(view: BlockMapView, held: Held) -> None:

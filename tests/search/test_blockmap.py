@@ -13,7 +13,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.engine.session import LongRun
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
-from gpuexplorer.search.blockmap import BlockMap, Step, fastest_cells, map_points
+from gpuexplorer.search.blockmap import BlockMap, Step, map_points
 from tests.support.problems import device
 from tests.support.racecourse import Bench, Machine
 from tests.support.situations import H100, shipped
@@ -106,7 +106,6 @@ def test_the_map_ends_by_itself_and_names_the_best() -> None:
     assert cells[1, 1, 1].error is None
     assert steps[-1].left_s == 0 and steps[-1].next is None
     assert steps[0].left_s is not None and steps[0].next is not None
-    assert fastest_cells(made.cells)[0].block in made.ties
 
 
 def test_cells_beyond_the_devices_limit_say_why_and_are_never_measured() -> None:
@@ -182,6 +181,28 @@ def test_a_map_that_was_left_goes_on_where_it_was() -> None:
     later = bench.runs[before:]
     slow = {b for b in seen if true_s(b) > 3 * true_s((32, 4, 1))}
     assert slow and not slow & set(later), "what was measured is kept"
+
+
+def test_runs_are_handed_over_once_and_later_looks_begin_runs_of_their_own() -> None:
+    made, bench = make(), Bench(CPU, true_s)
+
+    class Enough(Exception):
+        pass
+
+    def stop(step: Step) -> None:
+        if step.looks == 30:
+            raise Enough
+
+    with pytest.raises(Enough):
+        made.run(bench.measure_record, stop)
+    first = made.take_records()
+    assert first and made.take_records() == []
+    made.run(bench.measure_record)
+    later = made.take_records()
+    assert not {r.id for r in first} & {r.id for r in later}
+    samples = sum(r.samples for r in (*first, *later))
+    assert samples == sum(c.samples for c in made.cells)
+    assert {r.stopped_by for r in (*first, *later)} == {"race"}
 
 
 def test_without_an_engine_the_map_ends_with_the_reason() -> None:

@@ -18,15 +18,20 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.config import Block
 from gpuexplorer.gui.blockmap import MapControl
-from gpuexplorer.gui.model.blockmap import MapModel
+from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.model.blockmap import Held, MapModel
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
+from gpuexplorer.gui.model.sweep import Held as SweepHeld
+from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.block_grid import FINENESS
-from gpuexplorer.search.blockmap import MapCell
+from gpuexplorer.search.blockmap import MapCell, map_space
+from gpuexplorer.search.measuring import Measuring
 
 DRAW_MS = 80
 """Between two paints while measuring: on the CPU device the processor is the kernel's."""
@@ -213,6 +218,21 @@ class BlockMapView(QWidget):
             text = self._look.occupancy_words(held.wanted.device)
         self.notes.setText(text)
 
+    # ---- to a file
+
+    def export(self, exporter: Exporter, suffix: str) -> None:
+        """Ask for a file name and write the map there, as a sweep over its blocks."""
+        held = self.model.shown
+        if held is None or not held.measured or self.control.running:
+            exporter.notice.emit(Notice("info", "Nothing to export yet: measure the map first."))
+            return
+        from gpuexplorer.gui.panels.sweep_tab import FORMATS, write_sweep
+
+        path = exporter.ask_path(suffix, f"block-map-{held.wanted.workload.name}.{suffix}", FORMATS)
+        if path is not None:
+            scheme = theme().scheme
+            exporter.do(path, lambda target: write_sweep(as_sweep(held), target, scheme))
+
     # ---- choices
 
     def _choose_grid(self) -> None:
@@ -256,6 +276,19 @@ class BlockMapView(QWidget):
             experiment.begin_gesture()
         else:
             experiment.end_gesture()
+
+
+def as_sweep(held: Held) -> SweepHeld:
+    """Return a map as a sweep over threads x and y; for another thread than the main one."""
+    wanted, blocks = held.wanted, held.map
+    return SweepHeld(
+        space=map_space(wanted.request, wanted.grid),
+        workload=wanted.workload,
+        cells=tuple(blocks.outcomes()),
+        measuring=Measuring(),
+        group=held.group,
+        title=wanted.workload.manifest.title,
+    )
 
 
 def _box(name: str, tip: str, choices: Mapping[Any, str]) -> ListBox:
