@@ -150,6 +150,7 @@ class Laboratory:
             wait_when_throttled=seconds is not None or samples is not None,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
+            in_search=in_search,
             rough_below_s=ROUGH_BELOW_S if in_search else 0.0,
             known_verification=self._verified.get(key) if in_search else None,
             previous=self._reusable(problem),

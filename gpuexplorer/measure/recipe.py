@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, MAX_QUEUED_S, Batch, Runner
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Phases, Verification
@@ -86,6 +86,8 @@ class Job:
     samples: int | None = None
     """Samples to take at the most; None: the rules alone say when it is enough."""
     warm_up_s: float = WARM_UP_S
+    in_search: bool = False
+    """Nobody watches the samples as they come: a batch may be as long as may be queued."""
     wait_when_throttled: bool = False
     """Whether to let the device rest when its clock is held down; a live run shows it instead."""
     include_transfers: bool = False
@@ -301,14 +303,14 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
     sink.stage("measure", _launch_deadline_s(first_s))
     launch_s = _warm_up(job, first_s)
     announced_s = 0.0
-    batch_s = FIRST_BATCH_S
+    batch_s = MAX_QUEUED_S if job.in_search else FIRST_BATCH_S
     cooling = Cooling()
     started = time.perf_counter()
     while not job.cancelled():
         count = batch_size(max(launch_s, job.whole_s), batch_s)
         if job.samples is not None:
             count = min(count, job.samples - len(series.view()))
-        batch_s = BATCH_S
+        batch_s = MAX_QUEUED_S if job.in_search else BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s
             sink.stage("measure", _launch_deadline_s(announced_s))

@@ -16,7 +16,7 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure import recipe
 from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import Job, Ready, Stopped, TooLong, batch_size, run_job
-from gpuexplorer.measure.stop import TimeUp
+from gpuexplorer.measure.stop import Enough, TimeUp
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan, make_plan
 
@@ -156,6 +156,16 @@ def test_what_was_verified_before_is_launched_but_not_compared_again() -> None:
     assert sink.ready is not None
     assert sink.ready.verification == first.verification
     assert sink.ready.phases_s.device_to_host == first.phases_s.device_to_host is not None
+
+
+def test_in_a_search_batches_are_as_long_as_may_be_queued() -> None:
+    runner = Arithmetic(plan(), launch_s=2e-3)
+    run_job(
+        job(runner, in_search=True, samples=20, stop_rules=[Enough(20)], warm_up_s=0.0), Diary()
+    )
+    assert [word for word in runner.diary if word.startswith("launch")] == [
+        "launch 1", "launch 15", "launch 5",
+    ]  # fmt: skip
 
 
 def test_a_wrong_result_is_never_timed() -> None:
