@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -158,11 +161,14 @@ def test_what_was_verified_before_is_launched_but_not_compared_again() -> None:
     assert sink.ready.phases_s.device_to_host == first.phases_s.device_to_host is not None
 
 
-def test_in_a_search_batches_are_as_long_as_may_be_queued() -> None:
+def test_in_a_search_batches_are_as_long_as_may_be_queued(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     runner = Arithmetic(plan(), launch_s=2e-3)
-    run_job(
-        job(runner, in_search=True, samples=20, stop_rules=[Enough(20)], warm_up_s=0.0), Diary()
-    )
+    one = job(runner, in_search=True, samples=20, stop_rules=[Enough(20)], warm_up_s=0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "perf_counter", partial(next, itertools.count(step=1e-6)))
+        run_job(one, Diary())
     assert [word for word in runner.diary if word.startswith("launch")] == [
         "launch 1", "launch 15", "launch 5",
     ]  # fmt: skip
