@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("GPU Explorer")
         self.session, self.settings = session, settings
         self._painted = False
-        self._closed = False
+        self._closed = self._notice_stays = False
         self._self_test: SelfTestDialog | None = None
         self._notes: NotesDialog | None = None
         self._turn = 0
@@ -296,8 +296,10 @@ class MainWindow(QMainWindow):
 
     def _show_notice(self, notice: Notice | None) -> None:
         if notice is None:
-            self.banner.dismiss()
+            if not self._notice_stays:
+                self.banner.dismiss()
             return
+        self._notice_stays = notice.stays
         actions = tuple(
             (words, act if act is not None else self.experiment_panel.focus_block)
             for words, act in notice.actions

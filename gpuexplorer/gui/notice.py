@@ -25,6 +25,8 @@ class Notice:
     text: str
     actions: tuple[tuple[str, Action | None], ...] = ()
     detail: str = ""
+    stays: bool = False
+    """Whether it is there until somebody hides it or another takes its place."""
 
 
 def cannot_run(error: ExplorerError) -> Notice:

@@ -443,6 +443,24 @@ def test_every_run_of_the_window_is_in_the_store_and_in_the_next_window(
     until(qtbot, lambda: second.session.experiment.devices is not None)
 
 
+def test_trouble_with_the_history_stays_in_sight_while_knobs_move(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "history.sqlite").write_bytes(b"this is no database " * 500)
+    window = open_window()
+    until(qtbot, lambda: "damaged" in window.banner.text)
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    first = wait_measured(qtbot, window)
+    find(window, "blockXSlider", SnapSlider).setValue(8)
+    assert wait_measured(qtbot, window).ticket != first.ticket
+    assert "damaged" in window.banner.text
+    until(qtbot, lambda: window.session.history_model.rowCount() >= 2)
+    window.session.notice.emit(Notice("info", "something else"))
+    window.session.notice.emit(None)
+    assert window.banner.text == ""
+
+
 def test_two_windows_share_one_history(qtbot: QtBot, open_window: OpenWindow) -> None:
     first, second = open_window(), open_window()
     find(first, "sizeSlider", SnapSlider).setValue(64)

@@ -167,6 +167,7 @@ class HistoryPanel(QWidget):
                     f"{capital(self._told)}. Measuring goes on, and what is measured is kept and "
                     "tried again.",
                     detail=trouble.error.detail,
+                    stays=True,
                 )
             )
 
