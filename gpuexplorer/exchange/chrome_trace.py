@@ -69,9 +69,9 @@ def trace_events(result: RunResult, process: int) -> Iterator[Event]:
     samples = np.asarray(result.samples_s)
     ends = np.cumsum(counts)
     sums = np.add.reduceat(samples, ends - counts) if len(samples) else samples
-    for index, (start_s, count, total_s) in enumerate(zip(starts_s, counts, sums, strict=True)):
-        arguments = {"launches": int(count), "median_s": _median(result, index)}
-        yield _span(process, BATCHES, "batch", float(start_s), float(total_s), arguments)
+    spans = zip(starts_s.tolist(), counts.tolist(), sums.tolist(), strict=True)
+    for start_s, count, total_s in spans:
+        yield _span(process, BATCHES, "batch", start_s, total_s, {"launches": count})
     yield from _counters(result, process, at_s)
     yield from _launches(process, samples, starts_s, counts)
     end_s = float(starts_s[-1] + sums[-1]) if len(samples) else at_s
@@ -137,11 +137,6 @@ def _batches(result: RunResult) -> tuple[Any, Any]:
         return np.zeros(len(whole)), np.array(whole, dtype=np.int64)
     starts = np.array([b.start_s for b in result.batches if b.samples])
     return starts - starts[0], counts
-
-
-def _median(result: RunResult, index: int) -> float:
-    held = [b for b in result.batches if b.samples]
-    return held[index].median_s if index < len(held) else result.timing.median_s
 
 
 def _counters(result: RunResult, process: int, at_s: float) -> Iterator[Event]:

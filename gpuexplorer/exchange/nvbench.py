@@ -108,7 +108,9 @@ def _axes_of(result: RunResult) -> dict[str, int | str]:
         axes["Block"] = "x".join(map(str, config.block))
     axes |= {"Precision": config.precision}
     axes |= config.tunables
-    axes |= {"Cache": config.cache, "Fill": config.fill}
+    axes["Cache"] = config.cache
+    if result.origin is None:  # another program's file does not say what its inputs were
+        axes["Fill"] = config.fill
     if config.threads is not None:
         axes["Threads"] = config.threads
     axes |= {name: str(value) for name, value in config.switches.items()}

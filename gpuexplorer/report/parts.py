@@ -67,7 +67,7 @@ def configuration(result: RunResult) -> str:
         ("precision", config.precision or None),
         ("tunables", parts["tunables"] or "none"),
         ("caches", config.cache),
-        ("inputs", f"{config.fill}, seed {config.seed}"),
+        ("inputs", f"{config.fill}, seed {config.seed}" if result.origin is None else None),
         ("CPU threads", config.threads),
     ]
     if parts["switches"]:
