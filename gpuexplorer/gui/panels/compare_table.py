@@ -22,7 +22,7 @@ COLUMNS = (
     ("time ratio", 88, "Its time over the reference's: below 1 it is faster"),
     ("95 % interval", 132, "Of the ratio"),
     ("verdict", 108, "What the interval says: faster, slower, same, or that it cannot be told"),
-    ("to know", 160, "What differs beside the configuration: source, compiler, driver, device"),
+    ("to know", 100, "What differs beside the configuration: source, compiler, driver, device"),
 )
 MARKS = {
     "faster": "◂  faster",

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.live import Pin
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
 
 
 class PinRow(QWidget):
-    """Chips, one a ghost; hidden while there is none."""
+    """Chips, one a ghost, cut where there is no room; hidden while there is none."""
 
     removed = Signal(object)
 
@@ -41,18 +42,18 @@ class PinRow(QWidget):
         label = QLabel("pinned")
         label.setProperty("role", "muted")
         self._layout.addWidget(label)
-        for pin in pins:
-            self._layout.addWidget(self._chip(pin))
-        self._layout.addStretch(1)
+        for pin, words in zip(self._pins, telling([p.label for p in self._pins]), strict=True):
+            self._layout.addWidget(self._chip(pin, words), 1)  # as wide as its words at the most
+        self._layout.addStretch(0)
         self.setVisible(bool(pins))
 
-    def _chip(self, pin: Pin) -> QFrame:
+    def _chip(self, pin: Pin, label: str) -> QFrame:
         chip = QFrame()
         chip.setObjectName("chip")
         chip.setToolTip(pin.words)
         swatch = QLabel("―")
         swatch.setStyleSheet(f"color: {self._colour_of(pin)}; font-weight: 700;")
-        words = QLabel(f"{pin.label}  {quantity(pin.median_s, 's')}")
+        words = Words(f"{label}  {quantity(pin.median_s, 's')}")
         close = QToolButton()
         close.setObjectName("unpinButton")
         close.setIcon(theme().icon("close", "muted"))
@@ -61,6 +62,24 @@ class PinRow(QWidget):
         layout = QHBoxLayout(chip)
         layout.setContentsMargins(8, 1, 3, 1)
         layout.setSpacing(6)
-        for widget in (swatch, words, close):
-            layout.addWidget(widget)
+        layout.addWidget(swatch)
+        layout.addWidget(words, 1)
+        layout.addWidget(close)
+        for widget in (chip, swatch, words, close):
+            widget.ensurePolished()  # its sizes are those of the style from here on
+        layout.invalidate()
+        beside = chip.sizeHint().width()  # in which words that may be cut have no width
+        whole = words.fontMetrics().horizontalAdvance(words.text()) + 4
+        chip.setMaximumWidth(beside + whole)
         return chip
+
+
+def telling(labels: Sequence[str]) -> list[str]:
+    """Return of several labels the parts in which they differ; whole where that cannot be said."""
+    parts = [label.split(" · ") for label in labels]
+    if len(parts) < 2 or len({len(one) for one in parts}) > 1:
+        return list(labels)
+    differ = [len(set(same_place)) > 1 for same_place in zip(*parts, strict=True)]
+    if not any(differ):
+        return list(labels)
+    return [" · ".join(p for p, d in zip(one, differ, strict=True) if d) for one in parts]
