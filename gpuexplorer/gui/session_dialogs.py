@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
     QLabel,
@@ -51,13 +50,13 @@ class NotesDialog(QDialog):
         )
         said = QLabel("Saved with the session file.")
         said.setProperty("role", "muted")
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.close)
+        close = QPushButton("Close")
+        close.clicked.connect(self.close)
         column = QVBoxLayout(self)
         column.addWidget(self.edit, 1)
         row = QHBoxLayout()
         row.addWidget(said, 1)
-        row.addWidget(buttons)
+        row.addWidget(close)
         column.addLayout(row)
 
     def show_notes(self, notes: str) -> None:

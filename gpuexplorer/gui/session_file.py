@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 from PySide6.QtCore import QEvent, QObject, QThread, QUrl, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
@@ -313,7 +314,7 @@ class SessionFiles(QObject):
         self._before = before
         self.kernels = document.kernels
         self.notes = document.notes
-        knobs_fit = session.experiment.restore(document.knobs)
+        knobs_fit = session.experiment.restore(self._here(document.knobs))
         for name, part in self._parts.items():
             part.show_held(opened.parts.get(name))
         self._show_view(document.view)
@@ -321,6 +322,14 @@ class SessionFiles(QObject):
         self._remember(path)
         self._replaced()
         self.notice.emit(self._opened_notice(path, opened.bench, knobs_fit))
+
+    def _here(self, knobs: Knobs) -> Knobs:
+        """Return a file's knobs for the devices of this machine: one that is not here is chosen
+        anew."""
+        devices = self._session.experiment.devices
+        known = devices is None or any(d.id == knobs.device for d in devices)
+        named = ":" in knobs.device
+        return msgspec.structs.replace(knobs, device="auto") if named and not known else knobs
 
     def _opened_notice(self, path: Path, bench: Bench, knobs_fit: bool) -> Notice:
         document = bench.document

@@ -92,7 +92,7 @@ def bench(live: Live | None = None) -> Bench:
     shown = take(
         live or timeline(), KNOBS, View(tab="Roofline", span_s=10.0), "a note", {"mine": SOURCE}
     )
-    return bench_of(shown, {"sweep": b'{"schema": "gpuexplorer/sweep/1"}'})
+    return bench_of(shown, {"later": b'{"schema": "gpuexplorer/later/1"}'})
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     assert pin.label.startswith(before.pins[0].label) and "from file" in pin.label
     assert read.document.knobs == KNOBS and read.document.notes == "a note"
     assert read.document.kernels == {"mine": SOURCE}
-    assert read.parts == {"sweep": b'{"schema": "gpuexplorer/sweep/1"}'}
+    assert read.parts == {"later": b'{"schema": "gpuexplorer/later/1"}'}
 
 
 def test_saving_what_was_opened_gives_the_same_again(saved: Path, tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_an_array_s_head_is_matched_and_not_evaluated(head: bytes) -> None:
         lambda d: d["runs"][0].update(label="x" * 10**6),
         lambda d: d["runs"][0].update(label="\x1b[2J"),
         lambda d: d["view"].update(span_s=-1),
-        lambda d: d.update(parts=["sweep", "nothing-there"]),
+        lambda d: d.update(parts=["later", "nothing-there"]),
         lambda d: d["kernels"]["mine"]["files"].update({"../up.cu": "x"}),
         lambda d: d["kernels"]["mine"]["files"].update({".hidden.cu": "x"}),
         lambda d: d["kernels"]["mine"]["files"].update({"run.sh": "x"}),
@@ -547,6 +547,30 @@ def test_a_session_named_on_the_command_line_is_shown_and_nothing_is_measured(
     window.session.set_live(True)
     fresh = wait_measured(qtbot, window)
     assert fresh.origin == "" and not window.panels.origin.isVisible()
+
+
+def test_runs_of_a_gpu_are_replayed_where_there_is_none(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    def on_a_gpu(document: dict[str, Any]) -> None:
+        document["knobs"]["device"] = "cuda:3"
+        for run in document["runs"]:
+            run["prepared"]["device"] |= {"id": "cuda:3", "name": "NVIDIA H200", "kind": "gpu"}
+            run["prepared"]["config"]["device"] = "cuda:3"
+
+    path = tmp_path / "gpu.gpux"
+    path.write_bytes(_whole())
+    change(path, on_a_gpu)
+    window = open_window()
+    wait_measured(qtbot, window)
+    window.sessions.open(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    assert "NVIDIA H200" in window.banner.text
+    assert "NVIDIA H200 (cuda:3)" in find(window, "originWords", QLabel).text()
+    assert "NVIDIA H200" in window.session.live_model.pins[0].label
+    assert window.session.experiment.knobs.device == "auto" and not window.session.live
+    window.session.set_live(True)
+    assert wait_measured(qtbot, window).config.device != "cuda:3"
 
 
 def test_a_bad_file_on_the_command_line_lets_measuring_begin(

@@ -19,6 +19,7 @@ class OriginLine(QFrame):
         self._shown: int | None = None
         self.words = Words()
         self.words.setObjectName("originWords")
+        self.words.setToolTip("What is shown was measured then and there; Live measures here")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 5, 12, 5)
         layout.addWidget(self.words, 1)
@@ -40,8 +41,8 @@ def origin_words(run: Run) -> str:
     parts = [f"From file {run.origin}"]
     if run.record is not None:
         device = run.record.prepared.device
-        parts.append(f"measured on {device.name} ({device.id}){_moment(run.record.time_utc)}")
-    parts.append("nothing is measured until you press Live")
+        parts.append(f"{device.name} ({device.id}){_moment(run.record.time_utc)}")
+    parts.append("not measured now")
     return " · ".join(parts)
 
 

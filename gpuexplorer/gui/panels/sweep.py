@@ -60,6 +60,8 @@ MOST_CHECKED = 20_000
 WIDE = 900
 """From this width on the table stands beside the chart."""
 SETUP_WIDTH = 250
+BESIDE, BELOW = (0.54, 0.46), (0.64, 0.36)
+"""How chart and table share their room."""
 ANEW = (
     "The sweep starts anew: its devices, drivers or CPU threads are not those of the earlier one."
 )
@@ -249,7 +251,7 @@ class SweepView(QWidget):
         self.across.addWidget(self.outcome)
         self.across.setStretchFactor(1, 1)
         self.across.setSizes([SETUP_WIDTH, 700])
-        self.outcome.setSizes([300, 170])
+        self.outcome.setSizes([640, 360])
         for splitter in (self.across, self.outcome):
             splitter.setHandleWidth(1)
             splitter.setChildrenCollapsible(False)
@@ -279,6 +281,9 @@ class SweepView(QWidget):
         wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
         if self.outcome.orientation() != wanted:
             self.outcome.setOrientation(wanted)
+            chart, table = BESIDE if beside else BELOW
+            whole = sum(self.outcome.sizes()) or 1000
+            self.outcome.setSizes([int(whole * chart), int(whole * table)])
 
     def showEvent(self, event: QShowEvent) -> None:
         """Bring what is shown up to date, and look once for a sweep that was interrupted."""
