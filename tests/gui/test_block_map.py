@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def open_map(
     window.session.experiment.set_size("N", size)
     wait_measured(qtbot, window)
     tab = find(window, "blockMap", LateView)
-    assert tab.view is None, "nothing of it is made before it is shown"
+    assert not tab.findChildren(BlockMapView), "nothing of it is made before it is shown"
     window.panels.tabs.setCurrentWidget(tab)
     view = tab.view
     assert isinstance(view, BlockMapView)
@@ -86,6 +87,18 @@ def hover(view: BlockMapView, block: Block) -> None:
     QTest.mouseMove(view.canvas, centre(view, block))
 
 
+def is_live(window: MainWindow) -> bool:
+    return window.session.live
+
+
+def is_stale(view: BlockMapView) -> bool:
+    return view.model.stale
+
+
+def stands_at(window: MainWindow, block: Block) -> Callable[[], bool]:
+    return lambda: window.session.experiment.knobs.block == block
+
+
 def cells_of(held: Held) -> dict[Block, MapCell]:
     return {c.block: c for c in held.cells}
 
@@ -97,7 +110,7 @@ def test_the_map_is_measured_and_live_measuring_goes_on(
     ticket = wait_measured(qtbot, window).ticket
     assert "Start measures them" in view.words.text()
     view.start.click()
-    assert not window.session.live and not view.start.isVisible()
+    assert not is_live(window) and not view.start.isVisible()
     until(qtbot, lambda: "First looks" in view.words.text() and "to go" in view.words.text())
     assert view.cancel.isVisible() and view.pause.isVisible()
     progress = find(window, "blockMapProgress", QProgressBar)
@@ -107,7 +120,7 @@ def test_the_map_is_measured_and_live_measuring_goes_on(
     assert held.done and held.best is not None
     assert view.words.text().startswith("Best ")
     assert all(c.time_s for c in held.cells if c.state == "measured")
-    assert window.session.live and wait_measured(qtbot, window).ticket != ticket
+    assert is_live(window) and wait_measured(qtbot, window).ticket != ticket
     assert find(window, "blockMapStart", QPushButton).text() == "Measure again"
 
 
@@ -127,21 +140,27 @@ def test_the_runs_go_to_the_store_as_one_group(qtbot: QtBot, open_window: OpenWi
     assert {t.stopped_by for t in samples.values()} == {"race"}
 
 
-def test_a_click_takes_the_sliders_there_and_live_runs_it(
-    qtbot: QtBot, open_window: OpenWindow
-) -> None:
+def test_the_map_is_a_pad_for_the_sliders(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, view = open_map(qtbot, open_window, "matmul", 64)
+    check_click(qtbot, window, view)
+    check_drag(qtbot, window, view)
+    check_keys(window, view)
+    check_reason(view)
+
+
+def check_click(qtbot: QtBot, window: MainWindow, view: BlockMapView) -> None:
+    """A click takes the sliders there, and Live runs it."""
     window.session.set_live(False)
     QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (64, 4, 1)))
     assert window.session.experiment.knobs.block == (64, 4, 1)
-    assert window.session.live
+    assert is_live(window)
     assert wait_measured(qtbot, window).config.block == (64, 4, 1)
     QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (1024, 1024, 1)))
     assert window.session.experiment.knobs.block == (64, 4, 1), "it cannot run, so nothing moves"
 
 
-def test_a_drag_is_an_xy_pad_and_one_step_to_undo(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, view = open_map(qtbot, open_window, "matmul", 64)
+def check_drag(qtbot: QtBot, window: MainWindow, view: BlockMapView) -> None:
+    """A drag takes them along, and is one step to undo."""
     experiment, canvas = window.session.experiment, view.canvas
     before = experiment.knobs.block
     seen: list[object] = []
@@ -149,7 +168,7 @@ def test_a_drag_is_an_xy_pad_and_one_step_to_undo(qtbot: QtBot, open_window: Ope
     QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 4, 1)))
     for block in ((8, 4, 1), (8, 8, 1), (32, 8, 1)):
         QTest.mouseMove(canvas, centre(view, block))
-        until(qtbot, lambda block=block: experiment.knobs.block == block)
+        until(qtbot, stands_at(window, block))
     QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (32, 8, 1)))
     assert len(seen) >= 4
     wait_measured(qtbot, window)
@@ -157,8 +176,8 @@ def test_a_drag_is_an_xy_pad_and_one_step_to_undo(qtbot: QtBot, open_window: Ope
     assert experiment.knobs.block == before
 
 
-def test_arrow_keys_move_and_home_goes_to_the_best(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, view = open_map(qtbot, open_window, "matmul", 64)
+def check_keys(window: MainWindow, view: BlockMapView) -> None:
+    """Arrow keys go to the next block that can run, Home to the best."""
     experiment = window.session.experiment
     experiment.set_block((16, 16, 1))
     view.canvas.setFocus()
@@ -176,8 +195,8 @@ def test_arrow_keys_move_and_home_goes_to_the_best(qtbot: QtBot, open_window: Op
     assert experiment.knobs.block == (8, 8, 1)
 
 
-def test_what_cannot_run_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
-    _, view = open_map(qtbot, open_window, "matmul", 64)
+def check_reason(view: BlockMapView) -> None:
+    """A block that cannot run says why."""
     cell = cells_of(shown(view))[1024, 1024, 1]
     assert cell.state == "cannot"
     hover(view, cell.block)
@@ -195,7 +214,7 @@ def test_a_map_that_was_left_goes_on_where_it_was(qtbot: QtBot, open_window: Ope
     view.cancel.click()
     until(qtbot, lambda: not view.control.running)
     held, looks = shown(view), shown(view).map.race.looks
-    assert window.session.live and "Left at" in view.words.text()
+    assert is_live(window) and "Left at" in view.words.text()
     assert view.start.text() == "Go on"
     wait_measured(qtbot, window)
     view.start.click()
@@ -216,7 +235,7 @@ def test_a_pause_gives_the_device_to_live_measuring(qtbot: QtBot, open_window: O
     assert wait_measured(qtbot, window).config.block == (4, 8, 1)
     looks = shown(view).map.race.looks
     view.pause.click()
-    assert not window.session.live
+    assert not is_live(window)
     until(qtbot, lambda: shown(view).map.race.looks > looks + 2)
     view.cancel.click()
     until(qtbot, lambda: not view.control.running)
@@ -229,17 +248,17 @@ def test_another_configuration_greys_the_map_until_it_is_measured(
     held = measure(qtbot, view)
     experiment = window.session.experiment
     experiment.set_block((32, 1, 1))
-    assert not view.model.stale, "the block is what the map is over"
+    assert not is_stale(view), "the block is what the map is over"
     experiment.set_size("N", 8192)
     until(qtbot, lambda: view.model.current is not None)
-    assert view.model.stale and shown(view) is held
+    assert is_stale(view) and shown(view) is held
     assert "another configuration" in view.canvas._message and "4096" in view.canvas._message
     experiment.set_size("N", 4096)
-    assert not view.model.stale and shown(view) is held, "and back again"
+    assert not is_stale(view) and shown(view) is held, "and back again"
     experiment.set_size("N", 8192)
     until(qtbot, lambda: view.control.can_start)
     again = measure(qtbot, view)
-    assert again is not held and not view.model.stale
+    assert again is not held and not is_stale(view)
 
 
 def test_a_finer_grid_keeps_what_was_measured(qtbot: QtBot, open_window: OpenWindow) -> None:
@@ -249,7 +268,7 @@ def test_a_finer_grid_keeps_what_was_measured(qtbot: QtBot, open_window: OpenWin
     box.setCurrentIndex(box.findData("halves"))
     until(qtbot, lambda: view.model.current is not None and shown(view) is not coarse)
     fine = shown(view)
-    assert len(fine.cells) > len(coarse.cells) and not view.model.stale
+    assert len(fine.cells) > len(coarse.cells) and not is_stale(view)
     known = {c.block: c.time_s for c in coarse.cells}
     assert all(c.time_s == known.get(c.block) for c in fine.cells)
     assert not fine.done and view.start.text() == "Start"
