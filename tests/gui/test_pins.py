@@ -17,7 +17,7 @@ from tests.gui.driver import until, wait_measured
         (["naive · N = 64 · 16×16", "naive · N = 64 · 8×8"], ["16×16", "8×8"]),
         (["naive · N = 64 · 8×8", "tiled · N = 32 · 8×8"], ["naive · N = 64", "tiled · N = 32"]),
         (["naive · 8×8", "naive · 8×8"], ["naive · 8×8", "naive · 8×8"]),
-        (["naive · 8×8", "naive · 8×8 · cold caches"], ["naive · 8×8", "naive · 8×8 · cold caches"]),
+        (["naive · 8×8", "naive · 8×8 · cold"], ["naive · 8×8", "naive · 8×8 · cold"]),
         ([], []),
     ],
 )  # fmt: skip
