@@ -16,8 +16,8 @@ import pytest
 
 from gpuexplorer.core.sweep import read_sweep
 from gpuexplorer.history.store import Query, Store
-from tests.bench.sweep_kill import sweep_with_kills
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
+from tests.support.sweep_kill import sweep_with_kills
 
 BLOCKS = ("--block-x", "1:64:*4", "--block-y", "1,4,64", "--size", "32", "--samples", "5")
 HISTORY = "GPUEXPLORER_HISTORY_URL"
@@ -201,9 +201,10 @@ def _stored(path: Path) -> int:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
 def test_killed_and_resumed_every_configuration_is_stored_once(tmp_path: Path) -> None:
-    found = sweep_with_kills(tmp_path, 150, 2, random.Random(3))
+    found = sweep_with_kills(tmp_path, 200, 3, random.Random(3))
     assert found["missing"] == found["measured_again_after_stored"] == 0, found
-    assert found["stored_once"] == 150
+    assert found["stored_once"] == 200
+    assert len(found["kills"]) == 3
     assert found["sweeps_in_the_store"] == 1
 
 
