@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.sql import live
+from gpuexplorer.history.sql.runs import INTERRUPTED
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
 from tests.support.prepared import prepared
@@ -100,7 +104,7 @@ def test_samples_for_a_run_that_is_not_there_are_refused(store: Store) -> None:
 
 def left_behind(store_url: str, monkeypatch: pytest.MonkeyPatch, *batches: SampleBatch) -> str:
     """Leave a run in a store as a process that is gone would."""
-    gone = "999999999 1.00"
+    gone = " ".join(["999999999", *live.this_process().split(" ")[1:]])
     with monkeypatch.context() as patch:
         patch.setattr(live, "this_process", lambda: gone)
         with Store.open(store_url) as store:
@@ -120,7 +124,7 @@ def test_a_run_whose_program_is_gone_is_finished_with_what_it_had(
         result = store.get(run_id)
         (row,) = store.find()
     assert struct.pack("<10d", *result.samples_s) == struct.pack("<10d", *values)
-    assert result.timing.stopped_by == row.stopped_by == live.INTERRUPTED
+    assert result.timing.stopped_by == row.stopped_by == INTERRUPTED
     assert result.config == prepared().config
     assert (row.running, row.median_s) == (False, result.timing.median_s)
 
@@ -154,10 +158,39 @@ def test_a_run_on_another_machine_is_left_alone(
         assert store.row(run_id).running
 
 
-def test_this_process_is_known_to_run_and_a_later_one_of_its_number_is_not() -> None:
-    assert live.is_running(live.this_process())
-    number = live.this_process().partition(" ")[0]
-    assert not live.is_running(f"{number} 1.00")
+def test_a_run_that_was_wrongly_taken_for_interrupted_gets_its_end(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(live, "is_running", lambda process: False)
+        with Store.open(store_url) as store:
+            record = RunRecord(prepared())
+            store.begin(record)
+            record.add(batch([1.0, 2.0]))
+            store.append(record.id, batch([1.0, 2.0]))
+            with Store.open(store_url) as other:
+                assert other.row(record.id).stopped_by == INTERRUPTED
+            record.add(batch([3.0, 4.0]))
+            with pytest.raises(InputError, match="finished"):
+                store.append(record.id, batch([3.0, 4.0]))
+            record.end("time")
+            store.finish(record.result())
+            assert store.get(record.id) == record.result()
+            store.finish(made_run(1, id=record.id))  # now it is what it is
+            assert store.get(record.id) == record.result()
+
+
+def test_a_process_is_told_from_others_before_it_after_it_and_in_other_containers() -> None:
+    number, boot, view, started = live.this_process().split(" ")
+    assert live.is_running(f"{number} {boot} {view} {started}")
+    assert not live.is_running(f"{number} {boot} {view} 1")
+    assert not live.is_running(f"999999999 {boot} {view} {started}")
+    assert not live.is_running(f"{number} another-boot {view} {started}")
+    assert live.is_running(f"999999999 {boot} another-container {started}")
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    while live._started(child.pid) is not None:  # ended, and not yet waited for
+        time.sleep(0.01)
+    child.wait()
 
 
 def test_what_cannot_be_finished_keeps_nobody_from_the_rest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -29,8 +30,7 @@ from gpuexplorer.history.sql import runs as stored
 from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import live, runs, samples
 
-INTERRUPTED = "interrupted"
-"""What ended a run whose program was gone before it could finish it."""
+PROC = Path("/proc")
 
 
 def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
@@ -149,32 +149,57 @@ def close_interrupted(connection: Connection, place: Place) -> None:
         if result is None:
             stored.erase(connection, [row.run])
             continue
-        timing = msgspec.structs.replace(result.timing, stopped_by=INTERRUPTED)
+        timing = msgspec.structs.replace(result.timing, stopped_by=stored.INTERRUPTED)
         ended = msgspec.structs.replace(result, timing=timing)
         stored.finish(connection, row.run, take_apart(ended))
 
 
-@cache
-def _process(number: int) -> str:
-    import psutil
-
-    return f"{number} {psutil.Process(number).create_time():.2f}"
-
-
 def this_process() -> str:
-    """Return what tells this process from every other on this machine, before and after."""
-    return _process(os.getpid())
+    """Return what tells this process from every other on this machine, before and after.
+
+    Its number, the machine's start, the view of processes (a container has its own), and when it
+    was started, in what does not move with the clock.
+    """
+    return f"{os.getpid()} {_boot()} {_view()} {_started(os.getpid())}"
 
 
 def is_running(process: str) -> bool:
-    """Whether a process of this machine, as ``this_process`` names it, still runs."""
+    """Whether a process of this machine, as ``this_process`` names it, may still run."""
+    try:
+        number, boot, view, started = process.split(" ")
+    except ValueError:  # as another version writes it
+        return True
+    if boot != _boot():
+        return False
+    if view != _view():  # in another container: that cannot be told from here
+        return True
+    return _started(int(number)) == started
+
+
+def _started(number: int) -> str | None:
+    """Return when a process was started; None when there is no such, or only what is left of it."""
+    if PROC.joinpath("self", "stat").exists():
+        try:
+            text = PROC.joinpath(str(number), "stat").read_text(errors="replace")
+        except OSError:
+            return None
+        fields = text.rpartition(")")[2].split()
+        return None if fields[0] in "ZX" else fields[19]
     import psutil
 
-    number, _, started = process.partition(" ")
     try:
-        found = psutil.Process(int(number))
-        return found.status() != psutil.STATUS_ZOMBIE and f"{found.create_time():.2f}" == started
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
+        return f"{psutil.Process(number).create_time():.0f}"
+    except psutil.Error:
+        return None
+
+
+@cache
+def _boot() -> str:
+    path = PROC / "sys/kernel/random/boot_id"
+    return path.read_text().strip() if path.exists() else "-"
+
+
+@cache
+def _view() -> str:
+    path = PROC / "self/ns/pid"
+    return os.readlink(path) if path.is_symlink() else "-"

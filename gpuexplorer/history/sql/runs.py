@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Select, Table, delete, insert, select, update
+from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import (
@@ -26,6 +26,8 @@ from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import documents, live, runs, samples, tags
 
 T = TypeVar("T")
+INTERRUPTED = "interrupted"
+"""What ended a run whose program was gone before it could finish it."""
 AT_ONCE = 500
 """Ids or rows of one statement."""
 NEW = {"deleted": 0, "starred": False, "note": ""}
@@ -54,15 +56,19 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
 
 
 def add(connection: Connection, found: Sequence[Document], group: str | None) -> None:
-    """Store finished runs; those that are there stay as they are, deleted ones come back."""
+    """Store finished runs; those that are there stay as they are, deleted ones come back.
+
+    A run that is going is finished by it, and so is one that was taken for interrupted although
+    its program was still there, where that could not be told.
+    """
     known = _known(connection, [d.result.id for d in found])
     fresh: dict[str, Document] = {}
     for document in found:
         run_id = clean(document.result.id)
         if run_id not in known:
             fresh.setdefault(run_id, document)
-        elif known[run_id][1]:
-            finish(connection, known[run_id][0], document)
+        elif known[run_id][1] and document.result.timing.stopped_by != INTERRUPTED:
+            finish(connection, known[run_id][0], document, group)
     connection.execute(
         update(runs).where(runs.c.id.in_(list(known)), runs.c.deleted != 0).values(deleted=0)
     )
@@ -85,11 +91,12 @@ def add(connection: Connection, found: Sequence[Document], group: str | None) ->
 
 
 def _known(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, bool]]:
-    """Return the number of each run that is there, and whether it is still going."""
+    """Return the number of each run that is there, and whether its end is still to come."""
+    unfinished = or_(runs.c.running, runs.c.stopped_by == INTERRUPTED)
     found = connection.execute(
-        select(runs.c.id, runs.c.seq, runs.c.running).where(runs.c.id.in_(map(clean, ids)))
+        select(runs.c.id, runs.c.seq, unfinished).where(runs.c.id.in_(map(clean, ids)))
     )
-    return {run_id: (seq, running) for run_id, seq, running in found}
+    return {run_id: (seq, bool(open_)) for run_id, seq, open_ in found}
 
 
 def listed(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -114,9 +121,13 @@ def _samples(number: int, samples_s: Floats) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def finish(connection: Connection, number: int, document: Document) -> None:
+def finish(
+    connection: Connection, number: int, document: Document, group: str | None = None
+) -> None:
     """Make a run that was going a finished one; its samples are those of the document."""
     columns = columns_of(document.result, len(document.samples_s))
+    if group is not None:
+        columns["group_id"] = group
     del columns["words"]  # they hold tags and note by now; the configuration is the same
     connection.execute(update(runs).where(runs.c.seq == number).values(columns))
     connection.execute(delete(live).where(live.c.run == number))
