@@ -127,14 +127,14 @@ def foreign_run(
 
 
 def foreign_device(program: str, name: str, **known: Any) -> DeviceSummary:
-    """Return a device of another program: its name, and nothing that could be taken for ours."""
+    """Return a device of another program: its name, and no id that could be taken for ours."""
     values: dict[str, Any] = {
         "compute_units": None,
         "peak_bandwidth_B_per_s": None,
         "peak_source": None,
     }
     return DeviceSummary(
-        id=f"imported:{name}",
+        id=name,
         hardware_id=f"{program}:{name}",
         name=name,
         backend=program,

@@ -143,7 +143,7 @@ COLUMNS: tuple[Column, ...] = (
         "block",
         "block",
         "Threads per block, x × y; a library chooses its own",
-        lambda row, _: row.block_words or "library",
+        lambda row, _: row.block_words or ("library" if row.variant else ""),
         60,
         "block",
     ),
