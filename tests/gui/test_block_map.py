@@ -29,6 +29,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.blockmap import Held
 from gpuexplorer.gui.panels.blockmap import BlockMapView
+from gpuexplorer.gui.plots.blockmap import named
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
@@ -339,10 +340,20 @@ def check_overlay(view: BlockMapView, held: Held, button: QToolButton) -> None:
             slower: dict[str, Any] = {"time_s": 3 * cell.time_s} if cell is ordered[-1] else {}
             held.cells[number] = dataclasses.replace(cell, resources=made, ratio=None, **slower)
     view.refresh()
-    text = view.notes.text()
-    assert "1 full yet" in text and "1 as fast as the best though not full" in text
+    assert view.notes.text() == "▼ full and slow: 1   ▲ fast though not full: 1"
+    tip = view.notes.toolTip()
+    assert "1 full yet" in tip and "1 as fast as the best though not full" in tip
     hover(view, ordered[0].block)
     assert "occupancy 25 % (registers)" in view.cell_words.text()
+
+
+def test_counts_beside_the_axes_do_not_run_into_each_other() -> None:
+    octaves = (1, 2, 4, 8, 16, 32)
+    assert named(octaves, 10, 20) == [0, 1, 2, 3, 4, 5]
+    assert named(octaves, 30, 20) == [0, 2, 4]
+    quarters = (4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
+    assert [quarters[i] for i in named(quarters, 30, 10)] == [4, 8, 16, 32]
+    assert named((1,), 30, 10) == [0] and named((), 30, 10) == []
 
 
 def test_a_library_call_has_no_map(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -147,6 +147,16 @@ class Look:
             return "fast though not full"
         return None
 
+    def occupancy_legend(self) -> str:
+        """Return the overlay's signs with how many there are; empty without occupancy."""
+        if self.fullest is None:
+            return ""
+        found = [self.disagreement(c) for c in self._held.cells]
+        return (
+            f"▼ full and slow: {found.count('full and slow')}   "
+            f"▲ fast though not full: {found.count('fast though not full')}"
+        )
+
     def occupancy_words(self, device: DeviceInfo) -> str:
         """Return where occupancy and time disagree, or why there is no occupancy."""
         if self.fullest is None:

@@ -213,10 +213,12 @@ class BlockMapView(QWidget):
 
     def _show_notes(self) -> None:
         held = self.model.shown
-        text = LEGEND
+        text, tip = LEGEND, ""
         if self.occupancy.isChecked() and held is not None and self._look is not None:
-            text = self._look.occupancy_words(held.wanted.device)
+            tip = self._look.occupancy_words(held.wanted.device)
+            text = self._look.occupancy_legend() or tip
         self.notes.setText(text)
+        self.notes.setToolTip(tip)
 
     # ---- to a file
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -24,6 +27,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from gpuexplorer.charts.colours import colour_at, is_light
 from gpuexplorer.core.config import Block
 from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.gui.model.knobs import is_power_of_two
 from gpuexplorer.gui.model.map_look import Look, guesses, occupancy_of, place_of
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.search.blockmap import MapCell
@@ -34,6 +38,8 @@ GUESS_SHARE = 0.22
 """How strongly a cell that is still to be measured shows its neighbour's colour."""
 STALE_SHARE = 0.45
 HATCH_SHARE = 0.3
+ROOMY = QSizeF(26, 16)
+"""Cells at least so large have round corners, a gap between them, and occupancy as a bar."""
 WORDS_ROOM = 6
 """Pixels beside a value in its cell."""
 DARK_WORDS, LIGHT_WORDS = "#14181c", "#ffffff"
@@ -193,7 +199,7 @@ class MapCanvas(QWidget):
 
     def _paint_cells(self, painter: QPainter, held: Held, look: Look) -> None:
         first = self.cell_rect(0)
-        roomy = first.width() >= 26 and first.height() >= 14
+        roomy = first.width() >= ROOMY.width() and first.height() >= ROOMY.height()
         gap = 1.0 if roomy else 0.5
         radius = 3.0 if roomy else 0.0
         font = self._value_font(painter, first)
@@ -304,24 +310,30 @@ class MapCanvas(QWidget):
     ) -> None:
         """Draw occupancy as a bar along the cell's foot, and a sign where time disagrees."""
         occupancy = occupancy_of(cell)
-        if occupancy is None or rect.height() < 8:
+        if occupancy is None:
             return
         ink = QColor(DARK_WORDS if is_light(shade) else LIGHT_WORDS)
-        faint = QColor(ink)
-        faint.setAlphaF(0.25)
-        foot = QRectF(rect.left() + 3, rect.bottom() - 5, rect.width() - 6, 2.5)
-        painter.fillRect(foot, faint)
-        foot.setWidth(foot.width() * min(occupancy, 1.0))
-        painter.fillRect(foot, ink)
+        roomy = rect.width() >= ROOMY.width() and rect.height() >= ROOMY.height()
+        if roomy:
+            faint = QColor(ink)
+            faint.setAlphaF(0.25)
+            foot = QRectF(rect.left() + 3, rect.bottom() - 5, rect.width() - 6, 2.5)
+            painter.fillRect(foot, faint)
+            foot.setWidth(foot.width() * min(occupancy, 1.0))
+            painter.fillRect(foot, ink)
         disagrees = look.disagreement(cell)
         if disagrees is not None:
-            corner = QPointF(rect.right() - 6, rect.top() + 6)
-            up = 1 if disagrees == "fast though not full" else -1
+            at = QPointF(rect.right() - 6, rect.top() + 6) if roomy else rect.center()
+            size = 4.0 if roomy else 2.2
+            up = size if disagrees == "fast though not full" else -size
             painter.setBrush(ink)
             painter.drawPolygon(
-                [corner + QPointF(0, -4 * up), corner + QPointF(4, 3 * up),
-                 corner + QPointF(-4, 3 * up)]
-            )  # fmt: skip
+                [
+                    at + QPointF(0, -up),
+                    at + QPointF(size, 0.75 * up),
+                    at + QPointF(-size, 0.75 * up),
+                ]
+            )
 
     def _paint_marks(self, painter: QPainter, held: Held) -> None:
         """Draw what stands out: the tie band, the best, what is measured now, the sliders."""
@@ -368,9 +380,13 @@ class MapCanvas(QWidget):
 
     @staticmethod
     def _ring(painter: QPainter, rect: QRectF, colour: QColor, width: float, inset: float) -> None:
-        painter.setPen(QPen(colour, width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), 3, 3)
+        room = min(rect.width(), rect.height())
+        if room < ROOMY.height():
+            width, inset = min(width, 2.0), min(inset, 1.0)
+        painter.setPen(QPen(colour, width))
+        radius = min(3.0, room / 8)
+        painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius)
 
     @staticmethod
     def _star(painter: QPainter, rect: QRectF) -> None:
@@ -390,12 +406,10 @@ class MapCanvas(QWidget):
         painter.setFont(font)
         painter.setPen(theme().q("muted"))
         wide, tall = area.width() / len(grid.x), area.height() / len(grid.y)
-        stride = _stride([metrics.horizontalAdvance(str(c)) + 8 for c in grid.x], wide)
-        for column in range(0, len(grid.x), stride):
+        for column in named(grid.x, metrics.horizontalAdvance("0000") + 8, wide):
             box = QRectF(area.left() + (column + 0.5) * wide - 40, area.bottom() + 4, 80, 16)
             painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, str(grid.x[column]))
-        stride = _stride([metrics.height()] * len(grid.y), tall)
-        for row in range(0, len(grid.y), stride):
+        for row in named(grid.y, metrics.height(), tall):
             middle = area.bottom() - (row + 0.5) * tall
             box = QRectF(area.left() - 46, middle - 10, 40, 20)
             side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -560,6 +574,16 @@ class MapCanvas(QWidget):
         return super().event(event)
 
 
-def _stride(lengths: list[float], room: float) -> int:
-    """Return every how-manieth label fits."""
-    return max(1, -(-int(max(lengths)) // max(1, int(room))))
+def named(counts: tuple[int, ...], length: float, room: float) -> list[int]:
+    """Return which counts are named beside an axis: all, or else powers of two, as many as fit.
+
+    ``length`` is that of a name, ``room`` that of a cell.
+    """
+    places = list(range(len(counts)))
+    if length > room:
+        powers = [i for i, count in enumerate(counts) if is_power_of_two(count)]
+        places = powers if len(powers) > 2 else places
+    if len(places) < 2:
+        return places
+    least = min(b - a for a, b in itertools.pairwise(places[-4:])) * room
+    return places[:: max(1, math.ceil(length / least))]
