@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -42,13 +43,18 @@ def main() -> int:
         os.environ["GPUEXPLORER_DATA_DIR"] = folder
         path = options.keep or Path(folder) / "history.sqlite"
         if not path.exists():
-            import history
-
-            history.fill(str(path), options.runs)
+            fill(path, options.runs)
         os.environ["GPUEXPLORER_HISTORY_URL"] = str(path)
         report = measure(options.live)
     print(json.dumps(report, indent=1))
     return 0 if report["held"] else 1
+
+
+def fill(path: Path, runs: int) -> None:
+    """Fill a store in another process, so that nothing of it is loaded in this one."""
+    script = "import sys, history; history.fill(sys.argv[1], int(sys.argv[2]))"
+    folder = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", script, str(path), str(runs)], cwd=folder, check=True)
 
 
 def measure(live_s: float) -> dict[str, object]:
@@ -68,17 +74,21 @@ def measure(live_s: float) -> dict[str, object]:
     window.resize(1920, 1080)
     window.panels.setSizes([500, 500])
     marks: dict[str, float] = {}
-    session.runs.started.connect(lambda: marks.setdefault("started", time.perf_counter()))
+
+    def started() -> None:
+        marks["started"] = time.perf_counter()
+        application.begin()
+
+    session.runs.started.connect(started)
     session.runs.opened.connect(lambda: marks.setdefault("opened", time.perf_counter()))
     model.settled.connect(lambda: marks.setdefault("settled", time.perf_counter()))
 
-    application.begin()
     if not wait_until(lambda: model.rowCount() > 0 and "settled" in marks, PATIENCE_S):
         raise AssertionError("the history did not open in time")
     opening = application.end()
     opened_s = marks["settled"] - marks["started"]
     wait_until(lambda: session.experiment.devices is not None, PATIENCE_S)
-    _rest(application, 1.0)
+    _rest(1.0)
 
     def asked(query: Query, sort: str = "time", descending: bool = True) -> list[float]:
         times = []
@@ -174,7 +184,7 @@ def _scroll(application: object, table: object, model: object) -> dict[str, obje
     }
 
 
-def _rest(application: object, seconds: float) -> None:
+def _rest(seconds: float) -> None:
     from gui_probe import wait_until
 
     end = time.monotonic() + seconds
