@@ -10,21 +10,19 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.core.tuning import (
     Budget,
     Evaluation,
-    Finalist,
     Outcome,
     SpaceSummary,
     StoppedBy,
@@ -34,7 +32,8 @@ from gpuexplorer.core.units import ratio as ratio_words
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineGone
-from gpuexplorer.search.tune_final import FinalRun, prefer, run_final
+from gpuexplorer.search.tune_final import run_final
+from gpuexplorer.search.tune_naming import finalists_of, named_of
 from gpuexplorer.search.tune_race import (
     FIRST_SAMPLES,
     Watch,
@@ -54,13 +53,6 @@ WARM_UP_S = 0.25
 FINAL_SHARE = 0.25
 """Share of a budget in seconds that is kept for the final."""
 MOST_FINAL_S = 15.0
-LEADERS = 16
-LEAST_LEADERS = 6
-WITHIN = 1.15
-"""Who took at most this many times the best in the search goes to the final, and some more: the
-best may have been lucky."""
-START_WITHIN = 10.0
-"""The configuration one gets without tuning goes there too, unless it is this much slower."""
 HOPELESS = 20
 """So many failures, and nothing measured yet: the next one would fail as well."""
 
@@ -360,13 +352,8 @@ class Tuner:
     # ---- the final
 
     def _final(self, stopped_by: StoppedBy) -> Tuning:
-        leaders, untested = self._leaders()
-        fastest_s = _fastest_s(leaders[0])
-        configs = [e.config for e in leaders]
-        start = self._fastest_looks().get(self.space.start.key)
-        if start is not None and start.config not in configs:
-            if _fastest_s(start) <= START_WITHIN * fastest_s:
-                configs.append(start.config)
+        """Measure the leaders again in turns, and return the document with what is named."""
+        configs, untested = finalists_of(self._evaluations, self.space.start)
 
         def on_round(done: int, of: int) -> None:
             elapsed_s = self._clock() - self._began
@@ -382,32 +369,20 @@ class Tuner:
             on_round=on_round,
             clock=self._clock,
         )
+        sound = []
         for runner in runners:
-            if runner.failed is not None:
+            result = runner.record.result() if runner.record is not None else None
+            if runner.failed is not None or result is None:
                 self._note(runner.config, "failed", reason=f"in the final: {runner.failed}")
-        whole = [(r, r.record) for r in runners if r.failed is None and r.record is not None]
-        if not whole:
+            elif result.timing.suspect is not None:
+                self._note(runner.config, "failed", reason=f"suspect: {result.timing.suspect}")
+            else:
+                sound.append((runner, result))
+                self.on_result(result)
+        if not sound:
             raise WorkFailed(f"none of the leaders could be measured again: {self._reasons()}")
-        return self._named(whole, untested, stopped_by)
-
-    def _leaders(self) -> tuple[list[Evaluation], int]:
-        """Return who goes to the final, the fastest first, and how many as near do not."""
-        looks = self._fastest_looks().values()
-        ranked = sorted((e for e in looks if e.outcome == "measured"), key=_fastest_s)
-        most_s = WITHIN * _fastest_s(ranked[0])
-        near = sum(_fastest_s(e) <= most_s for e in ranked)
-        return ranked[: min(max(near, LEAST_LEADERS), LEADERS)], max(0, near - LEADERS)
-
-    def _fastest_looks(self) -> dict[str, Evaluation]:
-        """Return the look at each configuration that counts: load only makes a launch slower."""
-        found: dict[str, Evaluation] = {}
-        for evaluation in self._evaluations:
-            key = evaluation.config.key
-            if evaluation.outcome != "failed" and (
-                key not in found or _fastest_s(evaluation) < _fastest_s(found[key])
-            ):
-                found[key] = evaluation
-        return found
+        named = named_of(sound, self.space.start)
+        return self._document(stopped_by, untested=untested, **named)
 
     def _final_s(self) -> float:
         seconds = self._options.budget.seconds
@@ -415,43 +390,7 @@ class Tuner:
             return MOST_FINAL_S
         return max(0.0, seconds - (self._clock() - self._began))
 
-    def _named(
-        self,
-        runners: Sequence[tuple[FinalRun, RunRecord]],
-        untested: int,
-        stopped_by: StoppedBy,
-    ) -> Tuning:
-        """Return the document: the best, all that cannot be told from it, and the one to use."""
-        best = runners[0][0]
-        compared = {r.config.key: r.against(best) for r, _ in runners if r is not best}
-        finalists = []
-        for runner, record in runners:
-            result = record.result()
-            self.on_result(result)
-            finalists.append(_finalist(result, compared.get(runner.config.key), runner is best))
-        tied = [(f.config, compared.get(f.config.key)) for f in finalists if f.tied]
-        chosen, why = prefer(tied, self.space.start)
-        over = self._over_start([r for r, _ in runners], chosen)
-        is_start = chosen.key == self.space.start.key
-        return self._document(
-            stopped_by,
-            finalists=tuple(finalists),
-            untested=untested,
-            best=best.config,
-            chosen=chosen,
-            why=why,
-            start_ratio=over.ratio if over else 1.0 if is_start else None,
-            start_ci95_low=over.ci95_low if over else None,
-            start_ci95_high=over.ci95_high if over else None,
-        )
-
-    def _over_start(self, runners: Sequence[FinalRun], chosen: RunConfig) -> Comparison | None:
-        """Return the time without tuning over that of ``chosen``; None where both did not run."""
-        by_key = {r.config.key: r for r in runners}
-        start, used = by_key.get(self.space.start.key), by_key[chosen.key]
-        return start.against(used) if start is not None and start is not used else None
-
-    def _document(self, stopped_by: StoppedBy, **named: object) -> Tuning:
+    def _document(self, stopped_by: StoppedBy, **named: Any) -> Tuning:
         options, space, start = self._options, self.space, self.space.start
         return Tuning(
             id=self.id,
@@ -480,28 +419,9 @@ class Tuner:
             final_s=self._clock() - self._search_ended,
             best_again=self._looks,
             disturbed=self._disturbed,
-            **named,  # type: ignore[arg-type]
+            **named,
         )
 
 
 def _median_s(evaluation: Evaluation) -> float:
     return evaluation.median_s or 0.0
-
-
-def _fastest_s(evaluation: Evaluation) -> float:
-    return evaluation.min_s or 0.0
-
-
-def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Finalist:
-    return Finalist(
-        config=result.config,
-        median_s=result.timing.median_s,
-        samples=result.timing.samples,
-        ratio=1.0 if is_best else found.ratio if found else None,
-        ci95_low=found.ci95_low if found else None,
-        ci95_high=found.ci95_high if found else None,
-        pairs=found.pairs if found else 0,
-        verdict=found.verdict if found else None,
-        tied=is_best or (found is not None and found.verdict != "slower"),
-        run=result.id,
-    )

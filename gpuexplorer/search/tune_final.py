@@ -6,7 +6,6 @@ quoted are ratios of turns that stood side by side.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.change import block_words
 from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison, interval_so_far, ratio_interval
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
@@ -30,8 +28,6 @@ TURN_SAMPLES = 7
 TURN_WARM_UP_S = 0.005
 CLEARLY_SLOWER = 1.02
 """Who is slower than the best by more than this leaves the final early."""
-SIMPLER_AT_MOST = 1.02
-"""A simpler configuration is preferred when it is surely not slower than the best by more."""
 
 
 @dataclass
@@ -141,55 +137,3 @@ def _drop_losers(present: Sequence[FinalRun]) -> None:
     for runner in present:
         found = interval_so_far(best.medians_s, runner.medians_s) if runner is not best else None
         runner.out = found is not None and found.ci95_low > CLEARLY_SLOWER
-
-
-def prefer(
-    tied: Sequence[tuple[RunConfig, Comparison | None]], start: RunConfig
-) -> tuple[RunConfig, str]:
-    """Return the one to use of those that cannot be told from the best, and why.
-
-    ``tied`` begins with the best. Simpler is what changes fewer knobs of ``start``, the
-    configuration one gets without tuning; it is preferred when its interval says that it is not
-    slower than the best by more than ``SIMPLER_AT_MOST``.
-    """
-    best = tied[0][0]
-
-    def changes(config: RunConfig) -> int:
-        return len(changed(config, start))
-
-    simpler = [(c, found) for c, found in tied if found is not None and changes(c) < changes(best)]
-    close = [(c, found) for c, found in simpler if found.ci95_high <= SIMPLER_AT_MOST]
-    if not close:
-        words = "it is the fastest"
-        if simpler:
-            words += f", and a simpler one may be over {SIMPLER_AT_MOST - 1:.0%} slower"
-        elif len(tied) > 1:
-            words += ", and none of its equals is simpler"
-        return best, words.replace("%", " %")
-    config, found = min(close, key=lambda entry: (changes(entry[0]), entry[1].ratio))
-    kept = kept_words(config, best, start)
-    slower = math.ceil(max(0.0, found.ci95_high - 1) * 1000) / 10
-    return config, (
-        f"it is at most {slower:g} % slower than the fastest, if at all, and simpler: {kept}"
-    )
-
-
-def changed(config: RunConfig, start: RunConfig) -> list[str]:
-    """Return the knobs that differ from ``start``: ``block``, and tunables by name."""
-    names = ["block"] if config.block != start.block else []
-    tunables = config.tunables
-    return names + [n for n in tunables if tunables[n] != start.tunables.get(n)]
-
-
-def kept_words(config: RunConfig, best: RunConfig, start: RunConfig) -> str:
-    """Return what ``config`` leaves as it was and ``best`` changes."""
-    if not changed(config, start):
-        return "it is what one gets without tuning"
-    kept = [name for name in changed(best, start) if name not in changed(config, start)]
-    words = [
-        f"block {block_words(start.block or (1, 1, 1))}"
-        if name == "block"
-        else f"{name} = {start.tunables[name]}"
-        for name in kept
-    ]
-    return f"it keeps {' and '.join(words)}"

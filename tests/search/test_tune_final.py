@@ -11,7 +11,8 @@ from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.engine.session import EngineGone
-from gpuexplorer.search.tune_final import MOST_ROUNDS, changed, prefer, run_final
+from gpuexplorer.search.tune_final import MOST_ROUNDS, run_final
+from gpuexplorer.search.tune_naming import changed, prefer
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.simulated import SimulatedMachine
