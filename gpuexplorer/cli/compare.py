@@ -53,9 +53,9 @@ def command(options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     if options.stored and not any(one.stored for one in wanted):
         raise InputError("--stored is for stored runs", remedy="name one, or leave it out")
-    wanted, options.threads = one_number_of_threads(wanted, options.threads)
     if options.stored and all(one.stored for one in wanted):
         return _deliver(_as_stored(wanted, options), options, new=[])
+    wanted, options.threads = one_number_of_threads(wanted, options.threads)
     with open_session(options) as session:
         entrants = entrants_of(wanted, session.devices())
         if options.stored:
@@ -89,7 +89,8 @@ def command(options: argparse.Namespace) -> int:
 
 def _wanted(options: argparse.Namespace) -> list[Wanted]:
     options.workload = options.workload or ""
-    return read_words(options.words, request_of(options), options.kernels)
+    shared = request_of(options)
+    return read_words(options.words, shared, options.kernels, as_stored=options.stored)
 
 
 # ---- stored runs as they are
@@ -118,6 +119,7 @@ def _partly_stored(
         if entrant.stored is not None:
             runs.append(entrant.stored)
             continue
+        assert entrant.workload is not None  # as every configuration has
         runs.append(
             session.measure(
                 entrant.config,

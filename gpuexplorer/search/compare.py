@@ -32,6 +32,8 @@ from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 20.0
 """How long a comparison may take where nobody says otherwise."""
+MOST_SAMPLES = 2000
+"""In a turn: enough for its median, and of the shortest kernels the document stays small."""
 WARM_UP_S = 0.02
 """Launches before each turn's first sample, so that none of it pays for the one before."""
 
@@ -42,8 +44,15 @@ class Entrant:
 
     label: str
     config: RunConfig
-    workload: Workload
+    workload: Workload | None
+    """None: it is not here, so that only a stored run can be held against others."""
     stored: RunResult | None = None
+
+
+def _workload(entrant: Entrant) -> Workload:
+    if entrant.workload is None:
+        raise ValueError(f"{entrant.label} has no workload to measure")
+    return entrant.workload
 
 
 class _Named:
@@ -104,8 +113,9 @@ class Comparing:
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by: ComparisonEnd = "user"
         self._turns = Interleaving(
-            [Contender(e.config, e.workload) for e in entrants],
+            [Contender(e.config, _workload(e)) for e in entrants],
             turn_s=turn_s,
+            samples=MOST_SAMPLES,
             warm_up_s=min(WARM_UP_S, turn_s),
             keep_arrays=True,
             allow_long=allow_long,

@@ -54,8 +54,11 @@ class Wanted:
 
     word: str
     request: RunRequest
-    workload: Workload
+    workload: Workload | None
+    """None: it is not here, and the stored run is taken as it is."""
     stored: RunResult | None = None
+    as_stored: bool = False
+    """Whether the stored run is taken as it is, and not measured again."""
 
 
 def names_run(word: str) -> str | None:
@@ -85,12 +88,15 @@ def read_words(
     shared: RunRequest,
     kernels: Sequence[Path],
     stored: Stored = stored_runs,
+    *,
+    as_stored: bool = False,
 ) -> list[Wanted]:
     """Read everything that takes part: words, and runs at hand.
 
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
-    the first stored run, but for what ``shared`` does say. Raises InputError for a word that cannot
-    be read, and what ``stored`` raises.
+    the first stored run, but for what ``shared`` does say. With ``as_stored`` stored runs are not
+    to be measured again, and their workloads need not be here. Raises InputError for a word that
+    cannot be read, and what ``stored`` raises.
     """
     workloads = load(kernels)
     named = shared.workload or None
@@ -106,9 +112,10 @@ def read_words(
     made = []
     for word, run in zip(words, runs, strict=True):
         if run is not None:
-            workload = pick(workloads, run.config.workload)
+            own = run.config.workload
+            here = workloads.get(own) if as_stored else pick(workloads, own)
             name = word if isinstance(word, str) else run.id[:8]
-            made.append(Wanted(name, request_of(run.config), workload, run))
+            made.append(Wanted(name, request_of(run.config), here, run, as_stored))
         elif isinstance(word, str):
             request, workload = read_configuration(word, base, workloads)
             made.append(Wanted(word, request, workload))
@@ -141,7 +148,12 @@ def request_of(config: RunConfig) -> RunRequest:
 
 
 def _over(base: RunRequest, said: RunRequest) -> RunRequest:
-    """Return ``base`` with whatever ``said`` has other than its defaults."""
+    """Return ``base`` with whatever ``said`` has other than its defaults.
+
+    Another variant takes its own block and tunables.
+    """
+    if said.variant not in (None, base.variant):
+        base = msgspec.structs.replace(base, block=None, tunables={})
     default = RunRequest(workload="")
     changes = {
         name: getattr(said, name)
@@ -271,13 +283,19 @@ def _number(key: str, value: str, word: str) -> int:
 
 def entrants_of(wanted: Sequence[Wanted], devices: DeviceList) -> list[Entrant]:
     """Return what is measured for each; raises what ``workloads.choose.complete`` does."""
-    configs = [complete(one.request, one.workload, devices) for one in wanted]
+    configs = [_config(one, devices) for one in wanted]
+    names = labels(configs, [one.workload for one in wanted if one.workload is not None])
     return [
         Entrant(label, config, one.workload, one.stored)
-        for label, config, one in zip(
-            labels(configs, [one.workload for one in wanted]), configs, wanted, strict=True
-        )
+        for label, config, one in zip(names, configs, wanted, strict=True)
     ]
+
+
+def _config(one: Wanted, devices: DeviceList) -> RunConfig:
+    if one.stored is not None and (one.as_stored or one.workload is None):
+        return one.stored.config
+    assert one.workload is not None
+    return complete(one.request, one.workload, devices)
 
 
 def labels(configs: Sequence[RunConfig], workloads: Sequence[Workload] = ()) -> list[str]:
@@ -295,7 +313,8 @@ def labels(configs: Sequence[RunConfig], workloads: Sequence[Workload] = ()) -> 
         " · ".join(one[field] for field in parts[0] if field in told and one[field])
         for one in parts
     ]
-    if len({w.sha256 for w in workloads if w.name == workloads[0].name}) > 1:
+    versions = {w.sha256 for w in workloads if w.name == workloads[0].name}
+    if len(versions) > 1 and len(workloads) == len(made):
         folders = [Path(w.source.origin).parent for w in workloads]
         made = [
             f"{words} · {f.parent.name}/{f.name}" for words, f in zip(made, folders, strict=True)

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.search.contenders import (
     BASELINE,
     command_words,
+    entrants_of,
     labels,
     names_run,
     one_number_of_threads,
@@ -172,6 +174,28 @@ def test_a_run_of_a_workload_that_is_not_here() -> None:
     )
     with pytest.raises(InputError, match="no workload 'gone'"):
         read_words(["run=1", "run=2"], RunRequest(workload=""), (), lambda *_: stored)
+
+
+def test_as_it_is_stored_a_run_needs_no_workload() -> None:
+    stored = made_result()
+    stored = msgspec.structs.replace(
+        stored, config=msgspec.structs.replace(stored.config, workload="gone")
+    )
+    wanted = read_words(
+        ["run=1", "run=2"], RunRequest(workload=""), (), lambda *_: stored, as_stored=True
+    )
+    entrants = entrants_of(wanted, DeviceList(devices=(), unavailable=()))
+    assert [(e.config, e.workload) for e in entrants] == [(stored.config, None)] * 2
+
+
+def test_another_variant_for_all_drops_what_was_the_stored_ones() -> None:
+    stored = made_result(variant="tiled", tunables={"TILE": 8}, block=(8, 8, 1))
+    _, words = read_words(
+        ["baseline", "precision=fp16"], RunRequest(workload="", variant="naive"), (),
+        lambda *_: stored,
+    )  # fmt: skip
+    assert (words.request.variant, words.request.tunables) == ("naive", {})
+    assert words.request.block is None
 
 
 def test_labels_say_what_differs() -> None:
