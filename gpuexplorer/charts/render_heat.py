@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MOST_WORDS = 13
 """Columns in which words still have room."""
 WORDS_PT = 7.5
+TALL = 0.85
+"""Above this height of a panel the scale has room for what it shows, below for the unit."""
 
 
 def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
@@ -83,7 +85,9 @@ def _scale(axes: Axes, panel: Panel, mesh: Any, theme: Theme) -> None:
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * factor:.4g}"))
     bar.ax.tick_params(which="both", length=0, colors=theme.muted, labelsize=WORDS_PT)
-    bar.set_label(f"{axis.label} ({prefix}{axis.unit})", color=theme.muted, size=WORDS_PT + 1)
+    unit = f"{prefix}{axis.unit}"
+    words = f"{axis.label} ({unit})" if panel.height > TALL else unit
+    bar.set_label(words, color=theme.muted, size=WORDS_PT + 1)
 
 
 def _frames(axes: Axes, one: Series, theme: Theme) -> None:

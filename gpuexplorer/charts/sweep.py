@@ -67,7 +67,7 @@ def chart_of_sweep(document: SweepDocument, *, title: str = "") -> ChartSpec:
         title=title or document.title,
         subtitle=_subtitle(document),
         rows=tuple(rows),
-        notes=(*_notes(document, shape), *_left_out(len(groups), shape)),
+        notes=(*_notes(document, shape, points), *_left_out(len(groups), shape)),
     )
 
 
@@ -145,9 +145,11 @@ def _subtitle(document: SweepDocument) -> str:
     return f"{text}\n{named.pop()}" if len(named) == 1 else text
 
 
-def _notes(document: SweepDocument, shape: _Shape) -> list[str]:
+def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
     measured = document.measured
     shaded = "" if shape.x is None else "; shaded in lines: the 95 % interval of each"
+    if shape.y is not None:
+        shaded += f"; in heat maps: {points.metric.label}"
     notes = [
         f"Medians{shaded}. {count(len(measured))} of {count(document.points)} configurations were "
         "measured."
