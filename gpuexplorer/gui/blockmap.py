@@ -108,13 +108,9 @@ class MapControl(QObject):
 
     def start(self) -> None:
         """Measure the map of the knobs, or go on with it."""
-        self._follow()
-        while self.model.plan(PLAN_S):  # what is left of it; Start is for this map
-            pass
-        if not self.can_start:
+        held = self.model.begin() if self.can_start else None
+        if held is None:
             return
-        held = self.model.begin()
-        assert held is not None
         runs = self._session.runs
         job = BlockMapJob(
             self._session.worker,

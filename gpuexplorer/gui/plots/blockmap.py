@@ -359,7 +359,9 @@ class MapCanvas(QWidget):
     def _paint_sliders(self, painter: QPainter, held: Held, numbers: dict[Block, int]) -> None:
         if self._block is None:
             return
-        if self._block in numbers:
+        first = self.cell_rect(0)
+        roomy = first.width() >= ROOMY.width() and first.height() >= ROOMY.height()
+        if roomy and self._block in numbers:
             rect = self.cell_rect(numbers[self._block])
             self._ring(painter, rect, theme().q("panel"), 5.0, 0.0)
             self._ring(painter, rect, theme().q("good"), 2.6, 0.0)
@@ -437,7 +439,7 @@ class MapCanvas(QWidget):
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         if look.best_s is not None:
             painter.drawText(QRectF(bar.left() - 6, area.top() - 4, 92, 18), side, look.unit)
-        room = max(2, int(bar.height() / 26))
+        room = max(3, int(bar.height() / 26))
         for tick in look.ticks(room):
             y = bar.bottom() - tick.place * bar.height()
             painter.setPen(theme().q("muted"))

@@ -1,0 +1,166 @@
+"""What a block map's cells say: marks of the colour bar, guesses, places, words; no window."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.result import Resources
+from gpuexplorer.gui.model.blockmap import Held, MapModel
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.map_look import (
+    Look,
+    even_step,
+    guesses,
+    log_marks,
+    place_of,
+    plain,
+)
+from gpuexplorer.search.block_grid import Grid
+from tests.support.problems import device
+from tests.support.situations import H100, shipped
+
+CPU = device(threads=1)
+
+
+def planned(on: DeviceInfo = CPU, workload: str = "matmul") -> tuple[Experiment, MapModel, Held]:
+    experiment = Experiment(shipped())
+    experiment.set_devices(DeviceList(devices=(on,)))
+    experiment.set_workload(workload)
+    model = MapModel(experiment)
+    assert model.follow()
+    while model.plan(1.0):
+        pass
+    held = model.current
+    assert held is not None
+    return experiment, model, held
+
+
+def time(held: Held, seconds: dict[int, float]) -> None:
+    """Give cells a time."""
+    for number, time_s in seconds.items():
+        held.cells[number] = dataclasses.replace(
+            held.cells[number], state="measured", time_s=time_s, samples=9, flops=1e9
+        )
+    held.best = held.cells[min(seconds, key=lambda n: seconds[n])].block
+
+
+@given(st.floats(1e-9, 1e3), st.floats(1.05, 1e6), st.integers(3, 30))
+def test_marks_of_a_logarithmic_bar_are_few_and_inside(low: float, span: float, room: int) -> None:
+    marks = log_marks(low, low * span, room)
+    assert 2 <= len(marks) <= max(room, 3)
+    assert marks == sorted(marks)
+    assert all(low * 0.999 <= m <= low * span * 1.001 for m in marks)
+
+
+@given(st.floats(1e-3, 1e6), st.integers(3, 40))
+def test_even_steps_fill_the_bar(most: float, room: int) -> None:
+    step = even_step(most, room)
+    assert most / step + 1e-9 >= 1 and int(most / step + 1e-9) + 1 <= room + 1
+
+
+def test_numbers_have_three_digits() -> None:
+    assert [plain(v) for v in (7.712, 77.12, 771.2, 0.771, 1234.5, 0.0)] == [
+        "7.71", "77.1", "771", "0.77", "1234", "0"
+    ]  # fmt: skip
+
+
+def test_a_block_between_two_counts_lies_between_their_cells() -> None:
+    grid = Grid((1, 2, 4, 8), (1, 2, 4))
+    assert place_of(grid, (4, 2, 1)) == (2, 1)
+    between = place_of(grid, (6, 3, 1))
+    assert between is not None and between[0] == pytest.approx(1 + math.log2(3))
+    assert place_of(grid, (16, 1, 1)) is None and place_of(grid, (1, 1, 2)) is None
+
+
+def test_cells_that_wait_take_the_tint_of_the_nearest() -> None:
+    _, _, held = planned()
+    assert guesses(held) == {}
+    last = held.wanted.grid.number((1024, 1, 1))
+    assert last is not None
+    time(held, {0: 1e-3, last: 5e-3})
+    guessed = guesses(held)
+    near = held.wanted.grid.number((2, 1, 1))
+    far = held.wanted.grid.number((512, 1, 1))
+    assert near is not None and far is not None
+    assert guessed[near] == 1e-3 and guessed[far] == 5e-3
+    assert all(held.cells[n].state == "waiting" for n in guessed)
+
+
+def test_the_best_is_light_and_the_slowest_dark_in_every_colouring() -> None:
+    _, _, held = planned()
+    time(held, {0: 80e-3, 1: 40e-3, 2: 10e-3})
+    for colouring in ("time", "throughput", "best"):
+        look = Look(held, colouring)
+        shades = [look.shade(held.cells[n]) or 0.0 for n in (0, 1, 2)]
+        assert shades == sorted(shades)
+        assert shades[2] == pytest.approx(1)
+        assert all(0 <= tick.place <= 1 for tick in look.ticks(9))
+    assert Look(held, "time").text(held.cells[2]) == "10.0"
+    assert Look(held, "best").text(held.cells[0]) == "12"
+
+
+def test_who_was_found_slower_never_counts_as_more_than_the_best() -> None:
+    _, _, held = planned()
+    time(held, {0: 9.9e-3, 1: 10e-3})
+    held.best = held.cells[1].block
+    held.cells[0] = dataclasses.replace(held.cells[0], out=True)
+    assert Look(held, "best").text(held.cells[0]) == "100"
+
+
+def test_where_there_is_no_occupancy_the_words_say_why() -> None:
+    strange = dataclasses_device(compute_capability=(3, 5))
+    unknown = dataclasses_device(compute_capability=None)
+    for on, words in (
+        (CPU, "A processor has no multiprocessors"),
+        (strange, "compute capability 3.5"),
+        (unknown, "are not known"),
+        (H100, "measure first"),
+    ):
+        _, _, held = planned(on)
+        assert words in Look(held, "time").occupancy_words(on)
+        assert Look(held, "time").occupancy_legend() == ""
+
+
+def dataclasses_device(compute_capability: tuple[int, int] | None) -> DeviceInfo:
+    return device("cuda:0", kind="gpu", compute_capability=compute_capability)
+
+
+def test_occupancy_and_time_that_agree_say_so() -> None:
+    _, _, held = planned(H100)
+    time(held, {0: 20e-3, 1: 10e-3})
+    for number, occupancy in ((0, 0.2), (1, 1.0)):
+        held.cells[number] = dataclasses.replace(
+            held.cells[number], resources=Resources(occupancy=occupancy)
+        )
+    look = Look(held, "time")
+    assert "agree" in look.occupancy_words(H100)
+    assert look.occupancy_legend() == "▼ full and slow: 0   ▲ fast though not full: 0"
+
+
+def test_a_knob_turned_back_brings_its_map_back() -> None:
+    experiment, model, held = planned()
+    time(held, {0: 1e-3})
+    assert model.begin() is held
+    experiment.set_size("N", 256)
+    assert model.follow()
+    while model.plan(1.0):
+        pass
+    assert model.stale and model.shown is held and model.current is not held
+    experiment.set_size("N", 512)
+    assert not model.follow() and model.current is held and not model.stale
+
+
+def test_a_map_without_devices_or_blocks_says_why() -> None:
+    model = MapModel(Experiment(shipped()))
+    assert not model.follow() and model.shown is None and "device" in model.reason
+
+
+def test_vectors_have_one_row() -> None:
+    _, model, held = planned(workload="vector_add")
+    assert held.wanted.grid.y == (1,) and model.z_choices() == [1]
