@@ -8,11 +8,8 @@ file back here gives every sample bit for bit. Scripts of NVBench look only for 
 from __future__ import annotations
 
 import base64
-import secrets
-import shutil
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +20,15 @@ import numpy.typing as npt
 import gpuexplorer
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.exchange.files import atomic_file, check_target, write_error
+from gpuexplorer.exchange.files import atomic_file, check_target
 from gpuexplorer.exchange.imported import SkippedRun
+from gpuexplorer.exchange.nvbench_samples import Float32, SampleFolders
 
 FILE_VERSION = {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"}
 DOCUMENT_TAG = "gpuexplorer/run"
 TIMES_TAG = "nv/json/bin:nv/cold/sample_times"
 CLOCKS_TAG = "nv/json/freqs-bin:nv/cold/sample_freqs"
 HIDDEN = "Hidden by default."
-
-Float32 = npt.NDArray[np.float32]
 
 
 def write_nvbench(
@@ -71,7 +67,7 @@ def write_nvbench(
         ],
     }
     data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
-    with _Folders(path, files), atomic_file(path) as stream:
+    with SampleFolders(path, files), atomic_file(path) as stream:
         stream.write(data)
 
 
@@ -316,67 +312,3 @@ def _clocks_Hz(result: RunResult) -> npt.NDArray[np.float64] | None:
     if not clocks or None in clocks or sum(counts) != len(result.samples_s):
         return None
     return np.repeat(np.array(clocks, dtype=np.float64), counts)
-
-
-class _Folders:
-    """Puts folders of sample files in place, and takes them back when what follows fails."""
-
-    def __init__(self, path: Path, files: Mapping[str, Sequence[Float32]]) -> None:
-        self._parent, self._files = path.resolve().parent, files
-        self._mark = secrets.token_hex(4)
-
-    def __enter__(self) -> None:
-        for name in self._files:
-            target = self._parent / name
-            if target.exists() and not _only_samples(target):
-                raise InputError(
-                    f"{target} is there already and is no folder of NVBench's samples",
-                    remedy="choose another name for the file",
-                )
-        try:
-            for name, values in self._files.items():
-                self._place(name, values)
-        except BaseException as error:
-            self._undo()
-            if isinstance(error, OSError):
-                raise write_error(self._parent / name, error) from None
-            raise
-
-    def _place(self, name: str, values: Sequence[Float32]) -> None:
-        part, target, old = self._names(name)
-        if values:
-            part.mkdir()
-            for index, array in enumerate(values):
-                with (part / f"{index}.bin").open("wb") as stream:
-                    stream.write(array.tobytes())
-        if target.exists():
-            target.replace(old)
-        if values:
-            part.replace(target)
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if kind is not None:
-            self._undo()
-        else:
-            for name in self._files:
-                shutil.rmtree(self._names(name)[2], ignore_errors=True)
-
-    def _undo(self) -> None:
-        """Put everything back as it was."""
-        for name, values in self._files.items():
-            part, target, old = self._names(name)
-            made = bool(values) and not part.exists()
-            shutil.rmtree(part, ignore_errors=True)
-            if old.exists() or made:
-                shutil.rmtree(target, ignore_errors=True)
-            with suppress(OSError):
-                old.replace(target)
-
-    def _names(self, name: str) -> tuple[Path, Path, Path]:
-        """Return where a folder is made, where it goes, and where the one before it waits."""
-        hidden = self._parent / f".{name[:200]}.{self._mark}"
-        return hidden.with_suffix(".part"), self._parent / name, hidden.with_suffix(".old")
-
-
-def _only_samples(folder: Path) -> bool:
-    return folder.is_dir() and all(f.suffix == ".bin" and f.is_file() for f in folder.iterdir())

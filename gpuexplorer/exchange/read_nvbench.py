@@ -39,6 +39,7 @@ from gpuexplorer.exchange.imported import (
     foreign_run,
 )
 from gpuexplorer.exchange.nvbench import DOCUMENT_TAG
+from gpuexplorer.exchange.nvbench_values import at, decimal, field, text, whole
 from gpuexplorer.exchange.read_document import read_run
 from gpuexplorer.exchange.sanity import MOST_SAMPLES, MOST_SECONDS, MOST_TEXT, check_run
 
@@ -69,12 +70,12 @@ class _Reader:
     def __init__(self, root: Any, path: Path) -> None:
         self._path, self._root = path, root
         self._time = file_time(path)
-        self._version = _text(_at(root, "meta", "version", "nvbench", "string")) or None
+        self._version = text(at(root, "meta", "version", "nvbench", "string")) or None
         self._lone = 0
         """States that hold figures and no samples."""
         self._devices = {
             entry["id"]: entry
-            for entry in self._list(_at(root, "devices") or [], "devices")
+            for entry in self._list(at(root, "devices") or [], "devices")
             if isinstance(entry, dict) and isinstance(entry.get("id"), int)
         }
 
@@ -82,11 +83,11 @@ class _Reader:
         """Return all states."""
         runs: dict[str, RunResult] = {}
         skipped: list[SkippedRun] = []
-        for bench in self._list(_at(self._root, "benchmarks"), "benchmarks"):
-            name = _at(bench, "name")
+        for bench in self._list(at(self._root, "benchmarks"), "benchmarks"):
+            name = at(bench, "name")
             if not isinstance(name, str) or not 0 < len(name) <= 1000:
                 raise self._wrong("a benchmark has no name")
-            for state in self._list(_at(bench, "states") or [], f"states of '{name[:60]}'"):
+            for state in self._list(at(bench, "states") or [], f"states of '{name[:60]}'"):
                 if not isinstance(state, dict):
                     raise self._wrong(f"a state of '{name[:60]}' is not an object")
                 found = self._state(name, state)
@@ -104,14 +105,14 @@ class _Reader:
         return Imported(FORMAT, tuple(runs.values()), tuple(skipped), None, notes)
 
     def _state(self, bench: str, state: dict[str, Any]) -> RunResult | SkippedRun:
-        what = f"{bench} {_text(state.get('name'))}".strip()[:1000]
+        what = f"{bench} {text(state.get('name'))}".strip()[:1000]
         axes = dict(self._axes(state, what))
         if state.get("is_skipped") is True:
-            reason = _text(state.get("skip_reason"))[:MOST_TEXT] or "no reason is given"
+            reason = text(state.get("skip_reason"))[:MOST_TEXT] or "no reason is given"
             return SkippedRun({"benchmark": bench, **axes}, f"{PROGRAM}: {reason}")
         summaries = dict(self._summaries(state, what))
         if DOCUMENT_TAG in summaries:
-            return self._ours(_text(_field(summaries[DOCUMENT_TAG], "value")))
+            return self._ours(text(field(summaries[DOCUMENT_TAG], "value")))
         for measure, clock, method in MEASURES:
             base = f"nv/{measure}/time/{clock}"
             mean_s = self._number(summaries, f"{base}/mean", what)
@@ -176,10 +177,10 @@ class _Reader:
         check_run(result, self._path)
         return result
 
-    def _ours(self, text: str) -> RunResult:
+    def _ours(self, packed_text: str) -> RunResult:
         """Return the run of a document of ours."""
         try:
-            packed = base64.b64decode(text, validate=True)
+            packed = base64.b64decode(packed_text, validate=True)
             unpacking = zlib.decompressobj()
             data = unpacking.decompress(packed, MOST_DOCUMENT_B)
             if unpacking.unconsumed_tail:
@@ -193,8 +194,8 @@ class _Reader:
         self, summaries: Mapping[str, dict[str, Any]], measure: str, base: str, what: str
     ) -> tuple[list[float], str]:
         """Return the one figure that stands for all launches, and a sentence that says so."""
-        launches = _field(summaries.get(f"nv/{measure}/sample_size", {}), "value")
-        many = f"{_text(launches)[:20]} launches" if launches is not None else "the launches"
+        launches = field(summaries.get(f"nv/{measure}/sample_size", {}), "value")
+        many = f"{text(launches)[:20]} launches" if launches is not None else "the launches"
         for tag in ("median", "mean"):
             figure_s = self._number(summaries, f"{base}/{tag}", what)
             if figure_s is not None:
@@ -205,29 +206,29 @@ class _Reader:
 
     def _axes(self, state: dict[str, Any], what: str) -> Iterator[tuple[str, Any]]:
         for axis in self._list(state.get("axis_values") or [], f"axes of '{what[:60]}'"):
-            name, value = _at(axis, "name"), _at(axis, "value")
+            name, value = at(axis, "name"), at(axis, "value")
             if not isinstance(name, str) or not 0 < len(name) <= 200:
                 raise self._wrong(f"an axis of '{what[:60]}' has no name")
-            if _at(axis, "type") == "int64":
-                number = _whole(value)
+            if at(axis, "type") == "int64":
+                number = whole(value)
                 if number is None:
                     raise self._wrong(f"the axis '{name[:60]}' of '{what[:60]}' is no whole number")
                 yield name, number
-            elif _at(axis, "type") == "float64":
-                yield name, _decimal(value)
+            elif at(axis, "type") == "float64":
+                yield name, decimal(value)
             else:
-                yield name, _text(value)[:MOST_TEXT]
+                yield name, text(value)[:MOST_TEXT]
 
     def _summaries(self, state: dict[str, Any], what: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for summary in self._list(state.get("summaries") or [], f"summaries of '{what[:60]}'"):
-            tag = _at(summary, "tag")
+            tag = at(summary, "tag")
             if not isinstance(tag, str):
                 raise self._wrong(f"a summary of '{what[:60]}' has no tag")
             yield tag, summary
 
     def _number(self, summaries: Mapping[str, dict[str, Any]], tag: str, what: str) -> float | None:
         """Return a figure in SI units; None where there is none, or NVBench wrote null."""
-        value = _field(summaries.get(tag, {}), "value")
+        value = field(summaries.get(tag, {}), "value")
         if value is None:
             return None
         number = math.nan
@@ -263,7 +264,7 @@ class _Reader:
         entry = self._devices.get(number) if isinstance(number, int) else None
         if entry is None:
             raise self._wrong(f"it names no device {str(number)[:20]}")
-        name = _text(entry.get("name"))[:500] or "unknown device"
+        name = text(entry.get("name"))[:500] or "unknown device"
         units, peak = entry.get("number_of_sms"), entry.get("global_memory_bus_bandwidth")
         is_peak = isinstance(peak, int | float) and 0 < peak < 1e18
         source = "the device's data, as NVBench writes them"
@@ -282,7 +283,7 @@ class _Reader:
         summary = summaries.get(f"nv/json/bin:nv/{measure}/sample_times")
         if summary is None:
             return None
-        name, count = _field(summary, "filename"), _whole(_field(summary, "size"))
+        name, count = field(summary, "filename"), whole(field(summary, "size"))
         if not isinstance(name, str) or count is None or not 1 <= count <= MOST_SAMPLES:
             raise self._wrong(f"the sample file of '{what[:60]}' has no proper name and size")
         file = self._sample_file(name)
@@ -328,40 +329,3 @@ class _Reader:
             f"{self._path} cannot be read as {FORMAT}: {what}",
             remedy="write it again with NVBench's --jsonbin",
         )
-
-
-def _at(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _field(summary: dict[str, Any], name: str) -> Any:
-    """Return a value of a summary's data by name; None where there is none."""
-    data = _at(summary, "data")
-    for entry in data if isinstance(data, list) else ():
-        if _at(entry, "name") == name:
-            return _at(entry, "value")
-    return None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _decimal(value: Any) -> float | str:
-    """Return an axis value as a number; as it stands when it is none."""
-    with suppress(ValueError):
-        number = float(_text(value))
-        if math.isfinite(number):
-            return number
-    return _text(value)[:MOST_TEXT]
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and len(value) <= 20:
-        with suppress(ValueError):
-            value = int(value)
-    return value if isinstance(value, int) and abs(value) < 2**63 else None

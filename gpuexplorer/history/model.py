@@ -89,7 +89,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     kind: str
-    """``sweep``, ``tuning``, ``comparison`` or ``block-map``."""
+    """``sweep``, ``tuning``, ``comparison``, ``block-map``, or ``import`` for what a file held."""
     time_utc: str
     document: Any
     """What was asked for, as its maker wrote it; plain JSON values."""
