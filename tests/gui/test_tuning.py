@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.panels.tune import TITLES, TuneDialog
+from gpuexplorer.gui.panels.tune import TuneDialog
+from gpuexplorer.gui.panels.tune_choices import TITLES, TuneChoices
 from gpuexplorer.gui.plots.tuning import best_so_far, evaluation_words
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
@@ -36,8 +38,8 @@ def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneDialo
 
 
 def start(qtbot: QtBot, dialog: TuneDialog, evaluations: int) -> None:
-    dialog.unit_box.setCurrentIndex(dialog.unit_box.findData("evaluations"))
-    dialog.amount_box.setValue(evaluations)
+    dialog.choices.unit_box.setCurrentIndex(dialog.choices.unit_box.findData("evaluations"))
+    dialog.choices.amount_box.setValue(evaluations)
     click(dialog.start_button)
     until(qtbot, lambda: dialog.running)
 
@@ -59,7 +61,7 @@ def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> 
     assert not dialog.use_button.isEnabled()
     start(qtbot, dialog, 6)
     assert not session.live
-    assert not dialog.sampler_box.isEnabled()
+    assert not dialog.choices.sampler_box.isEnabled()
     until(qtbot, lambda: not dialog.running)
     tuning = dialog.tuning
     assert tuning is not None and tuning.chosen is not None
@@ -162,30 +164,29 @@ def test_the_document_is_exported(
 
 
 def test_samplers_that_lack_a_package_cannot_be_chosen(
-    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import importlib.util
-
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    dialog = TuneDialog(window, lambda: "the problem")
+    choices = TuneChoices()
+    qtbot.addWidget(choices)
     assert set(TITLES) == set(SAMPLERS)
+    box = choices.sampler_box
     for name in SAMPLERS:
-        index = dialog.sampler_box.model().index(dialog.sampler_box.findData(name), 0)
+        index = box.model().index(box.findData(name), 0)
         enabled = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
         assert enabled == (name not in NEEDS)
-    dialog.close_down()
 
 
-def test_the_grid_tries_everything_unless_told(qtbot: QtBot, window: MainWindow) -> None:
-    dialog = TuneDialog(window, lambda: "the problem")
-    budgets = [dialog.options.budget]
-    dialog.sampler_box.setCurrentIndex(dialog.sampler_box.findData("grid"))
-    budgets.append(dialog.options.budget)
-    assert not dialog.amount_box.isEnabled()
-    dialog.unit_box.setCurrentIndex(dialog.unit_box.findData("evaluations"))
-    budgets.append(dialog.options.budget)
+def test_the_grid_tries_everything_unless_told(qtbot: QtBot) -> None:
+    choices = TuneChoices()
+    qtbot.addWidget(choices)
+    budgets = [choices.options.budget]
+    choices.sampler_box.setCurrentIndex(choices.sampler_box.findData("grid"))
+    budgets.append(choices.options.budget)
+    assert not choices.amount_box.isEnabled()
+    choices.unit_box.setCurrentIndex(choices.unit_box.findData("evaluations"))
+    budgets.append(choices.options.budget)
     assert budgets == [Budget(seconds=60), Budget(), Budget(evaluations=100)]
-    dialog.close_down()
 
 
 def evaluation(number: int, **fields: Any) -> Evaluation:

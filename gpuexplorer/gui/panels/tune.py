@@ -6,51 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QColor
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QProgressBar,
     QPushButton,
-    QSpinBox,
-    QTableWidget,
-    QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from gpuexplorer.charts.tuning import conclusions, failures, interval_words, standing_words
+from gpuexplorer.charts.tuning import conclusions, failures
 from gpuexplorer.charts.words import knob_words
-from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
+from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import atomic_file
+from gpuexplorer.gui.panels.tune_choices import TuneChoices
+from gpuexplorer.gui.panels.tune_table import FinalTable
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.plots.tuning import TuningPlot
-from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.tuning import TuningJob
 from gpuexplorer.gui.widgets.words import Words
-from gpuexplorer.search.tune import Options, Progress
-from gpuexplorer.search.tune_sampler import SAMPLERS, check_sampler
+from gpuexplorer.search.tune import Progress
 
 LOOK_MS = 100
-COLUMNS = ("Configuration", "Time per launch", "× the best", "95 % interval", "Beside the best")
-SHOWN_WHILE_SEARCHING = 12
-TITLES = {
-    "tpe": "Learning (TPE)",
-    "random": "Random",
-    "grid": "Every one (grid)",
-    "cmaes": "CMA-ES",
-    "qmc": "Quasi-random (QMC)",
-}
-DEFAULT_SECONDS, MOST_SECONDS = 60, 86_400
-DEFAULT_EVALUATIONS, MOST_EVALUATIONS = 100, 100_000
 
 
 class TuneDialog(QDialog):
@@ -73,11 +55,9 @@ class TuneDialog(QDialog):
         self.tuning: Tuning | None = None
         """What the last tuning found."""
         self._drawn = -1
-        self._listed: tuple[RunConfig, ...] = ()
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
         self._put_together()
-        theme().changed.connect(self._repaint_theme)
         self.show_problem()
         self._show_idle()
 
@@ -106,12 +86,14 @@ class TuneDialog(QDialog):
         self.conclusion.setWordWrap(True)
         self.conclusion.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.conclusion.hide()
-        self.table = self._make_table()
+        self.table = FinalTable()
+        self.table.chosen.connect(self.use_asked)
         layout = QVBoxLayout(self)
         layout.setSpacing(8)
         layout.addWidget(self.problem_words)
         layout.addWidget(about)
-        layout.addLayout(self._choices())
+        self.choices = TuneChoices()
+        layout.addWidget(self.choices)
         heading = QHBoxLayout()
         heading.addWidget(title_label("Time per launch of each configuration tried"))
         heading.addWidget(muted_label("line: the best so far"), 1)
@@ -122,73 +104,6 @@ class TuneDialog(QDialog):
         layout.addWidget(self.table, 3)
         layout.addWidget(self.conclusion)
         layout.addLayout(self._buttons())
-
-    def _choices(self) -> QHBoxLayout:
-        self.sampler_box = QComboBox()
-        self.sampler_box.setObjectName("tuneSampler")
-        for name in SAMPLERS:
-            self.sampler_box.addItem(TITLES[name], name)
-            at = self.sampler_box.count() - 1
-            self.sampler_box.setItemData(at, SAMPLERS[name], Qt.ItemDataRole.ToolTipRole)
-            try:
-                check_sampler(name)
-            except ExplorerError as error:
-                model = self.sampler_box.model()
-                model.setData(model.index(at, 0), 0, Qt.ItemDataRole.UserRole - 1)
-                self.sampler_box.setItemData(at, str(error), Qt.ItemDataRole.ToolTipRole)
-        self.sampler_box.setToolTip("Who says which configuration comes next")
-        self.sampler_box.currentIndexChanged.connect(lambda _: self._sampler_chosen())
-        self.amount_box = QSpinBox()
-        self.amount_box.setObjectName("tuneAmount")
-        self.amount_box.setMinimumWidth(80)
-        self.unit_box = QComboBox()
-        self.unit_box.setObjectName("tuneUnit")
-        self.unit_box.addItem("seconds", "seconds")
-        self.unit_box.addItem("configurations", "evaluations")
-        self.unit_box.addItem("all of them", "all")
-        self.unit_box.setToolTip("How long to search, the final included, or how many to try")
-        self.unit_box.currentIndexChanged.connect(lambda _: self._unit_chosen())
-        self.racing_box = QCheckBox("&Give clear losers up early")
-        self.racing_box.setObjectName("tuneRacing")
-        self.racing_box.setChecked(True)
-        self.racing_box.setToolTip("Without it every configuration gets the same seven launches")
-        row = QHBoxLayout()
-        for words, box in (("&Search", self.sampler_box), ("&Budget", self.amount_box)):
-            label = QLabel(words)
-            label.setBuddy(box)
-            row.addWidget(label)
-            row.addWidget(box)
-        row.addWidget(self.unit_box)
-        row.addSpacing(12)
-        row.addWidget(self.racing_box)
-        row.addStretch(1)
-        self._unit_chosen()
-        return row
-
-    def _make_table(self) -> QTableWidget:
-        table = QTableWidget(0, len(COLUMNS))
-        table.setObjectName("tuneTable")
-        table.setToolTip("A double click sets the knobs to that configuration")
-        for column, words in enumerate(COLUMNS):
-            heading = QTableWidgetItem(words)
-            heading.setTextAlignment(_alignment(column))
-            table.setHorizontalHeaderItem(column, heading)
-        table.verticalHeader().hide()
-        table.setShowGrid(False)
-        table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
-        table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
-        table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
-        table.setTabKeyNavigation(False)
-        table.setStyleSheet("QTableView::item { padding: 0px 8px; }")
-        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.horizontalHeader().setSectionResizeMode(4, QHeaderView.ResizeMode.Stretch)
-        table.horizontalHeader().setHighlightSections(False)
-        for column, width in enumerate((190, 120, 90, 130)):
-            table.setColumnWidth(column, width)
-        table.verticalHeader().setDefaultSectionSize(24)
-        table.setMinimumHeight(120)
-        table.cellActivated.connect(lambda row, _: self.use_asked.emit(self._listed[row]))
-        return table
 
     def _buttons(self) -> QHBoxLayout:
         self.start_button = self._button("&Start", "tuneStart", self._start_or_stop)
@@ -215,36 +130,6 @@ class TuneDialog(QDialog):
         button.clicked.connect(lambda _=False: run())
         return button
 
-    # ---- what is chosen
-
-    def _sampler_chosen(self) -> None:
-        """Every configuration is what a grid is for, and no other sampler."""
-        grid = self.sampler_box.currentData() == "grid"
-        self.unit_box.setCurrentIndex(self.unit_box.findData("all" if grid else "seconds"))
-
-    def _unit_chosen(self) -> None:
-        unit = self.unit_box.currentData()
-        self.amount_box.setEnabled(unit != "all")
-        if unit == "seconds":
-            self.amount_box.setRange(1, MOST_SECONDS)
-            self.amount_box.setValue(DEFAULT_SECONDS)
-        elif unit == "evaluations":
-            self.amount_box.setRange(1, MOST_EVALUATIONS)
-            self.amount_box.setValue(DEFAULT_EVALUATIONS)
-
-    @property
-    def options(self) -> Options:
-        """How to tune, as chosen."""
-        unit, amount = self.unit_box.currentData(), self.amount_box.value()
-        return Options(
-            sampler=str(self.sampler_box.currentData()),
-            budget=Budget(
-                seconds=float(amount) if unit == "seconds" else None,
-                evaluations=amount if unit == "evaluations" else None,
-            ),
-            racing=self.racing_box.isChecked(),
-        )
-
     # ---- asked by the window
 
     def show_problem(self) -> None:
@@ -258,7 +143,7 @@ class TuneDialog(QDialog):
         self.problem_words.setText(problem)
         self.conclusion.hide()
         self._drawn = -1
-        self._list((), ())
+        self.table.show_leaders(())
         self.plot.show_evaluations(())
         job.ended.connect(self._ended)
         self._timer.start()
@@ -314,7 +199,7 @@ class TuneDialog(QDialog):
             self.stop()
         else:
             self.tuning = None
-            self.start_asked.emit(self.options)
+            self.start_asked.emit(self.choices.options)
 
     def _show_idle(self) -> None:
         running = self.running
@@ -329,9 +214,7 @@ class TuneDialog(QDialog):
         chosen = self.tuning is not None and self.tuning.chosen is not None
         self.use_button.setEnabled(chosen)
         self.export_button.setEnabled(self.tuning is not None)
-        for box in (self.sampler_box, self.unit_box, self.racing_box):
-            box.setEnabled(not running)
-        self.amount_box.setEnabled(not running and self.unit_box.currentData() != "all")
+        self.choices.setEnabled(not running)
 
     def _look(self) -> None:
         """Show how far the job is, as far as that changed."""
@@ -348,7 +231,7 @@ class TuneDialog(QDialog):
         if len(evaluations) != self._drawn:
             self._drawn = len(evaluations)
             self.plot.show_evaluations(evaluations)
-            self._show_leaders(evaluations)
+            self.table.show_leaders(evaluations)
 
     def _show_progress(self, progress: Progress, budget: Budget) -> None:
         best = progress.best
@@ -371,23 +254,6 @@ class TuneDialog(QDialog):
             words.insert(0, f"{progress.done}{of} configurations tried")
         self.words.setText(" · ".join([*words, f"{progress.elapsed_s:.0f} s"]))
 
-    def _show_leaders(self, evaluations: tuple[Evaluation, ...]) -> None:
-        """List the fastest so far."""
-        latest = {e.config.key: e for e in evaluations if e.outcome == "measured"}
-        leaders = sorted(latest.values(), key=lambda e: e.median_s or 0.0)[:SHOWN_WHILE_SEARCHING]
-        best_s = leaders[0].median_s if leaders else None
-        rows = tuple(
-            (
-                knob_words(e.config),
-                quantity(e.median_s, "s"),
-                f"{e.median_s / best_s:.3f}" if e.median_s and best_s else "",
-                "",
-                "not measured in turns yet",
-            )
-            for e in leaders
-        )
-        self._list(rows, tuple(e.config for e in leaders))
-
     def _ended(self, outcome: object) -> None:
         self._timer.stop()
         job, self._job = self._job, None
@@ -407,17 +273,7 @@ class TuneDialog(QDialog):
 
     def _show_tuning(self, tuning: Tuning, trouble: ExplorerError | None) -> None:
         self.tuning = tuning
-        rows = tuple(
-            (
-                knob_words(f.config),
-                quantity(f.median_s, "s"),
-                f"{f.ratio:.3f}" if f.ratio is not None else "–",
-                interval_words(f),
-                standing_words(f, tuning),
-            )
-            for f in tuning.finalists
-        )
-        self._list(rows, tuple(f.config for f in tuning.finalists))
+        self.table.show_tuning(tuning)
         *said, tried = conclusions(tuning)
         self.words.setText(tried)
         failed = failures(tuning, most=None)
@@ -427,33 +283,6 @@ class TuneDialog(QDialog):
         self.conclusion.setText(" ".join(said))
         self.conclusion.show()
 
-    def _list(self, rows: tuple[tuple[str, ...], ...], configs: tuple[RunConfig, ...]) -> None:
-        self._listed = configs
-        self.table.setRowCount(len(rows))
-        chosen = self.tuning.chosen if self.tuning is not None else None
-        for row, texts in enumerate(rows):
-            for column, text in enumerate(texts):
-                item = self.table.item(row, column)
-                if item is None:
-                    item = QTableWidgetItem()
-                    item.setTextAlignment(_alignment(column))
-                    self.table.setItem(row, column, item)
-                if item.text() != text:
-                    item.setText(text)
-                font = item.font()
-                font.setBold(configs[row] == chosen)
-                item.setFont(font)
-        self._repaint_theme()
-
-    def _repaint_theme(self) -> None:
-        """Colour what cannot be told from the best."""
-        tied = {f.config.key for f in self.tuning.tied} if self.tuning is not None else set()
-        for row, config in enumerate(self._listed):
-            item = self.table.item(row, 4)
-            if item is not None:
-                name = "good" if config.key in tied else "muted"
-                item.setForeground(QColor(theme().colour(name)))
-
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close by the frame as by the button."""
         self.reject()
@@ -462,10 +291,3 @@ class TuneDialog(QDialog):
     def reject(self) -> None:
         """Close the dialog; a tuning goes on, and the dialog can be opened again."""
         super().reject()
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    """Return how a column stands: figures at the right."""
-    right = column in (1, 2, 3)
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

@@ -33,6 +33,10 @@ class TuningPlot(Plot):
         self.set_log(True)
         self.box.setMouseEnabled(x=False, y=False)
         self._evaluations: tuple[Evaluation, ...] = ()
+        self._points: dict[str, tuple[list[float], list[float]]] = {
+            "pruned": ([], []),
+            "measured": ([], []),
+        }
         self._lost = pg.ScatterPlotItem(size=POINT_PX, pxMode=True)
         self._measured = pg.ScatterPlotItem(size=POINT_PX, pxMode=True)
         self._best = pg.PlotCurveItem()
@@ -48,15 +52,22 @@ class TuningPlot(Plot):
 
     def show_evaluations(self, evaluations: Sequence[Evaluation]) -> None:
         """Draw what was tried so far; those that failed have no time and no point."""
+        fresh = evaluations[len(self._evaluations) :]
+        if list(evaluations[: len(self._evaluations)]) != list(self._evaluations):
+            fresh = evaluations
+            for x, y in self._points.values():
+                x.clear()
+                y.clear()
         self._evaluations = tuple(evaluations)
+        for evaluation in fresh:
+            if evaluation.median_s and evaluation.outcome in self._points:
+                x, y = self._points[evaluation.outcome]
+                x.append(float(evaluation.number))
+                y.append(math.log10(evaluation.median_s))
         for item, outcome in ((self._lost, "pruned"), (self._measured, "measured")):
-            drawn = [e for e in self._evaluations if e.outcome == outcome and e.median_s]
-            item.setData(
-                x=[float(e.number) for e in drawn],
-                y=[math.log10(e.median_s or 1.0) for e in drawn],
-            )
-        x, y = best_so_far(self._evaluations)
-        self._best.setData(x, np.log10(y))
+            item.setData(*self._points[outcome])
+        numbers, times_s = best_so_far(self._evaluations)
+        self._best.setData(numbers, np.log10(times_s))
         self._fit()
 
     def repaint_theme(self) -> None:
