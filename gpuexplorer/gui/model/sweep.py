@@ -56,6 +56,9 @@ class SweepModel:
         self.state: State = "empty"
         self.held: Held | None = None
         self.cells: list[Cell] = []
+        self.waiting = 0
+        """How many configurations are still to be measured."""
+        self._skipped = 0
         self.current: int | None = None
         """The cell that is being measured."""
         self.left = ""
@@ -72,15 +75,22 @@ class SweepModel:
         resumed: int = 0,
     ) -> None:
         """Start a sweep over a space."""
-        self.cells = list(cells)
+        self._set_cells(cells)
         self.held = Held(space, workload, (), measuring, None, workload.manifest.title)
         self.state, self.current, self.left, self.resumed = "running", None, "", resumed
 
     def take(self, changed: Sequence[tuple[int, Cell]], current: int | None, left: str) -> None:
         """Take in what was measured since the last time, and which cell is measured now."""
         for index, cell in changed:
-            self.cells[index] = cell
+            before, self.cells[index] = self.cells[index], cell
+            self.waiting += cell.waiting - before.waiting
+            self._skipped += (cell.skipped is not None) - (before.skipped is not None)
         self.current, self.left = current, left
+
+    def _set_cells(self, cells: Iterable[Cell]) -> None:
+        self.cells = list(cells)
+        self.waiting = sum(cell.waiting for cell in self.cells)
+        self._skipped = sum(cell.skipped is not None for cell in self.cells)
 
     def entered(self, group: str | None) -> None:
         """Note the sweep's id in the store."""
@@ -98,17 +108,11 @@ class SweepModel:
         return self.state in ("running", "paused")
 
     @property
-    def waiting(self) -> int:
-        """How many configurations are still to be measured."""
-        return sum(cell.waiting for cell in self.cells)
-
-    @property
     def words(self) -> str:
         """How far it is, in a line."""
         if self.held is None:
             return ""
-        total, waiting = len(self.cells), self.waiting
-        skipped = sum(cell.skipped is not None for cell in self.cells)
+        total, waiting, skipped = len(self.cells), self.waiting, self._skipped
         measured = total - waiting - skipped
         parts = [f"{count(measured)} measured"]
         if skipped:
@@ -139,7 +143,7 @@ class SweepModel:
     def show(self, held: Held | None) -> None:
         """Show another outcome instead; None: nothing."""
         self.held = held
-        self.cells = list(held.cells) if held is not None else []
+        self._set_cells(held.cells if held is not None else ())
         self.current, self.left, self.resumed = None, "", 0
         if held is None:
             self.state = "empty"

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
     QHelpEvent,
+    QImage,
     QMouseEvent,
     QPainter,
     QPainterPath,
@@ -101,7 +102,6 @@ class SweepFacet(QWidget):
         self._picture: QPixmap | None = None
         self._spots: list[_Spot] = []
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(LEAST_WIDTH, 120)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme().changed.connect(self.redraw)
@@ -384,14 +384,13 @@ class _Heat(_Drawer):
         plot = QRectF(left, top, self.room.right() - left - GAP, max(bottom - top, 10))
         wide, tall = plot.width() / len(columns), plot.height() / len(rows)
         self._names(plot, columns, rows, wide, tall)
-        factor, _ = si_scale(shown.high or 1.0)
         for line in self.facet.lines:
             for mark in line.marks:
-                rect = QRectF(
-                    plot.left() + mark.x * wide, plot.bottom() - (mark.row + 1) * tall, wide, tall
-                ).adjusted(0.5, 0.5, -0.5, -0.5)
-                self._tile(mark, rect, factor)
-                self.spots.append(_Spot(mark, rect))
+                left, above = plot.left() + mark.x * wide, plot.bottom() - (mark.row + 1) * tall
+                self.spots.append(_Spot(mark, QRectF(left, above, wide, tall)))
+        self._tiles(plot, len(columns), len(rows))
+        if wide >= LEAST_WORDS[0] and tall >= LEAST_WORDS[1]:
+            self._values()
         best = next((s for s in self.spots if s.mark.index == shown.best), None)
         if best is not None:
             self.painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -440,21 +439,50 @@ class _Heat(_Drawer):
         )  # fmt: skip
         self.painter.restore()
 
-    def _tile(self, mark: Mark, rect: QRectF, factor: float) -> None:
+    def _tiles(self, plot: QRectF, columns: int, rows: int) -> None:
+        """Draw all tiles as one small picture made large, which takes as long for many as for few."""
         chart = theme().chart
-        if mark.y is None or mark.suspect:
-            self.painter.fillRect(rect, QColor(blend(chart.grid, chart.panel, 0.35)))
-            if mark.skipped or mark.suspect:
-                hatch = QColor(chart.ceiling if mark.suspect else chart.muted)
-                hatch.setAlphaF(0.45)
-                self.painter.fillRect(rect, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
-            return
-        fraction = fraction_of(self.shown, mark.y)
-        self.painter.fillRect(rect, QColor(colour_at(fraction)))
-        if rect.width() >= LEAST_WORDS[0] and rect.height() >= LEAST_WORDS[1]:
-            words = f"{mark.y:.0f}" if self.shown.measure.unit == "%" else _short(mark.y * factor)
-            colour = QColor("#14181c" if is_light(fraction) else "#ffffff")
-            self.write(rect, words, Qt.AlignmentFlag.AlignHCenter, colour)
+        image = QImage(columns, rows, QImage.Format.Format_RGB32)
+        image.fill(QColor(blend(chart.grid, chart.panel, 0.35)))
+        hatched: dict[bool, list[QRect]] = {False: [], True: []}
+        for spot in self.spots:
+            mark = spot.mark
+            if mark.y is not None and not mark.suspect:
+                colour = QColor(colour_at(fraction_of(self.shown, mark.y)))
+                image.setPixelColor(int(mark.x), rows - 1 - mark.row, colour)
+            elif mark.skipped or mark.suspect:
+                hatched[mark.suspect].append(spot.rect.toRect())
+        painter = self.painter
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.drawImage(plot, image)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for suspect, rects in hatched.items():
+            colour = QColor(chart.ceiling if suspect else chart.muted)
+            colour.setAlphaF(0.45)
+            painter.setBrush(QBrush(colour, Qt.BrushStyle.BDiagPattern))
+            painter.drawRects(rects)
+        painter.setPen(QPen(QColor(chart.panel), 1))
+        for column in range(columns + 1):
+            x = plot.left() + column * plot.width() / columns
+            painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+        for row in range(rows + 1):
+            y = plot.top() + row * plot.height() / rows
+            painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
+        painter.restore()
+
+    def _values(self) -> None:
+        """Write each tile's value, dark on light and light on dark."""
+        factor, _ = si_scale(self.shown.high or 1.0)
+        percent = self.shown.measure.unit == "%"
+        for spot in self.spots:
+            value = spot.mark.y
+            if value is None or spot.mark.suspect:
+                continue
+            words = f"{value:.0f}" if percent else _short(value * factor)
+            light = is_light(fraction_of(self.shown, value))
+            colour = QColor("#14181c" if light else "#ffffff")
+            self.write(spot.rect, words, Qt.AlignmentFlag.AlignHCenter, colour)
 
 
 class _Bars(_Drawer):
