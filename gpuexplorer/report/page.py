@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +24,7 @@ from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.sweep import chart_of_sweep
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
@@ -195,9 +196,11 @@ def _sweep(report: Report) -> SweepDocument | None:
     """Return the sweep that the report is about; None when it is about none."""
     by_id = {run.id: run for run in report.runs}
     for rest in report.rests:
-        entries = rest.get("runs")
-        if rest.get("schema") != SWEEP_SCHEMA or not isinstance(entries, list):
+        axes, entries = rest.get("axes"), rest.get("runs")
+        if rest.get("schema") != SWEEP_SCHEMA or not isinstance(axes, dict):
             continue
+        if not isinstance(entries, list):  # the history keeps the axes, and the runs apart
+            entries = [{"values": axis_values(axes, r.config), "run": r.id} for r in report.runs]
         whole = []
         for entry in entries:
             run = by_id.get(str(entry.get("run")))
@@ -206,7 +209,8 @@ def _sweep(report: Report) -> SweepDocument | None:
                 whole.append({**entry, "config": document["config"], "run": document})
             elif entry.get("config") is not None:
                 whole.append(entry)
-        head = {"id": "", "time_utc": "", "workload": "", "title": "", "points": len(whole)}
+        name = report.runs[0].config.workload
+        head = {"id": "", "time_utc": "", "workload": name, "title": name, "points": len(whole)}
         try:
             found = msgspec.convert({**head, **rest, "runs": whole}, SweepDocument)
         except msgspec.ValidationError:
@@ -214,6 +218,20 @@ def _sweep(report: Report) -> SweepDocument | None:
         if len(found.measured) == len(report.runs) > 1:
             return found
     return None
+
+
+def axis_values(axes: Iterable[str], config: RunConfig) -> dict[str, Any]:
+    """Return where a configuration lies on axes that are named as a sweep names them."""
+    values: dict[str, Any] = {}
+    for axis in axes:
+        kind, _, symbol = axis.partition(".")
+        if kind == "block" and config.block is not None:
+            values[axis] = config.block["xyz".index(symbol)] if symbol else list(config.block)
+        elif kind in ("size", "tunable"):
+            values[axis] = (config.size if kind == "size" else config.tunables).get(symbol)
+        else:
+            values[axis] = getattr(config, kind, None)
+    return values
 
 
 def _comparison(report: Report) -> ComparisonResult | None:

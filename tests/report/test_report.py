@@ -18,7 +18,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.table import Label
-from gpuexplorer.report.page import Report, report_page, write_report
+from gpuexplorer.report.page import Report, axis_values, report_page, write_report
 from tests.support.exchange import (
     cache_text,
     made_comparison,
@@ -134,6 +134,24 @@ def test_a_sweep_has_a_chart_a_table_and_what_is_missing(tmp_path: Path) -> None
     assert [r["id"] for r in json.loads(page.attached())["runs"]] == [
         r.id for r in made_sweep().measured
     ]
+
+
+def test_a_sweep_of_the_history_is_drawn_over_its_axes() -> None:
+    sweep = made_sweep()
+    rest = {
+        "schema": sweep.schema,
+        "axes": {"block": sweep.axes["block"], "size.N": [512], "precision": ["fp32"]},
+        "skipped": {},
+    }
+    runs = sweep.measured
+    assert axis_values(rest["axes"], runs[1].config) == {
+        "block": [16, 2, 1], "size.N": 512, "precision": "fp32",
+    }  # fmt: skip
+    assert axis_values(["block.y", "tunable.TILE", "threads"], runs[1].config) == {
+        "block.y": 2, "tunable.TILE": None, "threads": 7,
+    }  # fmt: skip
+    text = report_page(Report(runs=runs, rests=[rest]))
+    assert "2 of 2 configurations were measured" in text and "There is no chart" not in text
 
 
 def test_a_comparison_has_its_verdicts_and_gives_itself_back(tmp_path: Path) -> None:
