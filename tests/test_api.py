@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,11 @@ def test_own_folders_win_and_sizes_may_be_named(tmp_path: Path) -> None:
 
 def test_sweep_measures_every_combination_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     steps: list[Step] = []
-    axes = {"size": [32, 64], "variant": ["naive", "numpy"], "block": [[8, 8], [64, 64]]}
+    axes: dict[str, list[Any]] = {
+        "size": [32, 64],
+        "variant": ["naive", "numpy"],
+        "block": [[8, 8], [64, 64]],
+    }
     history = tmp_path / "history.sqlite"
     document = gpuexplorer.sweep(
         "matmul", axes, samples=5, device="cpu", history=history, on_step=steps.append
