@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -23,13 +21,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.units import count
-from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, grouped_reasons, unfinished
+from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.model.sweep_picture import MEASURES, SweepPicture, cell_words, picture
+from gpuexplorer.gui.model.sweep_preview import Preview, preview
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.sweep_setup import SweepSetup
 from gpuexplorer.gui.panels.sweep_table import SweepTable
@@ -40,14 +37,10 @@ from gpuexplorer.gui.sweep_job import Background, Begun, Progress, SweepJob
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
-from gpuexplorer.search.estimate import Estimator
-from gpuexplorer.search.floor import least_launch_s
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import cells_of
 from gpuexplorer.search.space import Space
 
 if TYPE_CHECKING:
-    from gpuexplorer.engine.record import RunRecord
     from gpuexplorer.workloads.workload import Workload
 
 LOOK_AFTER_MS = 180
@@ -55,8 +48,6 @@ LOOK_AFTER_MS = 180
 DRAW_GAP_S = 0.25
 DRAW_SHARE = 0.1
 """Share of the time that drawing anew may take."""
-MOST_CHECKED = 20_000
-"""Larger spaces are checked when they start."""
 WIDE = 900
 """From this width on the table stands beside the chart."""
 SETUP_WIDTH = 250
@@ -70,51 +61,6 @@ OFFER_TIPS = {
     "sweepOfferLeave": "Ask again when the window is opened next",
     "sweepOfferForget": "Do not ask again; its runs stay in the history",
 }
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What a space comes to before it is measured."""
-
-    space: Space
-    total: str
-    estimate: str
-    reasons: tuple[tuple[str, int], ...]
-    runs: int
-    """Configurations that can run, as far as it was checked."""
-
-
-def preview(
-    space: Space,
-    workload: Workload,
-    devices: DeviceList,
-    measuring: Measuring,
-    ceilings: object,
-    live: RunRecord | None,
-) -> Preview:
-    """Return what a space comes to; ``live`` is a run whose cost is known. Raises InputError."""
-    if space.count > MOST_CHECKED:
-        text = f"{count(space.count)} configurations; which can run is checked at the start"
-        return Preview(space, text, "", (), space.count)
-    cells = cells_of(space.points(workload, devices))
-    waiting = [cell.point.config for cell in cells if cell.point.config is not None]
-    reasons = grouped_reasons(cells)
-    total = f"{count(len(cells))} configurations"
-    if len(cells) - len(waiting):
-        total += f", {count(len(cells) - len(waiting))} cannot run:"
-    estimator = Estimator(
-        workload,
-        measuring,
-        waiting,
-        least_s=least_launch_s(workload, devices, ceilings),  # type: ignore[arg-type]
-    )
-    if live is not None and live.samples and live.prepared.config.workload == workload.name:
-        result = live.result()
-        launches = min(measuring.samples or len(result.samples_s), len(result.samples_s))
-        same = [result.timing.median_s] * launches
-        estimator.learn(msgspec.structs.replace(result, samples_s=same))
-    estimate = f"Takes {estimator.left().words}" if waiting else ""
-    return Preview(space, total, estimate, tuple(reasons), len(waiting))
 
 
 class SweepView(QWidget):

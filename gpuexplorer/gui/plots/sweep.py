@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QSizePolicy
 
 from gpuexplorer.charts.colours import colour_scale
 from gpuexplorer.gui.model.sweep_picture import SweepPicture, value_text
-from gpuexplorer.gui.plots.sweep_facet import LEAST_WIDTH, SweepFacet, mark_path
+from gpuexplorer.gui.plots.sweep_drawing import mark_path
+from gpuexplorer.gui.plots.sweep_facet import LEAST_WIDTH, SweepFacet
 from gpuexplorer.gui.theme import theme
 
 LEAST_HEIGHT = 190
