@@ -54,7 +54,9 @@ def inline(svg: str, prefix: str, label: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\s(?:xmlns|xmlns:xlink|version|width|height)="[^"]*"', "", svg, count=0)
+    root, body = svg[: svg.index(">")], svg[svg.index(">") :]
+    root = re.sub(r'\s(?:xmlns|xmlns:xlink|version|width|height)="[^"]*"', "", root)
+    svg = root + body
     svg = svg.replace("xlink:href=", "href=")
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)

@@ -6,7 +6,10 @@ from gpuexplorer.charts.style import THEMES
 from gpuexplorer.report.figure import variables
 from gpuexplorer.report.html import text
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 
 
 def page_head(title: str) -> str:

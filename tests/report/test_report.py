@@ -86,7 +86,8 @@ def check_alone(text: str) -> None:
         for key, value in attributes.items():
             assert not key.startswith("on"), (name, key)
             if key in ("href", "src", "xlink:href"):
-                assert str(value).startswith(("#", "data:application/gzip;base64,")), value
+                held = "data:image/png;base64," if name == "image" else "data:application/gzip;"
+                assert str(value).startswith(("#", held)), value
     assert not re.search(r"url\((?!#)", text)
     assert "@import" not in text
     assert "default-src 'none'" in text
@@ -134,6 +135,18 @@ def test_a_sweep_has_a_chart_a_table_and_what_is_missing(tmp_path: Path) -> None
     assert [r["id"] for r in json.loads(page.attached())["runs"]] == [
         r.id for r in made_sweep().measured
     ]
+
+
+def test_a_heat_map_keeps_its_colour_bar_and_its_hatches() -> None:
+    runs = [made_run(0, block=(x, y, 1)) for x in (8, 16, 32) for y in (1, 2)]
+    runs = [msgspec.structs.replace(r, id=f"{i:032x}") for i, r in enumerate(runs)]
+    rest = {"schema": "gpuexplorer/sweep/1", "axes": {"block.x": [8, 16, 32], "block.y": [1, 2]}}
+    text = report_page(Report(runs=runs, rests=[rest]))
+    check_alone(text)
+    page = Page(text)
+    (image,) = (a for name, a in page.elements if name == "image")
+    assert image["width"] and image["height"]
+    assert all(a["width"] for name, a in page.elements if name == "pattern")
 
 
 def test_a_sweep_of_the_history_is_drawn_over_its_axes() -> None:
