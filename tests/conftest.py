@@ -1,4 +1,4 @@
-"""What all tests share: nobody's own calibrations are read or written."""
+"""What all tests share: nobody's own calibrations and runs are read or written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,4 +15,5 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Give this session, and the programs it starts, a data folder of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path_factory.mktemp("data")))
+        patch.delenv(HISTORY_VARIABLE, raising=False)
         yield
