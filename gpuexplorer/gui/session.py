@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.job import EngineJob
     from gpuexplorer.gui.model.advice import Adviser
     from gpuexplorer.gui.model.ghosts import Ghost
+
+log = logging.getLogger("gpuexplorer.gui")
 
 MOVED = QEvent.Type(QEvent.registerEventType())
 PATIENCE_S = 0.4
@@ -133,7 +136,10 @@ class Session(QObject):
             self.job.wait()
         self._end_current("user")
         ended = self.worker.close()
-        return self.runs.close() and ended
+        stored = self.runs.close()
+        if self.runs.left_behind is not None:
+            log.error("runs were lost: %s", self.runs.left_behind)
+        return stored and ended
 
     def set_live(self, on: bool) -> None:
         """Measure until told otherwise, or stop."""

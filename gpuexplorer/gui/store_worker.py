@@ -11,7 +11,7 @@ import gc
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
 from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
-from gpuexplorer.history.model import Query, Sort
+from gpuexplorer.history.model import Query, Row, Sort
 from gpuexplorer.history.store import Store
 
 T = TypeVar("T")
@@ -308,12 +308,18 @@ class StoreWorker(QThread):
                 )
                 for page in wanted
             }
-            total = None if known else store.count(query)
+            total = None if known else self._total(store, query, pages)
             if state == store.generation():
                 break
         going = {row.id for rows in pages.values() for row in rows if row.running}
         self._others_run = bool(going - held) if going or not known else self._others_run
         return Answer(ask.view, state, total, pages, held, self._baselines(store, state))
+
+    @staticmethod
+    def _total(store: Store, query: Query, pages: Mapping[int, Sequence[Row]]) -> int:
+        """Return how many runs there are, without asking where one page holds them all."""
+        first = pages.get(0)
+        return len(first) if first is not None and len(first) < PAGE else store.count(query)
 
     def _baselines(self, store: Store, state: int) -> Baselines:
         """Return the latest starred run of each problem."""

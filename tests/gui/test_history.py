@@ -201,7 +201,7 @@ def test_deleted_runs_come_back(qtbot: QtBot, bench: Bench) -> None:
     QTest.keyClick(table, Qt.Key.Key_Delete)
     until(qtbot, lambda: bench.ids() == numbers(5, 3, 1, 0))
     until(qtbot, bar.undo.isVisible)
-    assert bar.said.text() == "2 deleted"
+    assert bar.said.text() == "2 runs deleted"
     bench.choose(*numbers(5))
     QTest.keyClick(table, Qt.Key.Key_Delete)
     until(qtbot, lambda: bench.ids() == numbers(3, 1, 0))

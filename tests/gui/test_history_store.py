@@ -139,7 +139,7 @@ def test_a_locked_store_is_told_once_and_gets_its_runs_later(
         tried.set()
         return real(*arguments)
 
-    runs._keeper.write = write  # type: ignore[method-assign]
+    runs._keeper.write = write  # type: ignore[method-assign, assignment]
     qtbot.waitUntil(tried.is_set)
     assert len(told) == 1
     other.execute("ROLLBACK")

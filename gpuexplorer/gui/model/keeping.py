@@ -18,6 +18,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch, joined
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange import write_json
+from gpuexplorer.history.errors import StoreFailed
 from gpuexplorer.history.store import Store
 
 CHUNK_S = 1.0
@@ -93,7 +94,8 @@ class Keeper:
     def write(self, store: Store, now_s: float, only: Sequence[str] | None = None) -> int:
         """Write what is due, or all there is of the runs ``only``; return how many writes it was.
 
-        Raises the first ExplorerError after all was tried. What failed is due again later.
+        Raises an ExplorerError when one could not be written: at once where the store refused,
+        which it would do again, else after the others were tried. What failed stays in hand.
         """
         with self._lock:
             due = [
@@ -105,6 +107,8 @@ class Keeper:
         for run_id, run in due:
             try:
                 writes += self._write(store, run_id, run, now_s)
+            except StoreFailed:
+                raise
             except ExplorerError as error:
                 failed = failed or error
             except Exception as error:  # noqa: BLE001 - one run that fails must not stop the others

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
@@ -29,8 +28,8 @@ EMPTY = (
     "Every run is kept here, from this window, the command line and Python: what it was,\n"
     "how fast, how well that is known. Press Space to measure the first one."
 )
-CHOICES_S = 3.0
-"""Between two looks at what there is to filter by."""
+CHOICES_MS = 2000
+"""After a change, before what there is to filter by is looked up."""
 NOTHING_FOUND = "No run matches. Esc in the search field shows them all again."
 OPENING = "Opening the history…"
 
@@ -51,7 +50,10 @@ class HistoryPanel(QWidget):
         self.setObjectName("historyPanel")
         self._model, self._runs = model, runs
         self._told = ""
-        self._choices_asked, self._choices_at = False, 0.0
+        self._choices_asked = self._choices_known = False
+        self._choices_later = QTimer(self)
+        self._choices_later.setSingleShot(True)
+        self._choices_later.timeout.connect(self._ask_choices_now)
         self.bar = HistoryBar()
         self.table = HistoryTable(model)
         self.acts = HistoryActions(self, self.table, model, runs, history)
@@ -107,19 +109,22 @@ class HistoryPanel(QWidget):
         menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _ask_choices(self) -> None:
-        """Bring up to date what the filters offer, not too often."""
-        if time.monotonic() >= self._choices_at:
-            self._ask_choices_now()
+        """Bring up to date what the filters offer, after a while: changes come in rows."""
+        if not self._choices_later.isActive():
+            self._choices_later.start(CHOICES_MS if self._choices_known else 0)
 
     def _ask_choices_now(self) -> None:
-        if self._choices_asked or not self.isVisible():
-            return
-        self._choices_asked, self._choices_at = True, time.monotonic() + CHOICES_S
-        self._runs.do(_choices, self._offer)
+        self._choices_later.stop()
+        if self._choices_asked:
+            self._choices_later.start(CHOICES_MS)
+        elif self.isVisible():
+            self._choices_asked = True
+            self._runs.do(_choices, self._offer)
 
     def _offer(self, choices: dict[str, Sequence[str]] | ExplorerError) -> None:
         self._choices_asked = False
         if not isinstance(choices, ExplorerError):
+            self._choices_known = True
             self.bar.offer(choices)
 
     # ---- what is said
@@ -179,6 +184,11 @@ class HistoryPanel(QWidget):
 
     # ---- the window's life
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Offer what there is to filter by now."""
+        super().showEvent(event)
+        self._ask_choices()
+
     def columns(self) -> QByteArray:
         """Return how the columns are."""
         return self.table.columns()
@@ -190,6 +200,7 @@ class HistoryPanel(QWidget):
     def close_down(self) -> None:
         """Stop what would still happen later."""
         self.bar.close_down()
+        self._choices_later.stop()
 
 
 def _choices(store: Store) -> dict[str, Sequence[str]]:

@@ -214,8 +214,8 @@ class HistoryActions(QObject):
             elif outcome.runs:
                 self._deletions.append(outcome)
                 self._table.can_undo = True
-                words = "1 run deleted" if outcome.runs == 1 else f"{count(outcome.runs)} deleted"
-                self.deleted.emit(words)
+                words = "1 run" if outcome.runs == 1 else f"{count(outcome.runs)} runs"
+                self.deleted.emit(f"{words} deleted")
 
         self._runs.do(lambda store: store.delete(ids), then, needs=ids)
 
