@@ -162,7 +162,8 @@ class HistoryPanel(QWidget):
             return
         waiting = trouble.waiting
         runs = "1 run waits" if waiting == 1 else f"{count(waiting)} runs wait"
-        words = f"⚠ {runs} to be stored" if waiting else "⚠ history not available"
+        idle = "the present run waits to be stored" if trouble.readable else "no history"
+        words = f"⚠ {runs} to be stored" if waiting else f"⚠ {idle}"
         self.bar.show_trouble(words, f"{capital(str(trouble.error))}.")
         if str(trouble.error) != self._told:
             self._told = str(trouble.error)
