@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 13
 """Columns in which words still have room."""
+ON_LIGHT, ON_DARK = "#14181c", "#fefefe"
+"""Words on cells; no colour of a theme, which a report exchanges for another theme's."""
 WORDS_PT = 7.5
 TALL = 0.85
 """Above this height of a panel the scale has room for what it shows, below for the unit."""
@@ -60,7 +62,7 @@ def _words(axes: Axes, one: Series, norm: Any, backwards: bool) -> None:
         light = is_light(1 - fraction if backwards else fraction)
         axes.text(
             x, y, words, ha="center", va="center", size=WORDS_PT,
-            color="#14181c" if light else "#ffffff",
+            color=ON_LIGHT if light else ON_DARK,
         )  # fmt: skip
 
 

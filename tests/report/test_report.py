@@ -12,12 +12,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpuexplorer.charts.render_heat import ON_DARK, ON_LIGHT
+from gpuexplorer.charts.style import THEMES
 from gpuexplorer.core.compared import comparison_json
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.table import Label
+from gpuexplorer.report.figure import variables
 from gpuexplorer.report.page import Report, axis_values, report_page, write_report
 from tests.support.exchange import (
     cache_text,
@@ -249,3 +252,8 @@ def test_a_page_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     write_report(Report(runs=[made_run()]), tmp_path / "x.html")
     assert (tmp_path / "x.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_words_on_the_cells_of_a_heat_map_keep_their_colours() -> None:
+    used = {colour.lower() for colour in variables(THEMES["light"]).values()}
+    assert not {ON_LIGHT, ON_DARK} & used
