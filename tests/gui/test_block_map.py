@@ -29,7 +29,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.blockmap import Held
 from gpuexplorer.gui.panels.blockmap import BlockMapView
-from gpuexplorer.gui.plots.blockmap import named
+from gpuexplorer.gui.plots.map_drawing import named
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
