@@ -50,7 +50,7 @@ class HistoryPanel(QWidget):
         self.setObjectName("historyPanel")
         self._model, self._runs = model, runs
         self._told = ""
-        self._choices_asked = self._choices_known = False
+        self._choices_asked = self._choices_known = self._ended = False
         self._choices_later = QTimer(self)
         self._choices_later.setSingleShot(True)
         self._choices_later.timeout.connect(self._ask_choices_now)
@@ -110,12 +110,12 @@ class HistoryPanel(QWidget):
 
     def _ask_choices(self) -> None:
         """Bring up to date what the filters offer, after a while: changes come in rows."""
-        if not self._choices_later.isActive():
+        if not self._choices_later.isActive() and not self._ended:
             self._choices_later.start(CHOICES_MS if self._choices_known else 0)
 
     def _ask_choices_now(self) -> None:
         self._choices_later.stop()
-        if self._choices_asked:
+        if self._choices_asked and not self._ended:
             self._choices_later.start(CHOICES_MS)
         elif self.isVisible():
             self._choices_asked = True
@@ -199,7 +199,8 @@ class HistoryPanel(QWidget):
         self.table.restore_columns(state)
 
     def close_down(self) -> None:
-        """Stop what would still happen later."""
+        """Stop what would still happen later, whatever the store still tells."""
+        self._ended = True
         self.bar.close_down()
         self._choices_later.stop()
 
