@@ -138,7 +138,7 @@ class SweepView(QWidget):
         self.cancel_button = self._button(
             "Cancel",
             "sweepCancel",
-            session_cancel(self._session),
+            self._session.cancel_job,
             "Stop; what was measured is kept, and can be continued",
         )
         self.copy_button = small_button(
@@ -541,11 +541,6 @@ class SweepView(QWidget):
         if held is None:
             raise InputError("there is no sweep to export yet", remedy="press Start first")
         return held
-
-
-def session_cancel(session: Session) -> object:
-    """Return what cancels the session's job."""
-    return session.cancel_job
 
 
 def _counts_flops(workload: Workload) -> bool:
