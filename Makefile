@@ -3,8 +3,8 @@
 PYTHON ?= python3
 # Arguments for `make run`, such as ARGS="run matmul --size 512".
 ARGS ?=
-# Paths and options for pytest in `make test`, such as TESTS=tests/core.
-TESTS ?= tests
+# Paths and options for pytest in `make test`, such as TESTS=tests/core; otherwise every test.
+TESTS ?=
 # The programs `make bench` runs, such as BENCH=tests/bench/startup.py.
 BENCH ?= $(shell grep -l __main__ tests/bench/*.py)
 # TORCH=no leaves PyTorch out; V=1 shows what pip and apt print.
@@ -15,8 +15,12 @@ BOOTSTRAP = $(PYTHON) packaging/bootstrap.py
 OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose)
 PY = .venv/bin/python
 PY_NOQT = .venv-noqt/bin/python
+# Tests whose outcome no load can change: they run side by side, and those that keep time one by one.
+SIDE_BY_SIDE = analysis calibration charts cli compile core exchange history kernels packaging \
+    report search workloads
+ON_EVERY_CORE = --numprocesses logical --maxprocesses 4 --dist worksteal
 # What is also tested where Qt is not installed: the engine, and everything that a terminal starts.
-WITHOUT_QT ?= tests/cli tests/engine tests/measure tests/selftest tests/test_api.py
+WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
 .NOTPARALLEL:
@@ -60,12 +64,17 @@ imports: setup-test
 
 pytest: setup-test
 	@command -v xvfb-run > /dev/null || { echo "The window's tests need a display of their own: apt-get install xvfb xauth"; exit 1; }
+ifneq ($(TESTS),)
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(TESTS)
+else
+	$(PY) -m pytest $(ON_EVERY_CORE) $(addprefix tests/,$(SIDE_BY_SIDE))
+	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest tests $(addprefix --ignore=tests/,$(SIDE_BY_SIDE))
+endif
 
 # The engine and the command line never need Qt: here it is not even installed.
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
-	$(PY_NOQT) -m pytest $(WITHOUT_QT)
+	$(PY_NOQT) -m pytest $(ON_EVERY_CORE) $(WITHOUT_QT)
 
 bench: setup-test
 	@for file in $(BENCH); do \

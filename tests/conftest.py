@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> None:
+    """Have the programs that tests start hear Ctrl-C, also where a background job started these."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
