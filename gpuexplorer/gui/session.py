@@ -431,6 +431,7 @@ class Session(QObject):
     def _knobs_moved(self) -> None:
         self.knobs_changed.emit()
         if self.live and self.experiment.devices is not None:
+            self.runs.hold()
             if self.moved_at is None:
                 self.moved_at = time.perf_counter()
             if not self._move_waits:  # several moves of one turn of the event loop are one

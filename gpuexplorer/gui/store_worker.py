@@ -35,6 +35,11 @@ POLL_S = 1.0
 """Between two looks whether another program changed the store."""
 RETRY_S = 4.0
 """Between two tries to open or write a store that refused."""
+HOLD_S = 0.4
+MOST_HELD_S = 3.0
+"""While knobs move nothing is written for so long after each move, and for so long at the most."""
+ROOM_S = 0.1
+"""Between two such times, for what waits."""
 ENDED_S = 15.0
 """Between two looks whether the programs still run whose runs go on."""
 BUSY_S = 2.0
@@ -89,6 +94,7 @@ class StoreWorker(QThread):
         self._callbacks: dict[int, Callable[[object], None]] = {}
         self._tickets = 0
         self._store: Store | None = None
+        self._held_from = self._held_until = 0.0
         self._open_at = self._read_at = 0.0
         """When the next try to open or to read is due, after one that failed."""
         self._ended_at = 0.0
@@ -146,6 +152,15 @@ class StoreWorker(QThread):
         with self._wake:
             self._wake.notify()
 
+    def hold(self) -> None:
+        """Leave the processor to a knob's answer: write nothing for a moment."""
+        now = time.monotonic()
+        if now >= self._held_until:
+            if now < self._held_until + ROOM_S:  # what was held back has its turn first
+                return
+            self._held_from = now
+        self._held_until = min(now + HOLD_S, self._held_from + MOST_HELD_S)
+
     def close(self, timeout_s: float = CLOSE_S) -> bool:
         """Write what is in hand, close the store, end the thread; return whether it ended in time.
 
@@ -186,7 +201,7 @@ class StoreWorker(QThread):
             dues = [now + POLL_S, self._open_at if self._store is None else now + POLL_S]
             due_s = self._keeper.due_s()
             if due_s is not None and self._store is not None:
-                dues.append(due_s)
+                dues.append(max(due_s, self._held_until))
             if self._ask is not None:
                 dues.append(self._read_at if self._store is not None else self._open_at)
             patience = 0.0 if self._jobs else min(dues) - now
@@ -335,7 +350,7 @@ class StoreWorker(QThread):
     def _write(self, store: Store) -> None:
         now = time.monotonic()
         due_s = self._keeper.due_s()
-        if due_s is None or due_s > now:
+        if due_s is None or max(due_s, self._held_until) > now:
             return
         try:
             chunks_only, held = not self._keeper.waiting, self._keeper.held

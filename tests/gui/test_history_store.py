@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,28 @@ def test_a_run_in_hand_is_stored_before_something_is_done_to_it(
     with Store.open(path) as store:
         (row,) = store.find()
     assert row.starred and row.running
+
+
+def test_nothing_is_written_while_knobs_move_but_not_for_ever(
+    qtbot: QtBot, path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = worker()
+    with qtbot.waitSignal(runs.opened):
+        pass
+    monkeypatch.setattr(store_worker, "HOLD_S", 60.0)
+    monkeypatch.setattr(store_worker, "MOST_HELD_S", 0.5)
+    began = time.monotonic()
+    runs.hold()
+    runs.end(numbered_run(1))
+
+    def moves_go_on() -> bool:
+        if time.monotonic() < began + 0.5:
+            runs.hold()
+        return bool(stored(path))
+
+    qtbot.waitUntil(moves_go_on, timeout=10_000)
+    assert time.monotonic() - began >= 0.5
+    assert stored(path) == {numbered_run(1).id}
 
 
 def test_a_locked_store_is_told_once_and_gets_its_runs_later(
