@@ -34,8 +34,9 @@ class EngineJob(QThread):
     """Does ``work`` in a thread of its own; make a subclass for each kind of work.
 
     ``stepped`` carries whatever the kind tells of its progress; ``ended`` what ``work`` returned,
-    the ExplorerError it raised, or None when it was cancelled. ``waits`` says that a pause has
-    begun: no run is going on, and nothing is asked of the engine until ``resume``.
+    the ExplorerError it raised, or None when it was cancelled: the session emits it once it has
+    the engine back, so whoever hears it finds everything as it is afterwards. ``waits`` says that
+    a pause has begun: no run is going on, and nothing is asked of the engine until ``resume``.
     """
 
     doing = "working"
@@ -46,6 +47,8 @@ class EngineJob(QThread):
     stepped = Signal(object)
     ended = Signal(object)
     waits = Signal()
+    worked = Signal(object)
+    """For the session alone, from the thread: the same outcome, before the engine is given back."""
 
     def __init__(
         self,
@@ -117,7 +120,7 @@ class EngineJob(QThread):
             outcome = error
         except Exception as error:  # noqa: BLE001 - a bug must not end in silence
             outcome = WorkFailed(f"{self.doing} failed: {error!r}")
-        self.ended.emit(None if self._cancelled else outcome)
+        self.worked.emit(None if self._cancelled else outcome)
 
     def keep_going(self) -> None:
         """Wait while the job is paused; raise JobCancelled once it is cancelled."""

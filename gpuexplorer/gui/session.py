@@ -316,7 +316,7 @@ class Session(QObject):
             return False
         self.job = job
         job.waits.connect(self._job_waits)
-        job.ended.connect(self.end_job)
+        job.worked.connect(self.end_job)
         self._pause_live()
         self.worker.ask_cancel()
         self._set_activity(job.doing)
@@ -363,6 +363,7 @@ class Session(QObject):
         self._lent_back = False
         self.state_changed.emit()
         self.frame.emit(False)
+        job.ended.emit(outcome)
 
     def _job_waits(self) -> None:
         """Measure live while the job is paused."""
