@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from gpuexplorer.core.change import block_words
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
@@ -267,7 +268,7 @@ def launch_steps(
         if not formulas.number(constraint.rule, sliders):
             raise InputError(
                 f"variant '{config.variant}' cannot run with block "
-                f"{'x'.join(map(str, config.block))}: {constraint.because}"
+                f"{block_words(config.block)}: {constraint.because}"
             )
     steps = tuple(_step(step, workload, config, sliders) for step in variant.launch)
     for step in steps:
@@ -314,7 +315,7 @@ def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Name
         if chosen[len(step.block) :] != (1,) * (3 - len(step.block)):
             raise InputError(
                 f"variant '{config.variant}' has {len(step.block)}-dimensional blocks, not "
-                f"{'x'.join(map(str, chosen))}"
+                f"{block_words(chosen)}"
             )
     else:
         block = _triple([formulas.whole(f, sliders) for f in step.block])
@@ -387,7 +388,7 @@ def check_requirements(
 def check_launch(step: Step, device: DeviceInfo) -> None:
     """Raise InputError when the device cannot launch a step's block, grid or shared memory."""
     limits = device.limits
-    shape = "x".join(map(str, step.block))
+    shape = block_words(step.block)
     if min(step.block) < 1:
         raise InputError(f"block {shape} has a dimension below 1", remedy="use 1 or more")
     if step.threads_per_block > limits.max_threads_per_block:

@@ -62,7 +62,7 @@ def test_every_combination_is_in_the_files(tmp_path: Path) -> None:
 def test_the_summary_says_what_is_fastest_and_what_was_skipped(tmp_path: Path) -> None:
     done = sweep(tmp_path, "matmul", *BLOCKS, "--no-history")
     assert "the fastest of 11" in done.stdout
-    assert "1 × block 64x64x1 has 4096 threads" in done.stdout
+    assert "1 × block 64×64 has 4096 threads" in done.stdout
     assert not (tmp_path / "history.sqlite").exists()
     sizes = sweep(tmp_path, "matmul", "--size", "16,32", "--samples", "5", "--no-history")
     assert "the fastest of each size, of 2" in sizes.stdout

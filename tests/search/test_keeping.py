@@ -183,5 +183,5 @@ def test_a_store_that_comes_back_gets_what_it_missed(
 
 def test_a_space_of_which_nothing_can_run_is_an_error() -> None:
     nothing = Space(RunRequest(workload="matmul"), (Axis("block.x", (2048, 4096)),))
-    with pytest.raises(InputError, match="none of the 2 configurations can run: block 2048x16x1"):
+    with pytest.raises(InputError, match="none of the 2 configurations can run: block 2048×16"):
         study(None, space=nothing)

@@ -14,6 +14,7 @@ from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
+from gpuexplorer.core.change import block_words
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.result import Resources
@@ -244,7 +245,7 @@ class OpenCLRunner(Runner):
     def _failure(self, error: Exception) -> WorkFailed | InputError:
         text = str(error).splitlines()[0]
         if "WORK_GROUP_SIZE" in text or "WORK_ITEM_SIZE" in text:
-            block = "x".join(map(str, self._launches[0].step.block))
+            block = block_words(self._launches[0].step.block)
             return InputError(
                 f"{self.device.id} refuses the block {block} ({text})",
                 remedy="make the block smaller",
