@@ -79,6 +79,8 @@ class Runner(ABC):
     """How ``launch`` times, in words."""
     clock_step_s: ClassVar[float] = 1e-9
     """The finest step of that clock."""
+    uncounted: str = "this backend keeps no count of the memory in use"
+    """Why ``peak_memory`` knows nothing, as it stands beside the missing figure."""
     rough_below_s: float = 0.0
     """A prediction that turns out below this need not be any finer."""
 
@@ -180,6 +182,14 @@ class Runner(ABC):
         After True, ``other`` owns nothing any more.
         """
         return False
+
+    def peak_memory(self) -> tuple[float, str] | None:
+        """Return the bytes that arrays and launches held at most, and the counter that says so.
+
+        Asked after the last sample, with the arrays filled; may launch again, and fill the arrays
+        anew for that. None where nothing counts this, which ``uncounted`` explains.
+        """
+        return None
 
     def resources(self) -> Resources:
         """Return what the compiled kernel takes of the device, as far as known."""

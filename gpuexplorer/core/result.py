@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.memory import MemoryUse
 
 RUN_SCHEMA = "gpuexplorer/run/1"
 
@@ -35,7 +36,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     gpuexplorer: str | None
     python: str | None
-    numpy: str | None = None
+    numpy: str |    memory: MemoryUse | None = None
+    """None: written before memory was looked at, or by another program."""
+ None = None
     cupy: str | None = None
     pyopencl: str | None = None
     torch: str | None = None
