@@ -36,9 +36,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     gpuexplorer: str | None
     python: str | None
-    numpy: str |    memory: MemoryUse | None = None
-    """None: written before memory was looked at, or by another program."""
- None = None
+    numpy: str | None = None
     cupy: str | None = None
     pyopencl: str | None = None
     torch: str | None = None
@@ -200,6 +198,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: TelemetrySummary
     origin: Origin | None = None
     """None: this program measured it."""
+    memory: MemoryUse | None = None
+    """None: written before memory was looked at, or by another program."""
 
     @property
     def verified(self) -> bool:
