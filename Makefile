@@ -24,7 +24,8 @@ WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
 .NOTPARALLEL:
-.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean setup-test setup-noqt
+.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean frameworks \
+    setup-test setup-noqt
 
 help:
 	@echo "make run        open the window (ARGS=... for the command line instead)"
@@ -33,6 +34,7 @@ help:
 	@echo "make lint       ruff: style and format"
 	@echo "make typecheck  mypy, strict"
 	@echo "make imports    who may import whom"
+	@echo "make frameworks TensorFlow, Keras and JAX in an environment of their own, for an engine in it"
 	@echo "make bench      the benchmarks (tests/bench)"
 	@echo "make clean      remove the environments, caches and built files"
 
@@ -44,6 +46,10 @@ setup-test:
 
 setup-noqt:
 	@$(BOOTSTRAP) noqt $(OPTIONS)
+
+# Builds for the CPU; an engine runs there (--python), and tests/frameworks uses it when it is there.
+frameworks:
+	@$(BOOTSTRAP) frameworks $(OPTIONS)
 
 run: setup
 	@$(PY) -m gpuexplorer $(ARGS)
@@ -82,6 +88,6 @@ bench: setup-test
 	done
 
 clean:
-	rm -rf .venv .venv-noqt build dist out
+	rm -rf .venv .venv-noqt .venv-frameworks build dist out
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find gpuexplorer packaging tests -name __pycache__ -prune -exec rm -rf {} +

@@ -5,6 +5,7 @@ Standard library only, because it runs before anything is installed::
     python3 packaging/bootstrap.py run     # what the window and the command line need
     python3 packaging/bootstrap.py test    # and what the tests and checks need
     python3 packaging/bootstrap.py noqt    # a second environment in which Qt is not installed
+    python3 packaging/bootstrap.py frameworks  # one with TensorFlow, Keras, JAX and PyTorch
 
 A second call finds its stamp in the environment and returns at once.
 """
@@ -16,6 +17,7 @@ import ctypes
 import hashlib
 import json
 import os
+import platform as host
 import re
 import shlex
 import shutil
@@ -485,10 +487,71 @@ def set_up(goal: Goal, *, torch: bool, verbose: bool) -> None:
     say(f"{environment.name} is ready")
 
 
+# --- the frameworks' own environment -------------------------------------------------------------
+
+FRAMEWORKS = ".venv-frameworks"
+FRAMEWORKS_SIZES = (
+    "about 630 MB to download (TensorFlow 275, PyTorch 190, jaxlib 85, SciPy 35, and smaller ones) "
+    "and 2.6 GB of disk"
+)
+ENGINE_NEEDS = ("msgspec", "numpy", "platformdirs", "psutil", "simpleeval")
+"""What an engine in another Python imports besides the standard library."""
+
+
+def framework_requirements(
+    platform: str = sys.platform, machine: str | None = None
+) -> tuple[str, ...]:
+    """Return what the frameworks' environment gets besides torch, built for the CPU alone."""
+    intel = (machine or host.machine()).lower() in {"x86_64", "amd64"}
+    # Elsewhere there is one build, which is for the CPU.
+    tensorflow = "tensorflow-cpu" if intel and platform != "darwin" else "tensorflow"
+    return (*ENGINE_NEEDS, tensorflow, "keras", "jax")
+
+
+def frameworks_key() -> str:
+    """Return what the frameworks' environment depends on, as a hash."""
+    digest = hashlib.sha256()
+    for name in ("constraints.txt", "constraints-frameworks.txt"):
+        digest.update((PACKAGING / name).read_bytes())
+    asked = (framework_requirements(), TORCH_VERSION, sys.version_info[:3])
+    digest.update(repr(asked).encode())
+    return digest.hexdigest()
+
+
+def set_up_frameworks(*, verbose: bool) -> None:
+    """Make the environment with TensorFlow, Keras, JAX and torch for the CPU, unless it is there.
+
+    An engine runs in it (``--python .venv-frameworks/bin/python``), so the program itself is not
+    installed.
+    """
+    environment = ROOT / FRAMEWORKS
+    environment.mkdir(exist_ok=True)
+    log, stamp_file = environment / "setup.log", environment / "setup.stamp"
+    wanted = Stamp(frameworks_key(), frozenset())
+    present = read_stamp(stamp_file)
+    if present is not None and present.covers(wanted) and python_of(environment).exists():
+        return
+    stamp_file.unlink(missing_ok=True)
+    say(f"TensorFlow, Keras, JAX and PyTorch for the CPU: {FRAMEWORKS_SIZES}")
+    python = ensure_environment(environment)
+    install_torch(python, Accelerator.CPU, log, verbose=verbose)
+    requirements = framework_requirements()
+    say(f"installing {', '.join(requirements)} (some minutes; log: {log})")
+    constraints = ("constraints.txt", "constraints-frameworks.txt")
+    if not pip_install(python, requirements, constraints, log, verbose=verbose):
+        fail(
+            log,
+            "pip could not install the frameworks; check the network and run this again.",
+            verbose=verbose,
+        )
+    stamp_file.write_text(wanted.to_json(), encoding="utf-8")
+    say(f"{FRAMEWORKS} is ready: gpuexplorer devices --python {python}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Set up for one goal; return 0, or 1 after one sentence on what is wrong."""
     parser = argparse.ArgumentParser(description="Set GPU Explorer up on this machine.")
-    parser.add_argument("goal", choices=sorted(GOALS), help="what to set up for")
+    parser.add_argument("goal", choices=[*sorted(GOALS), "frameworks"], help="what to set up for")
     parser.add_argument("--no-torch", action="store_true", help="leave torch out")
     parser.add_argument("-v", "--verbose", action="store_true", help="show pip's and apt's output")
     options = parser.parse_args(arguments)
@@ -498,7 +561,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"GPU Explorer needs Python 3.11 or newer, this is {sys.version.split()[0]}; "
                 "name another one with: make PYTHON=python3.12 ..."
             )
-        set_up(GOALS[options.goal], torch=not options.no_torch, verbose=options.verbose)
+        if options.goal == "frameworks":
+            set_up_frameworks(verbose=options.verbose)
+        else:
+            set_up(GOALS[options.goal], torch=not options.no_torch, verbose=options.verbose)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
