@@ -39,13 +39,22 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         "cache": "cold cache" if config.cache == "cold" else "",
         "fill": f"{config.fill} inputs" if config.fill != OWN_FILL else "",
         "threads": _threads(config.threads),
-        "switches": ", ".join(
-            name.replace("_", " ") if value is True else f"{name} = {value}"
-            for name, value in config.switches.items()
-            if value is not False
-        ),
+        "switches": switch_words(config),
     }
     return parts
+
+
+def switch_words(config: RunConfig) -> str:
+    """Return the switches that differ from their defaults, such as ``compile = default``."""
+    parts = []
+    for name, value in config.switches.items():
+        plain = name.replace("_", " ")
+        if isinstance(value, bool):
+            if value or name != "include_transfers":  # which is off where nothing is said
+                parts.append(plain if value else f"no {plain}")
+        else:
+            parts.append(f"{plain} = {value}")
+    return ", ".join(parts)
 
 
 def _threads(threads: int | None) -> str:

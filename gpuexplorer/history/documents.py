@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.charts.words import block_words
+from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
@@ -172,10 +172,13 @@ def head_columns(
         "hardware_id": clean(device.hardware_id)[:MAX_NAME],
     }
     tunables = " ".join(f"{name}={value}" for name, value in config.tunables.items())
+    switches = switch_words(config)
     said = (
         config.workload, config.variant, size_words, block, config.precision, config.device,
-        device.name, tunables, config.cache if config.cache != "hot" else "",
+        device.name, tunables, config.cache if config.cache != "hot" else "", switches,
+        switches.replace(" ", "_"),
     )  # fmt: skip
+    columns["switch_words"] = clean(switches)
     return columns | {"words": searched(clean(" ".join(filter(None, said)))).replace("\n", " ")}
 
 

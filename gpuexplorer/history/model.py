@@ -51,7 +51,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     size_words: str
     block_words: str
-    """Such as ``16×16``; empty for a library variant."""
+    """Such as ``16×16``; empty for a library or a model, which choose their own."""
     precision: str
     device: str
     device_name: str
@@ -70,6 +70,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     note: str
     group: str | None
+    switch_words: str = ""
+    """What is switched otherwise than usual, such as ``compile = default``."""
     fingerprint: str
     """Equal for runs with the same source, compiler, driver, device and libraries."""
     running: bool

@@ -142,8 +142,8 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "block",
         "block",
-        "Threads per block, x × y; a library chooses its own",
-        lambda row, _: row.block_words or ("library" if row.variant else ""),
+        "Threads per block, x × y; for what chooses its own, the switches that are not as usual",
+        lambda row, _: row.block_words or row.switch_words or ("library" if row.variant else ""),
         60,
         "block",
     ),
@@ -239,6 +239,14 @@ COLUMNS: tuple[Column, ...] = (
         shown=False,
     ),
     Column("id", "id", "The run's id, as the command line takes it", _plain("id"), 90, shown=False),
+    Column(
+        "switches",
+        "switches",
+        "What of the structure is switched otherwise than usual, and whether transfers count",
+        _plain("switch_words"),
+        120,
+        shown=False,
+    ),
 )
 
 

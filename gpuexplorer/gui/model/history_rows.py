@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from gpuexplorer.charts.words import block_words
+from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import Entry
 from gpuexplorer.gui.model.history_pages import View
@@ -26,6 +26,7 @@ def row_of(entry: Entry, record: RunRecord) -> Row:
         variant=config.variant,
         size_words=", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
         block_words=block_words(config.block) if config.block else "",
+        switch_words=switch_words(config),
         precision=config.precision,
         device=config.device,
         device_name=device.name,
@@ -73,7 +74,7 @@ def matches(query: Query, row: Row) -> bool:
         return False
     said = (
         row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
-        row.device_name, row.note, *row.tags,
+        row.device_name, row.note, row.switch_words, row.switch_words.replace(" ", "_"), *row.tags,
     )  # fmt: skip
     text = searched(" ".join(said))
     return all(word in text for word in searched(query.text).split())

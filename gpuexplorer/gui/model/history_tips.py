@@ -29,6 +29,8 @@ def tip(row: Row, column: str, baselines: Baselines, *, stored: bool) -> str:
         found = against_baseline(row, baselines)
         if found is not None:
             lines.append(found.sentence)
+    if row.switch_words:
+        lines.append(f"Switches: {row.switch_words}")
     if row.tags and column != "tags":
         lines.append(f"Tags: {', '.join(row.tags)}")
     if row.note:

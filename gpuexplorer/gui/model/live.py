@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
-from gpuexplorer.charts.words import block_words
+from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
@@ -44,8 +45,11 @@ PHASES = ("allocate", "host_to_device", "kernel", "device_to_host", "free")
 
 
 def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
-    """Return a few words for a configuration: its block, and what else differs from ``other``."""
-    parts = [block_words(config.block) if config.block else "library"]
+    """Return a few words for a configuration: its block, and what else differs from ``other``.
+
+    What has no block of its own to choose is called by its variant.
+    """
+    parts = [block_words(config.block)] if config.block else []
     if other is not None:
         if config.workload != other.workload or config.variant != other.variant:
             parts.insert(0, config.variant)
@@ -65,15 +69,28 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
             parts.append(f"{config.fill} inputs")
         if config.include_transfers != other.include_transfers:
             parts.append("with transfers" if config.include_transfers else "kernel only")
-    return " · ".join(parts)
+        if _switched(config) != _switched(other):
+            parts.append(switch_words(_switched(config)) or "switches as usual")
+    return " · ".join(parts) or config.variant
 
 
 def ghost_label(config: RunConfig) -> str:
-    """Return what tells a ghost from others: variant, sizes, block, precision, cold caches."""
-    sizes = ", ".join(f"{k} = {v}" for k, v in config.size.items())
-    block = block_words(config.block) if config.block else "library"
-    cold = " · cold caches" if config.cache == "cold" else ""
-    return f"{config.variant} · {sizes} · {block} · {config.precision}{cold}"
+    """Return what tells a ghost from others: variant, sizes, block, precision, caches, switches."""
+    parts = (
+        config.variant,
+        ", ".join(f"{k} = {v}" for k, v in config.size.items()),
+        block_words(config.block) if config.block else "",
+        config.precision,
+        "cold caches" if config.cache == "cold" else "",
+        switch_words(config),
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _switched(config: RunConfig) -> RunConfig:
+    """Return a configuration with the switches of its structure alone."""
+    switches = {n: v for n, v in config.switches.items() if n != "include_transfers"}
+    return msgspec.structs.replace(config, switches=switches)
 
 
 def phases_of(rows: Sequence[tuple[float, float, float, float, float]]) -> dict[str, float]:

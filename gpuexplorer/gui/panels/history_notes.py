@@ -37,8 +37,8 @@ class NotesDialog(QDialog):
         self.setWindowTitle("Tags and note" if one is not None else "Tags")
         self.resize(430, 230 if one is not None else 120)
         about = QLabel(
-            f"{one.workload} · {one.variant} · {one.size_words} · {one.block_words or 'library'} · "
-            f"{one.precision}"
+            f"{one.workload} · {one.variant} · {one.size_words} · "
+            f"{one.block_words or one.switch_words or 'library'} · {one.precision}"
             if one is not None
             else f"{count(len(rows))} runs; the tags that all of them have:"
         )

@@ -36,6 +36,8 @@ from gpuexplorer.gui.panels.history_model import HistoryModel, Index
 from gpuexplorer.gui.panels.history_paint import Cell, Look, RowPainter
 from gpuexplorer.gui.theme import theme
 
+FIRST_COLUMNS = 20
+"""That a layout kept by an older program had; newer ones say how many."""
 ROW_HEIGHT = 22
 NEAR = 12
 """Rows beyond the edges that are asked for with the seen ones."""
@@ -185,15 +187,21 @@ class HistoryTable(QTableView):
 
     def columns(self) -> QByteArray:
         """Return widths, places and what is hidden of the columns."""
-        return self.horizontalHeader().saveState()
+        return self.horizontalHeader().saveState() + f"#{len(COLUMNS)}".encode()
 
     def restore_columns(self, state: QByteArray) -> None:
         """Take columns as they were; the order of the rows is not part of it."""
         if state.isEmpty():
             return
         header = self.horizontalHeader()
+        said = bytes(state.data()).rpartition(b"#")[2]
+        known = int(said) if said.isdigit() else FIRST_COLUMNS
         with QSignalBlocker(header):
             header.restoreState(state)
+            for section, column in enumerate(COLUMNS):
+                if section >= known:  # one that a newer program has
+                    header.resizeSection(section, column.width)
+                    header.setSectionHidden(section, not column.shown)
         self._show_order()
 
     # ---- which rows

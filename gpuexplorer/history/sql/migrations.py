@@ -16,8 +16,25 @@ from gpuexplorer.history.errors import StoreForeign, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.place import Place
 from gpuexplorer.history.sql.tables import metadata, store
 
-VERSION = 1
-STEPS: Mapping[int, Callable[[Connection], None]] = {}
+
+def _add_switch_words(connection: Connection) -> None:
+    """Let the list of runs name their switches; the only one there was included the transfers."""
+    words = 'TEXT COLLATE "C"' if connection.dialect.name == "postgresql" else "TEXT"
+    runs = "gpuexplorer_runs"
+    connection.execute(
+        text(f"ALTER TABLE {runs} ADD COLUMN switch_words {words} DEFAULT '' NOT NULL")
+    )
+    connection.execute(
+        text(
+            f"UPDATE {runs} SET switch_words = 'include transfers' WHERE seq IN (SELECT run FROM "
+            "gpuexplorer_documents WHERE config_key LIKE :said)"
+        ),
+        {"said": '%"include_transfers":true%'},
+    )
+
+
+VERSION = 2
+STEPS: Mapping[int, Callable[[Connection], None]] = {2: _add_switch_words}
 """What makes a store of each version out of one of the version before."""
 LOCK_NUMBER = 0x67707565
 """Of the server's lock that lets one program at a time change the tables."""

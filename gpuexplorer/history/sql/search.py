@@ -37,6 +37,7 @@ _SHOWN = (
     "id", "time_utc", "workload", "variant", "size_words", "block_words", "precision", "device",
     "device_name", "median_s", "relative_error", "flop_per_s", "bandwidth_B_per_s", "samples",
     "verified", "suspect", "starred", "note", "fingerprint", "running", "stopped_by",
+    "switch_words",
 )  # fmt: skip
 
 

@@ -69,6 +69,7 @@ runs = Table(
     Column("starred", Boolean, nullable=False),
     Column("note", _Words, nullable=False),
     Column("words", _Words, nullable=False),
+    Column("switch_words", _Words, nullable=False, server_default=""),
     sqlite_autoincrement=True,
 )
 """``deleted`` is 0, or the deletion that took the run away; ``words`` is what is searched: the
