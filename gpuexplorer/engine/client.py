@@ -320,6 +320,7 @@ class Engine:
         message: protocol.Stage
         | protocol.Prepared
         | protocol.Samples
+        | protocol.MemoryCounted
         | protocol.NeedsConfirmation
         | protocol.Finished
         | protocol.Counted

@@ -16,6 +16,7 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.telemetry import SourceState
@@ -121,7 +122,7 @@ class Stage(Message, frozen=True, kw_only=True):
 
     generation: int
     name: str
-    """check, inputs, build, allocate, upload, predict, verify, measure, finish"""
+    """check, inputs, build, allocate, upload, predict, verify, measure, memory, finish"""
     deadline_s: float | None = None
 
 
@@ -142,6 +143,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     resolution_s: float
     untimed_B: float = 0.0
     """Bytes moved before each launch that are no part of it: emptied caches, arrays set back."""
+    memory: MemoryUse | None = None
+    """What the memory will be, by formula; what a counter saw follows in MemoryCounted."""
 
 
 class Samples(Message, frozen=True, kw_only=True):
@@ -151,6 +154,13 @@ class Samples(Message, frozen=True, kw_only=True):
     batch: SampleBatch
     dropped: int = 0
     """Samples lost before these because the client did not read in time."""
+
+
+class MemoryCounted(Message, frozen=True, kw_only=True):
+    """The most memory that arrays and launches held, with the prediction beside it."""
+
+    generation: int
+    memory: MemoryUse
 
 
 class Telemetry(Message, frozen=True, kw_only=True):
@@ -203,8 +213,8 @@ class Failed(Message, frozen=True, kw_only=True):
 
 ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
 EngineMessage = (
-    Welcome | Devices | Stage | Prepared | Samples | Telemetry | NeedsConfirmation | Finished
-    | Counted | Cancelled | Failed
+    Welcome | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry | NeedsConfirmation
+    | Finished | Counted | Cancelled | Failed
 )  # fmt: skip
 
 CONFIRM_ABOVE_S = 2.0

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gpuexplorer.analysis.plausible import Work, suspicion
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.counters import Counters
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.pieces import as_list
 from gpuexplorer.core.result import (
     DeviceSummary,
@@ -52,6 +53,8 @@ class RunRecord:
         self.stopped_by = "running"
         self.dropped = 0
         self.phases_s: Phases = prepared.phases_s
+        self.memory: MemoryUse | None = prepared.memory
+        """The memory it takes: predicted from the start, and counted once that was done."""
         self._batches: list[SampleBatch] = []
         self._samples = 0
         self._readings: list[Reading] = []
@@ -102,6 +105,8 @@ class RunRecord:
         for reading in later._readings:
             self.add_reading(reading)
         self.dropped += later.dropped
+        if later.memory is not None and later.memory.peak_B is not None:
+            self.memory = later.memory
 
     def end(self, stopped_by: str, phases_s: Phases | None = None) -> None:
         """Note what ended the run."""
@@ -242,6 +247,7 @@ class RunRecord:
             verification=prepared.verification,
             resources=prepared.resources,
             telemetry=telemetry,
+            memory=self.memory,
         )
 
 

@@ -265,6 +265,8 @@ class Session:
                 self._record.add(event.batch)
             case protocol.Telemetry() if self._record is not None:
                 self._record.add_reading(event.reading)
+            case protocol.MemoryCounted() if self._record is not None:
+                self._record.memory = event.memory
             case protocol.Finished():
                 if self._record is not None:
                     self._record.end(event.stopped_by, event.phases_s)

@@ -181,6 +181,8 @@ class EngineJob(QThread):
                 record.add(heard.batch)
             elif isinstance(heard, Reading) and record is not None:
                 record.add_reading(heard)
+            elif isinstance(heard, protocol.MemoryCounted) and record is not None:
+                record.memory = heard.memory
             elif isinstance(heard, protocol.Finished) and record is not None:
                 record.end(heard.stopped_by, heard.phases_s)
                 return record

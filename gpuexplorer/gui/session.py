@@ -57,6 +57,7 @@ STAGES = {
     "rest": "letting the device rest, for its power at rest",
     "profile": "running once under Nsight Compute",
     "measure": "measuring",
+    "memory": "counting the memory it takes",
     "finish": "finishing",
 }
 
@@ -576,6 +577,9 @@ class Session(QObject):
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
             self.activity = words if predicted is not None and predicted > 1.0 else "measuring"
+        elif isinstance(event, protocol.MemoryCounted):
+            if run.record is not None:
+                run.record.memory = event.memory
         elif isinstance(event, protocol.Finished):
             if run.record is not None:
                 run.record.phases_s = event.phases_s

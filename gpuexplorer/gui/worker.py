@@ -37,8 +37,8 @@ UNANSWERED_GAP_S = 0.25
 
 Told = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
-    | protocol.Finished | protocol.Counted | protocol.Cancelled | protocol.Failed
-    | protocol.NeedsConfirmation
+    | protocol.MemoryCounted | protocol.Finished | protocol.Counted | protocol.Cancelled
+    | protocol.Failed | protocol.NeedsConfirmation
 )  # fmt: skip
 Heard = Told | protocol.Samples | Reading
 """What is said of a job's run."""

@@ -52,6 +52,7 @@ class StoredRun(RunRecord):
                 predicted_s=None,
                 method=timing.method,
                 resolution_s=timing.resolution_s or 0.0,
+                memory=result.memory,
             ),
             max_noise=timing.max_noise,
         )
