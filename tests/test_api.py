@@ -11,7 +11,7 @@ import pytest
 import gpuexplorer
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import Step
@@ -104,7 +104,7 @@ def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
                 assert result.verified and result.verification
                 assert np.isfinite(result.verification.max_rel_error)
                 verified.add((variant, precision))
-    assert {(v, p) for v in ("naive", "uncoalesced", "tiled") for p in PRECISIONS} <= verified
+    assert {(v, p) for v in ("naive", "uncoalesced", "tiled") for p in KERNEL_PRECISIONS} <= verified
     assert all(error.remedy for error in refused.values())
 
 

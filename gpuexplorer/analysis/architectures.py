@@ -15,7 +15,7 @@ from gpuexplorer.analysis.occupancy import (
 )
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS
 
 ALL = "all"
 
@@ -105,7 +105,7 @@ def device_of(arch: str) -> DeviceInfo:
     capability = parse_architecture(arch)
     limits = limits_of(arch)
     shared_B = limits.shared_per_block_B if limits is not None else DeviceLimits().max_shared_B
-    features = ("cuda", "shuffle", *PRECISIONS, arch, arch.rstrip("af"))
+    features = ("cuda", "shuffle", *KERNEL_PRECISIONS, arch, arch.rstrip("af"))
     return DeviceInfo(
         id=f"cuda:{arch}",
         hardware_id=arch,
@@ -115,7 +115,7 @@ def device_of(arch: str) -> DeviceInfo:
         driver="none",
         compute_units=1,
         limits=DeviceLimits(max_threads_per_block=MAX_THREADS_PER_BLOCK, max_shared_B=shared_B),
-        precisions=tuple(PRECISIONS),
+        precisions=KERNEL_PRECISIONS,
         features=tuple(dict.fromkeys(features)),
         runs_kernels=True,
         compute_capability=capability,

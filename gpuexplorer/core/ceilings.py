@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
 
 CEILINGS_SCHEMA = "gpuexplorer/ceilings/1"
 
@@ -81,12 +81,19 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arithmetic_of(precision: str) -> tuple[str, ...]:
-    """Return the precisions that a run's arithmetic may be in: halves are added up as floats."""
+    """Return the precisions that a run's arithmetic may be in: halves are added up as floats.
+
+    What only models have is computed by units of its own, faster than those of any other.
+    """
     chosen = PRECISIONS.get(precision)
-    if chosen is None:
+    if chosen is None or not chosen.kernels:
         return (precision,)
     accum = np.dtype(chosen.accum_dtype)
     return (
         precision,
-        *(n for n, p in PRECISIONS.items() if n != precision and np.dtype(p.dtype) == accum),
+        *(
+            name
+            for name in KERNEL_PRECISIONS
+            if name != precision and np.dtype(PRECISIONS[name].dtype) == accum
+        ),
     )

@@ -18,7 +18,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     ``block`` counts threads, ``grid`` blocks, along x, y, z. ``grid`` is None for a library
     variant, which chooses its own. ``threads`` is the number of CPU threads the work may use and
-    None on a GPU. ``switches`` holds what only some runs have, such as ``include_transfers``.
+    None on a GPU. ``switches`` holds what only some runs have: ``include_transfers``, and of a
+    framework's model (see ``workloads.switches``) those that differ from their defaults.
     ``precision`` is empty where an imported file does not say it.
     """
 

@@ -127,6 +127,24 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     max_rel_error: float
     tolerance: float
     method: str
+    rms_rel_error: float | None = None
+    """‖result − reference‖ over ‖reference‖, the largest over the outputs, of what was compared.
+    None where the reference is zero or does not fit into the type, and in older documents."""
+
+
+class Arithmetic(msgspec.Struct, frozen=True, kw_only=True):
+    """What a framework really computed in, beside what it was asked for."""
+
+    asked: str
+    """The configuration's precision."""
+    ran: str | None
+    """The precision that ran; None where that cannot be told."""
+    accumulates_in: str | None = None
+    """The type that products are added in, such as ``fp32``; None where that is not known."""
+    how: str = ""
+    """How this is known, such as the names of the kernels that ran."""
+    fallback: str | None = None
+    """One sentence when another precision ran than was asked for."""
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,6 +218,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """None: this program measured it."""
     memory: MemoryUse | None = None
     """None: written before memory was looked at, or by another program."""
+    arithmetic: Arithmetic | None = None
+    """None: a kernel or library call, or written before this was looked at."""
 
     @property
     def verified(self) -> bool:

@@ -18,7 +18,7 @@ from gpuexplorer.analysis.static import (
 )
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.workloads.loader import read_source
@@ -69,9 +69,9 @@ def analyze_file(
     each that is no template; ``python`` is the interpreter that compiles. Raises InputError,
     CannotRunHere without NVRTC, WorkFailed with the compiler's message.
     """
-    if precision not in PRECISIONS:
+    if precision not in KERNEL_PRECISIONS:
         raise InputError(
-            f"no precision '{precision}'", remedy=suggestion(precision, list(PRECISIONS))
+            f"no precision '{precision}'", remedy=suggestion(precision, KERNEL_PRECISIONS)
         )
     chosen = None if block is None else _checked(block)
     source = read_kernel_file(path)

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.workloads.fills import dtype_of, element_dtype, make_inputs
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import made, plan_of
@@ -15,7 +15,7 @@ from tests.support.problems import made, plan_of
 SHIPPED = load()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", KERNEL_PRECISIONS)
 @pytest.mark.parametrize("fill", ["normal", "uniform", "integers", "zeros", "large"])
 def test_type_shape_and_range(fill: str, precision: str) -> None:
     plan = plan_of(SHIPPED["matmul"], size={"N": 65}, precision=precision, fill=fill)
