@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuexplorer.charts.render_heat import draw_heat
+from gpuexplorer.charts.render_spans import draw_spans
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
 from gpuexplorer.charts.style import STROKES, THEMES, Theme
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
@@ -187,10 +188,13 @@ def _panel(axes: Axes, panel: Panel, theme: Theme) -> None:
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0, labelsize=TEXT_PT - 1)
     for one in panel.series:
-        if one.kind not in ("heat", "outline"):
+        if one.kind not in ("heat", "outline", "spans"):
             _series(axes, one, theme)
     _axis(axes, "x", panel.x)
     _axis(axes, "y", panel.y)
+    for one in panel.series:
+        if one.kind == "spans":
+            draw_spans(axes, one, theme)
     if panel.z is not None:
         draw_heat(axes, panel, theme)
     if panel.share_y:

@@ -21,7 +21,8 @@ import numpy.typing as npt
 CHART_SCHEMA = "gpuexplorer/chart/1"
 
 Kind = Literal[
-    "line", "points", "step", "histogram", "stems", "hline", "vline", "band", "heat", "outline"
+    "line", "points", "step", "histogram", "stems", "hline", "vline", "band", "heat", "outline",
+    "spans",
 ]  # fmt: skip
 Role = Literal[
     "measured", "compulsory", "requested", "hardware", "transfer", "pinned", "ceiling", "model"
@@ -53,8 +54,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one
     value in y, or in x. ``band``: x, and y as all lower values followed by all upper ones.
     ``heat``: cells at whole positions x and y, coloured by z after the panel's ``z`` axis; a z that
-    is no number is a cell without a value. ``outline``: frames around cells. With ``sideways``, a
-    histogram's edges and a stem's positions lie on the y axis and their lengths along x.
+    is no number is a cell without a value. ``outline``: frames around cells. ``spans``: bars of
+    height 1 that begin at x in the row y and are z long, with ``labels`` in those that have room.
+    With ``sideways``, a histogram's edges and a stem's positions lie on the y axis and their
+    lengths along x.
     """
 
     name: str
@@ -67,7 +70,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     z_f8: bytes = b""
     sideways: bool = False
     labels: tuple[str, ...] = ()
-    """Words written beside the ends of stems, or into the cells of a heat map."""
+    """Words written beside the ends of stems, or into the cells of a heat map, or into spans."""
 
     @property
     def x(self) -> Floats:
@@ -144,7 +147,7 @@ def series(
         x_f8=_f8(x), y_f8=_f8(y), z_f8=_f8(z), sideways=sideways, labels=labels,
     )  # fmt: skip
     lengths = len(made.x), len(made.y)
-    if len(made.z) != (lengths[0] if kind == "heat" else 0):
+    if len(made.z) != (lengths[0] if kind in ("heat", "spans") else 0):
         raise ValueError(f"a {kind} of {lengths[0]} x and {len(made.z)} z values")
     expected = {
         "histogram": (lengths[1] + 1, lengths[1]),
