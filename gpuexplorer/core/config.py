@@ -11,6 +11,9 @@ Cache = Literal["hot", "cold"]
 """``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied first."""
 OWN_FILL = "manifest"
 """Each input is filled as the workload's manifest says; any other ``fill`` holds for them all."""
+EVEN_IF_WRONG = "even_if_wrong"
+"""The switch of a run that is timed although its result is further from float64 than allowed, for a
+study of what a precision costs in accuracy. It is not offered to users, and is no other work."""
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +49,11 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     def include_transfers(self) -> bool:
         """Whether each sample runs the whole textbook sequence, host→device and back."""
         return bool(self.switches.get("include_transfers", False))
+
+    @property
+    def even_if_wrong(self) -> bool:
+        """Whether it is timed although its result is further from float64 than allowed."""
+        return bool(self.switches.get(EVEN_IF_WRONG, False))
 
 
 class RunRequest(msgspec.Struct, kw_only=True):
