@@ -40,8 +40,13 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     cupy: str | None = None
     pyopencl: str | None = None
     torch: str | None = None
+    tensorflow: str | None = None
+    keras: str | None = None
+    jax: str | None = None
     cuda: str | None = None
     source_sha256: str | None = None
+    engine: str | None = None
+    """The name, or else the path, of the interpreter that measured; None: the program's own."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,10 @@ from gpuexplorer.core.result import DeviceSummary, Environment, RunResult
 
 SHOWN_DIGITS = 12
 """Of a source's SHA-256, in a sentence."""
+LIBRARIES = (
+    "gpuexplorer", "python", "numpy", "cupy", "pyopencl", "torch", "tensorflow", "keras", "jax",
+)  # fmt: skip
+"""Fields of an environment that are versions of what takes part in a run."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +43,7 @@ def fingerprint(
     environment: Environment, device: DeviceSummary | DeviceInfo, config: RunConfig
 ) -> Fingerprint:
     """Return the fingerprint of a run."""
-    versions = {
-        name: getattr(environment, name)
-        for name in ("gpuexplorer", "python", "numpy", "cupy", "pyopencl", "torch")
-    }
+    versions = {name: getattr(environment, name) for name in LIBRARIES}
     return Fingerprint(
         workload=config.workload,
         source_sha256=environment.source_sha256,

@@ -100,6 +100,9 @@ class Laboratory:
             cupy=versions.get("cupy"),
             pyopencl=versions.get("pyopencl"),
             torch=versions.get("torch"),
+            tensorflow=versions.get("tensorflow"),
+            keras=versions.get("keras"),
+            jax=versions.get("jax"),
             cuda=versions.get("cuda"),
             source_sha256=plan.source_sha256,
         )

@@ -22,8 +22,12 @@ ENVIRONMENT = {
     "cupy": "CuPy",
     "pyopencl": "PyOpenCL",
     "torch": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "keras": "Keras",
+    "jax": "JAX",
     "cuda": "CUDA",
     "source_sha256": "kernel source (SHA-256)",
+    "engine": "engine",
 }
 
 
