@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.core.result import Resources
+from gpuexplorer.core.result import Arithmetic, Resources
 from gpuexplorer.workloads.plan import Plan
 
 HostArray = npt.NDArray[Any]
@@ -189,6 +189,10 @@ class Runner(ABC):
         Asked after the last sample, with the arrays filled; may launch again, and fill the arrays
         anew for that. None where nothing counts this, which ``uncounted`` explains.
         """
+        return None
+
+    def arithmetic(self) -> Arithmetic | None:
+        """Say which arithmetic ran, once it has; None where the configuration alone says it."""
         return None
 
     def resources(self) -> Resources:

@@ -60,6 +60,19 @@ class NumpyBackend(Backend):
         return {"numpy": np.__version__}
 
 
+def reading_flush() -> Call:
+    """Return a product of a matrix and a vector: BLAS reads the matrix with its own threads.
+
+    The matrix is read and never written: lines that were only read leave the cache silently, while
+    those written would have to be written back at the next launch's cost.
+    """
+    columns = FLUSH_STEP_B // 4
+    matrix = np.ones((cpu_flush().nbytes // FLUSH_STEP_B, columns), np.float32)
+    return partial(
+        np.matmul, matrix, np.ones(columns, np.float32), out=np.empty(len(matrix), np.float32)
+    )
+
+
 def blas_name() -> str:
     """Return name and version of the BLAS that NumPy was built with."""
     config: Any = np.show_config(mode="dicts")
@@ -92,16 +105,7 @@ class NumpyRunner(LibraryRunner):
         return cpu_flush().words
 
     def _flusher(self) -> Call:
-        """Return a product of a matrix and a vector: BLAS reads the matrix with its own threads.
-
-        The matrix is read and never written: lines that were only read leave the cache silently,
-        while those written would have to be written back at the next launch's cost.
-        """
-        columns = FLUSH_STEP_B // 4
-        matrix = np.ones((cpu_flush().nbytes // FLUSH_STEP_B, columns), np.float32)
-        return partial(
-            np.matmul, matrix, np.ones(columns, np.float32), out=np.empty(len(matrix), np.float32)
-        )
+        return reading_flush()
 
     def _bind(self, operands: list[Any]) -> Call:
         *inputs, out = operands
