@@ -79,8 +79,10 @@ class Runner(ABC):
     """How ``launch`` times, in words."""
     clock_step_s: ClassVar[float] = 1e-9
     """The finest step of that clock."""
+    counts_memory: ClassVar[bool] = False
+    """Whether ``peak_memory`` knows anything."""
     uncounted: str = "this backend keeps no count of the memory in use"
-    """Why ``peak_memory`` knows nothing, as it stands beside the missing figure."""
+    """Why it knows nothing, as it stands beside the missing figure."""
     rough_below_s: float = 0.0
     """A prediction that turns out below this need not be any finer."""
 
@@ -183,11 +185,11 @@ class Runner(ABC):
         """
         return False
 
-    def peak_memory(self) -> tuple[float, str] | None:
-        """Return the bytes that arrays and launches held at most, and the counter that says so.
+    def peak_memory(self, inputs: Mapping[str, HostArray]) -> tuple[float, str] | None:
+        """Return the bytes that arrays and launches hold at most, and the counter that says so.
 
-        Asked after the last sample, with the arrays filled; may launch again, and fill the arrays
-        anew for that. None where nothing counts this, which ``uncounted`` explains.
+        Asked between launches that are timed, whether there are arrays or not; may free them, and
+        leaves them filled with ``inputs``. None where nothing counts this: see ``uncounted``.
         """
         return None
 

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import psutil
 
+OWN_GROUPS = Path("/proc/self/cgroup")
+UNLIMITED_B = 1 << 62
+"""A limit above this is how the older control groups write that there is none."""
+
 
 @functools.cache
 def cpu_name() -> str:
@@ -62,5 +66,62 @@ def nominal_clock_Hz() -> float | None:
 
 
 def memory_available_B() -> int:
-    """Return the memory that can be taken without swapping, in bytes."""
-    return int(psutil.virtual_memory().available)
+    """Return the memory that can be taken without swapping, in bytes.
+
+    A control group may allow less than the machine has, as in a container.
+    """
+    free_B = int(psutil.virtual_memory().available)
+    limits = [limit - used for limit, used in _groups()]
+    return max(0, min([free_B, *limits]))
+
+
+def memory_total_B() -> int:
+    """Return the memory this process may use at the most, in bytes."""
+    return min([int(psutil.virtual_memory().total), *(limit for limit, _ in _groups())])
+
+
+def _groups(root: Path = Path("/sys/fs/cgroup"), own: Path = OWN_GROUPS) -> list[tuple[int, int]]:
+    """Return (limit, bytes in use that cannot be dropped) of each control group with a limit.
+
+    Both versions of control groups: one tree for everything, or one for memory alone. A group is
+    bound by those above it as well.
+    """
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            base, names = root, ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            base, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        group = base / path.lstrip("/")
+        while True:
+            limit, used = (_whole(group / name) for name in names)
+            if limit is not None and used is not None and limit < UNLIMITED_B:
+                found.append((limit, max(0, used - _droppable_B(group))))
+            if group in (base, group.parent):
+                break
+            group = group.parent
+    return found
+
+
+def _whole(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # "max" is no limit
+        return None
+
+
+def _droppable_B(group: Path) -> int:
+    """Return the bytes of files that the system keeps while nobody needs the room."""
+    try:
+        text = (group / "memory.stat").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    found = re.search(r"^(?:total_)?inactive_file (\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else 0

@@ -20,7 +20,8 @@ import numpy as np
 
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, MAX_QUEUED_S, Batch, Runner
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.errors import DeviceLost, WrongResult
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure.cooling import Cooling, pause
@@ -47,6 +48,10 @@ LAUNCH_DEADLINE_S = 10.0
 """Least time a launch is given before it counts as hung."""
 DEADLINE_FACTOR = 10.0
 """A launch may take this many times its prediction before it counts as hung."""
+MEMORY_DEADLINE_S = 60.0
+MEMORY_AFTER_S = 1.0
+"""A run without an end counts its memory after so much sampling: a knob that still moves waits for
+nothing, and whoever looks sees the figure soon."""
 
 
 class Stopped(Exception):
@@ -72,6 +77,9 @@ class Sink(Protocol):
 
     def samples(self, batch: SampleBatch) -> None:
         """Hand over samples."""
+
+    def memory(self, use: MemoryUse) -> None:
+        """Say what memory the run takes, now that it was counted."""
 
 
 @dataclass
@@ -99,6 +107,10 @@ class Job:
     """Of an earlier run of the very same in this process; None: the result is checked."""
     verification: Verification | None = None
     """What the check said, once it was made or taken over."""
+    memory: MemoryUse = field(default_factory=MemoryUse)
+    """Predicted, and the peak once it was counted, in this run or an earlier one of the same."""
+    memory_told: bool = False
+    """Whether the peak, or why there is none, was handed over in this run."""
     previous: Runner | None = None
     """A runner of the same problem, whose arrays may be taken over."""
     phases_s: Phases = field(default_factory=Phases)
@@ -108,6 +120,11 @@ class Job:
     """What a launch takes with all that is not timed: resets, and emptying the cache."""
     arrays: Literal["untouched", "held", "filled"] = "untouched"
     """Whether the runner has taken its arrays yet, and whether they hold the inputs."""
+
+    @property
+    def memory_waits(self) -> bool:
+        """Whether the memory can be counted, and was not told yet."""
+        return self.runner.counts_memory and not self.memory_told
 
 
 @dataclass(frozen=True)
@@ -119,6 +136,7 @@ class Ready:
     verification: Verification
     phases_s: Phases
     predicted_s: float | None
+    memory: MemoryUse
 
 
 def run_job(job: Job, sink: Sink) -> str:
@@ -147,11 +165,42 @@ def run_job(job: Job, sink: Sink) -> str:
             verification=verification,
             phases_s=job.phases_s,
             predicted_s=predicted_s,
+            memory=job.memory,
         )
     )
     if job.include_transfers:
-        return _sample_sequences(job, sink, first_s)
-    return _sample(job, sink, first_s)
+        stopped_by = _sample_sequences(job, sink, first_s)
+    else:
+        stopped_by = _sample(job, sink, first_s)
+    _count_memory(job, sink)
+    return stopped_by
+
+
+def _count_memory(job: Job, sink: Sink) -> None:
+    """Ask the runner what memory the run takes, once; not where somebody waits for the device."""
+    runner, known = job.runner, job.memory
+    if not job.memory_waits or job.cancelled():
+        return
+    job.memory_told = True
+    if known.peak_B is None:
+        sink.stage("memory", MEMORY_DEADLINE_S)
+        try:
+            counted = runner.peak_memory(job.problem.inputs)
+            reason = runner.uncounted
+        except DeviceLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - the times were taken, and they stay
+            counted, reason = None, f"counting failed: {error}"
+            runner.free()
+            runner.allocate()
+            runner.upload(job.problem.inputs)
+        job.arrays = "filled"
+        if counted is None:
+            job.memory = MemoryUse(predicted=known.predicted, reason=reason)
+        else:
+            peak_B, counter = counted
+            job.memory = MemoryUse(predicted=known.predicted, peak_B=peak_B, counter=counter)
+    sink.memory(job.memory)
 
 
 def _check_cancelled(job: Job) -> None:
@@ -334,6 +383,9 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
             if rule.met(series.view(), elapsed):
                 return rule.reason
         launch_s = series.recent_median_s()
+        if job.memory_waits and not job.stop_rules and elapsed > MEMORY_AFTER_S:
+            _count_memory(job, sink)
+            announced_s = 0.0  # the next batch is announced with a deadline of its own
         if job.wait_when_throttled and (pause_s := cooling.pause_s(batch.clock_Hz)):
             pause(pause_s, job.cancelled)
     if not len(series.view()):

@@ -1,0 +1,91 @@
+"""Runs that run out of memory: let an allocation fail rather than have the process killed.
+
+A GPU's driver refuses what its memory cannot hold, and so does Windows for the host's. Linux
+promises a program more than there is and ends it when it uses what was promised. So a run on a CPU
+there gets a limit: what the process holds now, and what the machine has to give. At the limit the
+kernel refuses, NumPy raises MemoryError and PyTorch RuntimeError, and the session goes on.
+
+The limit is ``RLIMIT_DATA``, which counts private memory that can be written to; the address
+space as a whole (``RLIMIT_AS``) also counts files and memory that is only set aside, of which
+CUDA sets aside more than any machine has. The limit holds for runs on a CPU alone, is lifted after
+each, and is never set where a run uses a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpuexplorer.backends.cpu import memory_available_B
+from gpuexplorer.core.device import DeviceInfo
+
+USED_SHARE = 0.97
+"""Of what the machine has to give, a run may take this much; the rest keeps the window alive."""
+_OUT_OF_MEMORY = re.compile(
+    r"out of memory|not enough memory|can(?:no|')t allocate memory|bad_alloc"
+    r"|resource[_ ]exhausted|could not allocate|unable to allocate",
+    re.IGNORECASE,
+)
+
+
+def says_short_of_memory(error: BaseException) -> bool:
+    """Whether an error, of whatever library, says that memory is short."""
+    return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+@contextmanager
+def memory_limit(device: DeviceInfo) -> Iterator[float | None]:
+    """Limit what this process may allocate within the block; yield the bytes it may add.
+
+    None, and no limit, on a GPU and where the system refuses by itself.
+    """
+    free_B = _may_add_B() if device.kind == "cpu" else None
+    if free_B is None:
+        yield None
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = int(_data_B() + free_B)
+    stricter = soft != resource.RLIM_INFINITY and soft <= wanted
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if not stricter:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+    try:
+        yield free_B
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _may_add_B() -> float | None:
+    """Return the bytes a run may add to this process; None where no limit can be set."""
+    if sys.platform != "linux" or not _data_B():
+        return None
+    return memory_available_B() * USED_SHARE
+
+
+def _data_B() -> int:
+    """Return what counts towards ``RLIMIT_DATA`` now; 0 where the system does not say."""
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"^VmData:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def give_back() -> None:
+    """Return to the system what was freed, which an allocator would rather keep."""
+    gc.collect()
+    if sys.platform != "linux":
+        return
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):  # another C library than GNU's
+        pass
