@@ -1,0 +1,317 @@
+"""The three studies as documents: precision, what each switch bought, one device against another.
+
+Every run of a study stands once in ``runs``; whatever else speaks of a run has its id and the
+figures that belong there. So a document without its runs is still whole, and the history keeps it
+so, beside the runs themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+
+STUDY_SCHEMA = "gpuexplorer/study/1"
+STUDY_GROUP = "study"
+"""What a group of the history is called that holds a study's runs."""
+
+StudyEnd = Literal["done", "user"]
+SwitchValue = bool | int | float | str
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one run of a study."""
+
+    run: str
+    """The run's id."""
+    time_s: float
+    """The median of a launch."""
+    ci95_low_s: float | None = None
+    ci95_high_s: float | None = None
+    flop_per_s: float | None = None
+    rms_rel_error: float | None = None
+    """``‖out − ref‖ / ‖ref‖`` against float64; None where it was not worked out."""
+    max_rel_error: float | None = None
+    """The largest error of an element, as the run's verification has it."""
+    tolerance: float | None = None
+    wrong: bool = False
+    """Whether the result is further from float64 than the workload allows."""
+    memory_B: float | None = None
+    """The peak of the device's memory that was counted."""
+    memory_counter: str | None = None
+    """Whose word that is; where nobody counted, why."""
+    suspect: str | None = None
+    """Why the time cannot be true; such a run never wins."""
+
+
+class _Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """What all studies have."""
+
+    schema: str = STUDY_SCHEMA
+    id: str
+    time_utc: str
+    title: str
+    """What was studied, in words."""
+    device: str
+    """The device's name and driver, in words; of several, all."""
+    rounds: int = 0
+    """How often each was measured, in turns; the most, where they differ."""
+    stopped_by: StudyEnd = "done"
+    """``user``: it was stopped, and holds what was measured by then."""
+    notes: tuple[str, ...] = ()
+    """How it was measured, and what a reader should know of it, a sentence each."""
+    runs: list[RunResult] = []
+
+    def run(self, measured: Measured | None) -> RunResult | None:
+        """Return the run that some figures belong to."""
+        if measured is None:
+            return None
+        return next((run for run in self.runs if run.id == measured.run), None)
+
+
+# ---- precision
+
+
+class PrecisionPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One precision: measured, or the reason why it was not."""
+
+    precision: str
+    title: str
+    skipped: str | None = None
+    measured: Measured | None = None
+    ran: str | None = None
+    """The arithmetic that really ran; None where that cannot be told."""
+    accumulates_in: str | None = None
+    how: str | None = None
+    """How it is known which arithmetic ran."""
+    fallback: str | None = None
+    """A sentence, where another precision ran than was asked for."""
+    against: Comparison | None = None
+    """Its time over the reference's; None for the reference itself, and for too few rounds."""
+    front: bool = False
+    """Whether no other precision is both faster and nearer to float64."""
+
+
+class PrecisionStudy(_Study, frozen=True, kw_only=True, tag="precision"):
+    """Speed against accuracy, over all precisions that a workload, variant and device have."""
+
+    config: RunConfig
+    """What all have in common; its precision is the reference's."""
+    reference: str | None = None
+    """The precision whose time the others are held against; None when nothing was measured."""
+    points: list[PrecisionPoint] = []
+
+    @property
+    def error_field(self) -> Literal["rms_rel_error", "max_rel_error"]:
+        """The error that all measured points have, the root mean square where they do."""
+        found = [p.measured for p in self.points if p.measured is not None]
+        known = found and all(m.rms_rel_error is not None for m in found)
+        return "rms_rel_error" if known else "max_rel_error"
+
+    def error(self, point: PrecisionPoint) -> float | None:
+        """Return a point's error as ``error_field`` says."""
+        if point.measured is None:
+            return None
+        found: float | None = getattr(point.measured, self.error_field)
+        return found
+
+
+# ---- switches
+
+
+class Switched(msgspec.Struct, frozen=True, kw_only=True):
+    """A switch by itself: measured beside the baseline, or the reason why it was not."""
+
+    switch: str
+    """Its name; empty for the baseline."""
+    value: SwitchValue = True
+    title: str
+    skipped: str | None = None
+    measured: Measured | None = None
+    effect: Comparison | None = None
+    """Its time over the baseline's; below 1 it pays."""
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """A switch on top of those that were kept before it."""
+
+    switch: str
+    value: SwitchValue
+    title: str
+    measured: Measured | None = None
+    """The combination up to it, and with it."""
+    effect: Comparison | None = None
+    """That combination's time over the one before."""
+    kept: bool = False
+    reason: str = ""
+    """Why it was not kept."""
+
+
+class SwitchesStudy(_Study, frozen=True, kw_only=True, tag="switches"):
+    """What each switch buys by itself, and what they buy together."""
+
+    config: RunConfig
+    """The baseline."""
+    baseline: Measured | None = None
+    alone: list[Switched] = []
+    """Every value of every switch that is offered, against the baseline."""
+    not_offered: dict[str, str] = {}
+    """Titles of switches that this variant does not have on this device, with the reason."""
+    order: Literal["greedy", "stated"] = "greedy"
+    """``greedy``: those that pay, the best first, each kept if it still pays."""
+    added: list[Added] = []
+    """The way to the combination."""
+    combination: dict[str, SwitchValue] = {}
+    """The switches that were kept."""
+    together: Measured | None = None
+    """The combination, measured in turns with the baseline and with each of its switches alone."""
+    shares: list[Switched] = []
+    """Each switch of the combination by itself, from those turns."""
+    total: Comparison | None = None
+    """The combination's time over the baseline's, from those turns."""
+    combining: Comparison | None = None
+    """The combination's time over what its switches would come to if each did on top of the others
+    what it does by itself; below 1 combining added, above 1 it lost. None for a single switch."""
+
+
+# ---- one device against another
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two devices, and what runs there."""
+
+    device: str
+    """Its id."""
+    name: str
+    kind: str
+    """``gpu`` or ``cpu``."""
+    driver: str
+    variant: str
+    precision: str
+    threads: int | None = None
+
+    @property
+    def label(self) -> str:
+        """A few words for legends."""
+        return f"{self.device} ({self.variant})"
+
+
+class Speedup(msgspec.Struct, frozen=True, kw_only=True):
+    """How many times as fast the second device is as the first."""
+
+    factor: float
+    ci95_low: float | None = None
+    """None for too few rounds."""
+    ci95_high: float | None = None
+    pairs: int = 0
+
+    @classmethod
+    def of(cls, time_ratio: Comparison) -> Speedup:
+        """Turn the second's time over the first's around."""
+        return cls(
+            factor=1 / time_ratio.ratio,
+            ci95_low=1 / time_ratio.ci95_high,
+            ci95_high=1 / time_ratio.ci95_low,
+            pairs=time_ratio.pairs,
+        )
+
+
+class SizePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One size on both devices; what could not be measured has its reason."""
+
+    value: int
+    size: dict[str, int]
+    first: Measured | None = None
+    """On the first device, which has the data at hand."""
+    second: Measured | None = None
+    """On the second, the data there already."""
+    second_with: Measured | None = None
+    """On the second with allocating, copying there and back, and freeing."""
+    speedup: Speedup | None = None
+    """First over second, without transfers."""
+    speedup_with: Speedup | None = None
+    """First over second with transfers."""
+    skipped: dict[str, str] = {}
+    """``first``, ``second``, ``second_with`` to the reason why there is no figure."""
+
+
+class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
+    """From which size on the second device is the faster one."""
+
+    size: float | None = None
+    """Interpolated between two sizes measured; None when there is none in the range."""
+    low: float | None = None
+    """Where the 95 % intervals of the speed-ups cross 1; None where they do not in the range."""
+    high: float | None = None
+    words: str
+    """The finding in a sentence, also when there is none."""
+
+
+class SpeedupStudy(_Study, frozen=True, kw_only=True, tag="speedup"):
+    """One workload on two devices over a range of sizes, with and without transfers."""
+
+    workload: str
+    symbol: str
+    """The size that varies."""
+    symbol_title: str
+    first: Side
+    second: Side
+    points: list[SizePoint] = []
+    break_even: BreakEven | None = None
+    break_even_with: BreakEven | None = None
+
+
+Study = PrecisionStudy | SwitchesStudy | SpeedupStudy
+KINDS: dict[str, str] = {
+    "precision": "Precision lab",
+    "switches": "What did each switch buy?",
+    "speedup": "One device against another",
+}
+
+
+def study_json(study: Study) -> bytes:
+    """Return the document: a line for each key, and one for each point and run."""
+    plain = msgspec.to_builtins(study)
+    plain["runs"] = plain.pop("runs")  # last, for they are long
+    lines = []
+    for key, value in plain.items():
+        if isinstance(value, list) and value:
+            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
+            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
+        else:
+            lines.append(f"  {_compact(key)}: {_compact(value)}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def without_runs(study: Study) -> dict[str, Any]:
+    """Return the document in plain values without its runs, as a group of the history keeps it."""
+    plain: dict[str, Any] = msgspec.to_builtins(study)
+    del plain["runs"]
+    return plain
+
+
+def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
+    """Return a study from its document and its runs; InputError when it is not one."""
+    try:
+        found = msgspec.convert({**document, "runs": []}, Study)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"this is no study that is known here: {error}",
+            remedy="give a document of 'gpuexplorer study --json'",
+        ) from None
+    if found.schema != STUDY_SCHEMA:
+        raise InputError(
+            f"a study of another version of GPU Explorer ('{found.schema}')",
+            remedy="open it with that version, or update this one",
+        )
+    return msgspec.structs.replace(found, runs=list(runs))
+
+
+def _compact(value: object) -> str:
+    return msgspec.json.encode(value).decode()

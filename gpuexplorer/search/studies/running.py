@@ -1,0 +1,111 @@
+"""What all studies share: how long they measure, how they tell how far they are, how they stop."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from gpuexplorer.core.studies import Study, StudyEnd
+from gpuexplorer.engine.interleave import ROUNDS, Measures
+
+SECONDS = 0.6
+"""What a configuration is sampled for, over all its turns."""
+S = TypeVar("S", bound=Study)
+
+
+class Cancelled(Exception):
+    """The study was asked to stop."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How each configuration of a study is measured.
+
+    In ``rounds`` turns, ``seconds`` of samples over all of them together, and no more than
+    ``samples`` launches where that is given. ``allow_long`` agrees to launches above two seconds,
+    which have no figure otherwise. ``seed`` decides the order within each round.
+    """
+
+    rounds: int = ROUNDS
+    seconds: float = SECONDS
+    samples: int | None = None
+    allow_long: bool = False
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a study is: runs done and to be done, as far as known, and what comes now."""
+
+    done: int
+    total: int
+    words: str
+
+
+class Running(ABC, Generic[S]):
+    """A study that can be looked at before it runs, run once, and stopped."""
+
+    def __init__(self, how: How | None) -> None:
+        self.how = how or How()
+        self.id = uuid.uuid4().hex
+        self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._stop = threading.Event()
+        self._finished = False
+        self._done = self._total = 0
+        self._on_step: Callable[[Step], None] | None = None
+
+    def cancel(self) -> None:
+        """Stop before the next run; ``run`` then returns what there is."""
+        self._stop.set()
+
+    def run(self, session: Measures, on_step: Callable[[Step], None] | None = None) -> S:
+        """Measure everything and return the document.
+
+        What fails by itself has its reason in the document. Raises ExplorerError when nothing can
+        be said without what failed, EngineGone when there is no engine any more, and lets through
+        what is no ExplorerError, such as KeyboardInterrupt; ``document`` has what was done.
+        """
+        self._on_step = on_step
+        try:
+            self._measure(session)
+        except Cancelled:
+            return self.document()
+        self._finished = True
+        return self.document()
+
+    @abstractmethod
+    def document(self) -> S:
+        """Return the document of what is measured so far."""
+
+    @abstractmethod
+    def _measure(self, session: Measures) -> None:
+        """Measure; call ``_step`` before every run."""
+
+    @property
+    def _stopped_by(self) -> StudyEnd:
+        return "done" if self._finished else "user"
+
+    def _expect(self, runs: int) -> None:
+        """Count in runs that are to come; negative for some that are not any more."""
+        self._total += runs
+
+    def _step(self, words: str) -> None:
+        """Tell what comes now; raises Cancelled when nothing more should."""
+        if self._stop.is_set():
+            raise Cancelled
+        if self._on_step is not None:
+            self._on_step(Step(self._done, max(self._total, self._done + 1), words))
+        self._done += 1
+
+
+def turns_words(rounds: int) -> str:
+    """Return how a study measured, in a sentence."""
+    plural = "" if rounds == 1 else "s"
+    return (
+        f"Measured in {rounds} turn{plural} each, in one session, in an order that chance decided."
+    )

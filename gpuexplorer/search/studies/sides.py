@@ -1,0 +1,109 @@
+"""The two devices of a comparison of devices, and which variant runs on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.studies import Side
+from gpuexplorer.workloads.choose import complete, find_device
+from gpuexplorer.workloads.workload import Workload
+
+REMEDY = "name any two devices with --devices, such as opencl:0,torch:cpu"
+
+
+def two_sides(
+    request: RunRequest,
+    workload: Workload,
+    devices: DeviceList,
+    names: Sequence[str] | None,
+) -> tuple[RunConfig, RunConfig]:
+    """Return what runs on the first and on the second device, at the request's size.
+
+    ``names`` are two devices; None: the CPU, then the GPU. Where a device cannot run the request's
+    variant, or none was asked for, it gets the first variant of the workload that it can run.
+    Raises CannotRunHere where there is no GPU or a device runs no variant, InputError for other
+    names.
+    """
+    if names is None:
+        gpu = _side(request, workload, devices, _gpus(devices))
+        same = msgspec.structs.replace(request, variant=gpu.variant)
+        return _side(same, workload, devices, [d for d in devices if d.kind == "cpu"]), gpu
+    if len(names) != 2:
+        raise InputError(f"{len(names)} devices were named", remedy="name two: A,B")
+    chosen = [find_device(devices, name) for name in names]
+    first = _side(request, workload, devices, [chosen[0]])
+    same = request
+    if request.variant is None:
+        same = msgspec.structs.replace(request, variant=first.variant)
+    second = _side(same, workload, devices, [chosen[1]])
+    if (first.device, first.variant) == (second.device, second.variant):
+        raise InputError(
+            f"both are variant '{first.variant}' on {first.device}", remedy="name two devices"
+        )
+    return first, second
+
+
+def _gpus(devices: DeviceList) -> list[DeviceInfo]:
+    found = [device for device in devices if device.kind == "gpu"]
+    if found:
+        return found
+    missing = next((u for u in devices.unavailable if u.backend == "cuda"), None)
+    why = f": {missing.reason}" if missing is not None else ""
+    raise CannotRunHere(f"there is no GPU here to hold against the CPU{why}", remedy=REMEDY)
+
+
+def _side(
+    request: RunRequest,
+    workload: Workload,
+    devices: DeviceList,
+    candidates: Sequence[DeviceInfo],
+) -> RunConfig:
+    """Return what runs on the first of some devices that can run a variant, the wanted one first.
+
+    Raises the error of the wanted variant where that says more than that it does not run there.
+    """
+    first_error: ExplorerError | None = None
+    wanted = request.variant or workload.manifest.first_variant
+    workload.variant(wanted)  # a wrong name is an error of its own
+    for variant in dict.fromkeys((wanted, *workload.manifest.variants)):
+        for device in candidates:
+            asked = msgspec.structs.replace(
+                request, variant=variant, device=device.id,
+                block=request.block if variant == wanted else None,
+                tunables=request.tunables if variant == wanted else {},
+                threads=request.threads if device.threads is not None else None,
+            )  # fmt: skip
+            try:
+                config = complete(asked, workload, devices)
+            except CannotRunHere as error:
+                first_error = first_error or error
+                continue
+            except InputError as error:
+                if variant == wanted:  # such as a precision that nobody knows
+                    raise
+                first_error = first_error or error
+                continue
+            if config.device == device.id:
+                return config
+    ids = ", ".join(device.id for device in candidates) or "any CPU"
+    why = f": {first_error.what}" if first_error is not None else ""
+    raise CannotRunHere(f"no variant of '{workload.name}' runs on {ids}{why}", remedy=REMEDY)
+
+
+def side_of(config: RunConfig, devices: DeviceList) -> Side:
+    """Return a side as it stands in the document."""
+    device = find_device(devices, config.device)
+    return Side(
+        device=device.id,
+        name=device.name,
+        kind=device.kind,
+        driver=device.driver,
+        variant=config.variant,
+        precision=config.precision,
+        threads=config.threads,
+    )

@@ -1,0 +1,253 @@
+"""Configurations of a study measured in turns; one that fails drops out, and the others go on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.core.comparison import Comparison, Floats, ratio_interval
+from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
+from gpuexplorer.core.errors import ExplorerError, WrongResult
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.studies import Measured
+from gpuexplorer.engine.interleave import Contender, Interleaving, Measures
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.search.studies.running import How
+from gpuexplorer.workloads.workload import Workload
+
+MOST_SAMPLES = 2000
+"""In a turn: enough for its median, and the document stays small."""
+WARM_UP_S = 0.01
+"""Launches before each turn's first sample, so that none of it pays for the one before."""
+FEWEST_ROUNDS = 6
+"""Fewer tell nothing at 95 %."""
+ROUNDS_S = 120.0
+"""When rounds take long besides their samples (a model that is compiled anew each time), so many
+are made as fit into this, but ``FEWEST_ROUNDS`` at least."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One configuration that takes part."""
+
+    label: str
+    config: RunConfig
+
+
+class InTurns:
+    """Some configurations of one workload, measured in turns.
+
+    First each runs once, for what cannot run and what gives a wrong result; those drop out and have
+    their error in ``failed``. With ``even_if_wrong`` a wrong result is measured all the same. Then
+    come the rounds, in which chance decides the order.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        workload: Workload,
+        how: How,
+        step: Callable[[str], None],
+        expect: Callable[[int], None],
+        *,
+        even_if_wrong: bool = False,
+    ) -> None:
+        """``step`` is told before every run what comes; ``expect`` how many more runs will."""
+        self.entries = list(entries)
+        self.failed: dict[int, ExplorerError] = {}
+        self.rounds = how.rounds
+        self._workload, self._how = workload, how
+        self._step, self._expect = step, expect
+        self._even_if_wrong = even_if_wrong
+        self._turns: Interleaving | None = None
+        self._slots: list[int] = []
+        """The places of those that take part in the rounds, in the order of ``_turns``."""
+        self._made: tuple[tuple[int, int], dict[int, RunResult]] | None = None
+        """Documents, and the rounds and failures they are of."""
+
+    def measure(self, session: Measures) -> None:
+        """Run each once, then all rounds; raises EngineGone and what is no ExplorerError."""
+        self._expect(len(self.entries) * (1 + self.rounds))
+        started = time.monotonic()
+        for index in range(len(self.entries)):
+            self._try_once(session, index)
+        if not self.running:
+            return
+        self._fewer_rounds(time.monotonic() - started)
+        self._slots = self.running
+        self._turns = Interleaving(
+            [Contender(self.entries[i].config, self._workload) for i in self._slots],
+            turn_s=self._turn_s,
+            samples=self._turn_samples,
+            warm_up_s=min(WARM_UP_S, self._turn_s),
+            keep_arrays=True,
+            allow_long=self._how.allow_long,
+            seed=self._how.seed,
+        )
+        watched = _Watched(session, {e.config.key: e.label for e in self.entries}, self._step)
+        while self._turns.rounds < self.rounds and self.running:
+            try:
+                self._turns.round(watched, self._resting())
+            except EngineGone:
+                raise
+            except ExplorerError as error:  # the round is lost, and whoever failed rests from now
+                self._drop(watched.index_in(self.entries), error)
+
+    @property
+    def running(self) -> list[int]:
+        """The places of those that did not fail."""
+        return [i for i in range(len(self.entries)) if i not in self.failed]
+
+    @property
+    def rounds_done(self) -> int:
+        """How many rounds were made."""
+        return self._turns.rounds if self._turns is not None else 0
+
+    def medians_s(self, index: int) -> Floats:
+        """Return the median of each turn, NaN for a round in which it did not run."""
+        if self._turns is None or index not in self._slots:
+            return np.empty(0)
+        return self._turns.medians_s(self._slots.index(index))
+
+    def comparison(self, index: int, reference: int = 0) -> Comparison | None:
+        """Return one's time over the reference's; None for too few rounds, or where one failed."""
+        if {index, reference} & set(self.failed):
+            return None
+        return compared(self.medians_s(reference), self.medians_s(index))
+
+    def results(self) -> dict[int, RunResult]:
+        """Return the document of everyone who did not fail and has samples, by place."""
+        if self._turns is None:
+            return {}
+        state = (self._turns.rounds, len(self.failed))
+        if self._made is None or self._made[0] != state:
+            self._made = (state, self._documents(self._turns))
+        return self._made[1]
+
+    def _documents(self, turns: Interleaving) -> dict[int, RunResult]:
+        sampled = [p for p in self._slots if np.isfinite(self.medians_s(p)).any()]
+        found = zip(sampled, turns.turns(), strict=True)
+        return {place: one.result() for place, one in found if place not in self.failed}
+
+    # ---- the first run of each
+
+    def _try_once(self, session: Measures, index: int) -> None:
+        entry = self.entries[index]
+        self._step(f"{entry.label}: first run")
+        try:
+            self._run_once(session, entry.config)
+        except EngineGone:
+            raise
+        except WrongResult as error:
+            if not self._even_if_wrong:
+                self._drop(index, error)
+                return
+            self._measure_wrong(session, index)
+        except ExplorerError as error:
+            self._drop(index, error)
+
+    def _measure_wrong(self, session: Measures, index: int) -> None:
+        entry = self.entries[index]
+        switches = {**entry.config.switches, EVEN_IF_WRONG: True}
+        config = msgspec.structs.replace(entry.config, switches=switches)
+        try:
+            self._run_once(session, config)
+        except EngineGone:
+            raise
+        except ExplorerError as again:  # such as one that holds no numbers any more
+            self._drop(index, again)
+        else:
+            self.entries[index] = Entry(entry.label, config)
+
+    def _run_once(self, session: Measures, config: RunConfig) -> RunRecord:
+        return session.measure_record(
+            config,
+            self._workload,
+            seconds=self._turn_s,
+            samples=1,
+            warm_up_s=0.0,
+            keep_arrays=True,
+            allow_long=self._how.allow_long,
+        )
+
+    def _resting(self) -> list[int]:
+        return [slot for slot, place in enumerate(self._slots) if place in self.failed]
+
+    def _drop(self, index: int, error: ExplorerError) -> None:
+        self.failed[index] = error
+        self._expect(-(self.rounds - self.rounds_done))
+
+    @property
+    def _turn_s(self) -> float:
+        return self._how.seconds / self._how.rounds
+
+    @property
+    def _turn_samples(self) -> int:
+        if self._how.samples is None:
+            return MOST_SAMPLES
+        return min(MOST_SAMPLES, max(1, math.ceil(self._how.samples / self._how.rounds)))
+
+    def _fewer_rounds(self, round_s: float) -> None:
+        """Make fewer rounds where the first showed that each takes long."""
+        fit = int(ROUNDS_S / max(round_s, 1e-3))
+        rounds = min(self.rounds, max(FEWEST_ROUNDS, fit))
+        self._expect(len(self.running) * (rounds - self.rounds))
+        self.rounds = rounds
+
+
+class _Watched:
+    """A session that tells before every run what comes, and remembers whose run is going on."""
+
+    def __init__(
+        self, session: Measures, labels: dict[str, str], step: Callable[[str], None]
+    ) -> None:
+        self._session, self._labels, self._step = session, labels, step
+        self._key = ""
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as the session does."""
+        self._key = config.key
+        self._step(self._labels[config.key])
+        return self._session.measure_record(config, workload, **choices)
+
+    def index_in(self, entries: Sequence[Entry]) -> int:
+        """Return the place of the one that was measured last."""
+        return next(i for i, entry in enumerate(entries) if entry.config.key == self._key)
+
+
+def compared(reference_s: Floats, times_s: Floats) -> Comparison | None:
+    """Return the ratio of two series of turns with its interval, over the rounds that both ran."""
+    if len(reference_s) != len(times_s):
+        return None
+    both = ~(np.isnan(reference_s) | np.isnan(times_s))
+    first, second = reference_s[both], times_s[both]
+    if not len(first) or min(first.min(), second.min()) <= 0:  # below the clock's resolution
+        return None
+    return ratio_interval(first, second)
+
+
+def measured_of(run: RunResult) -> Measured:
+    """Return the figures of a run as a study has them."""
+    check, memory = run.verification, run.memory
+    counted = memory is not None and memory.peak_B is not None
+    return Measured(
+        run=run.id,
+        time_s=run.timing.median_s,
+        ci95_low_s=run.timing.ci95_low_s,
+        ci95_high_s=run.timing.ci95_high_s,
+        flop_per_s=run.throughput.flop_per_s,
+        rms_rel_error=check.rms_rel_error if check is not None else None,
+        max_rel_error=check.max_rel_error if check is not None else None,
+        tolerance=check.tolerance if check is not None else None,
+        wrong=check is not None and not check.ok,
+        memory_B=memory.peak_B if memory is not None else None,
+        memory_counter=(memory.counter if counted else memory.reason) if memory else None,
+        suspect=run.timing.suspect,
+    )
