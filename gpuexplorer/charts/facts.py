@@ -5,11 +5,11 @@ from __future__ import annotations
 from gpuexplorer.analysis.energy import energy_words
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.words import (
-    NOT_VERIFIED,
     STOPPED,
     error_words,
     median_words,
     timing_words,
+    verification_words,
 )
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
@@ -31,7 +31,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     rows.append(("phases", "", _phases(result)))
     check = result.verification
     if check is None:
-        rows.append(("result", "", NOT_VERIFIED))
+        rows.append(("result", "", verification_words(result)))
     else:
         error = f"{error_words(check)} ({check.method})"
         rows.append(("result", "verified" if check.ok else "WRONG", error))

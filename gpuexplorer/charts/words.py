@@ -128,7 +128,9 @@ def error_words(check: Verification) -> str:
 def verification_words(result: RunResult) -> str:
     """Return what was found when the result was compared with float64."""
     check = result.verification
-    return NOT_VERIFIED if check is None else check_words(check)
+    if check is not None:
+        return check_words(check)
+    return f"Not verified: {result.not_verified}." if result.not_verified else NOT_VERIFIED
 
 
 def check_words(check: Verification) -> str:

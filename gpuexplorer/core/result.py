@@ -216,7 +216,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     throughput: Throughput
     traffic: list[Traffic]
     verification: Verification | None
-    """None: nobody checked the result, as far as an imported file says."""
+    """None: nobody checked the result, as far as an imported file or ``not_verified`` says."""
     resources: Resources
     telemetry: TelemetrySummary
     origin: Origin | None = None
@@ -225,6 +225,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """None: written before memory was looked at, or by another program."""
     arithmetic: Arithmetic | None = None
     """None: a kernel or library call, or written before this was looked at."""
+    not_verified: str | None = None
+    """Why nobody could check the result; None where it was checked, or nobody says why not."""
 
     @property
     def verified(self) -> bool:

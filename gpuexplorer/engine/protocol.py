@@ -17,6 +17,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.memory import MemoryUse
+from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.telemetry import SourceState
@@ -82,6 +83,12 @@ class Run(Message, frozen=True, kw_only=True):
     allow_long: bool = False
     counters: bool = False
     """Do not sample but run one launch under Nsight Compute; answered by Counted."""
+    operators: bool = False
+    """Do not sample but record the operators of one launch; answered by Profiled."""
+    shapes: bool = False
+    """Record with each operator the shapes of its inputs."""
+    agreed: bool = False
+    """Whether the user agreed to run the workload's own code, where it is a model's file."""
 
 
 class Cancel(Message, frozen=True, kw_only=True):
@@ -132,7 +139,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     generation: int
     config: RunConfig
     device: DeviceInfo
-    verification: Verification
+    verification: Verification | None
+    """None: nobody could check the result, and ``not_verified`` says why."""
     resources: Resources
     phases_s: Phases
     traffic: list[Traffic]
@@ -145,6 +153,7 @@ class Prepared(Message, frozen=True, kw_only=True):
     """Bytes moved before each launch that are no part of it: emptied caches, arrays set back."""
     memory: MemoryUse | None = None
     """What the memory will be, by formula; what a counter saw follows in MemoryCounted."""
+    not_verified: str | None = None
 
 
 class Samples(Message, frozen=True, kw_only=True):
@@ -193,6 +202,13 @@ class Counted(Message, frozen=True, kw_only=True):
     counters: Counters
 
 
+class Profiled(Message, frozen=True, kw_only=True):
+    """The operators of one launch; the run's last message."""
+
+    generation: int
+    profile: OperatorProfile
+
+
 class Cancelled(Message, frozen=True, kw_only=True):
     """The run ended before it had a sample."""
 
@@ -214,7 +230,7 @@ class Failed(Message, frozen=True, kw_only=True):
 ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
 EngineMessage = (
     Welcome | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry | NeedsConfirmation
-    | Finished | Counted | Cancelled | Failed
+    | Finished | Counted | Profiled | Cancelled | Failed
 )  # fmt: skip
 
 CONFIRM_ABOVE_S = 2.0

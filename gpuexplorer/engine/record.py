@@ -245,6 +245,7 @@ class RunRecord:
             throughput=self.throughput(summary.median_s),
             traffic=[*prepared.traffic, *([dram] if dram else []), *counted],
             verification=prepared.verification,
+            not_verified=prepared.not_verified,
             resources=prepared.resources,
             telemetry=telemetry,
             memory=self.memory,

@@ -31,7 +31,7 @@ class Entry:
     summary: Summary
     flop_per_s: float | None
     bandwidth_B_per_s: float | None
-    verified: bool
+    verified: bool | None
     suspect: str | None
     """Why the figure cannot be true."""
     record: RunRecord | None
@@ -86,7 +86,7 @@ class History:
             summary=summary,
             flop_per_s=throughput.flop_per_s,
             bandwidth_B_per_s=throughput.bandwidth_B_per_s,
-            verified=prepared.verification.ok,
+            verified=prepared.verification.ok if prepared.verification else None,
             suspect=record.suspect(summary),
             record=record,
             running=running,

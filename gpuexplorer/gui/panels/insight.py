@@ -206,10 +206,15 @@ class InsightPanel(QScrollArea):
             self.method.setText("")
             return
         check = prepared.verification
-        verdict = "✓ Verified" if check.ok else "✗ WRONG RESULT"
-        self.verified.setText(f"{verdict}, error {check.max_rel_error:.1e}")
-        self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
-        self._role(self.verified, "good" if check.ok else "bad")
+        if check is None:
+            self.verified.setText("Not verified")
+            self.check.setText(prepared.not_verified or "nobody checked the result")
+            self._role(self.verified, "warning")
+        else:
+            verdict = "✓ Verified" if check.ok else "✗ WRONG RESULT"
+            self.verified.setText(f"{verdict}, error {check.max_rel_error:.1e}")
+            self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
+            self._role(self.verified, "good" if check.ok else "bad")
         step = quantity(prepared.resolution_s, "s", 2)
         self.method.setText(
             f"{prepared.config.cache.capitalize()} caches · step {step} · {prepared.method}"
