@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.core.result import Arithmetic, Resources
+from gpuexplorer.core.result import Arithmetic, Resources, Verification
 from gpuexplorer.workloads.plan import Plan
 
 HostArray = npt.NDArray[Any]
@@ -25,6 +25,7 @@ MAX_QUEUED_LAUNCHES = 512
 """Launches that may be queued ahead of the device."""
 MAX_QUEUED_S = 0.030
 """Device time that may be queued ahead, so that a knob acts at once."""
+BUILD_DEADLINE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,10 @@ class Runner(ABC):
     """Why it knows nothing, as it stands beside the missing figure."""
     rough_below_s: float = 0.0
     """A prediction that turns out below this need not be any finer."""
+    build_deadline_s: float = BUILD_DEADLINE_S
+    """How long ``build`` may take before it counts as hung."""
+    wrong_remedy: ClassVar[str] = "nothing was timed; correct the kernel or its manifest"
+    """What to do about a result that is too far from float64."""
 
     def __init__(self, plan: Plan, device: DeviceInfo) -> None:
         self.plan = plan
@@ -190,6 +195,14 @@ class Runner(ABC):
 
         Asked between launches that are timed, whether there are arrays or not; may free them, and
         leaves them filled with ``inputs``. None where nothing counts this: see ``uncounted``.
+        """
+        return None
+
+    def check_itself(self) -> Verification | str | None:
+        """Compare the last launch with a reference of the runner's own.
+
+        None where the workload's reference decides, as for everything that a manifest describes; a
+        text where nobody can check: why.
         """
         return None
 

@@ -37,7 +37,6 @@ FIRST_BATCH_S = 0.002
 LIVE_WARM_UP_S = 0.002
 WARM_UP_S = 0.050
 """Launches before the first sample; a live run keeps it short and shows its own start."""
-BUILD_DEADLINE_S = 120.0
 COPY_DEADLINE_S = 60.0
 PREDICT_DEADLINE_S = 10.0
 LARGE_INPUTS_B = 1 << 26
@@ -107,6 +106,8 @@ class Job:
     """Of an earlier run of the very same in this process; None: the result is checked."""
     verification: Verification | None = None
     """What the check said, once it was made or taken over."""
+    not_verified: str | None = None
+    """Why nobody could check the result, where that is so."""
     memory: MemoryUse = field(default_factory=MemoryUse)
     """Predicted, and the peak once it was counted, in this run or an earlier one of the same."""
     memory_told: bool = False
@@ -133,10 +134,12 @@ class Ready:
 
     device: DeviceInfo
     runner: Runner
-    verification: Verification
+    verification: Verification | None
+    """None: nobody could check the result, and ``not_verified`` says why."""
     phases_s: Phases
     predicted_s: float | None
     memory: MemoryUse
+    not_verified: str | None = None
 
 
 def run_job(job: Job, sink: Sink) -> str:
@@ -166,6 +169,7 @@ def run_job(job: Job, sink: Sink) -> str:
             phases_s=job.phases_s,
             predicted_s=predicted_s,
             memory=job.memory,
+            not_verified=job.not_verified,
         )
     )
     if job.include_transfers:
@@ -228,7 +232,7 @@ class _Timed:
 
 def _build(job: Job, sink: Sink) -> _Timed:
     timed = _Timed()
-    sink.stage("build", BUILD_DEADLINE_S)
+    sink.stage("build", job.runner.build_deadline_s)
     started = time.perf_counter()
     job.runner.build()
     timed.compile_s = time.perf_counter() - started
@@ -289,11 +293,12 @@ def _launch_deadline_s(expected_s: float | None) -> float:
 
 def _verify(
     job: Job, sink: Sink, predicted_s: float | None
-) -> tuple[Verification, float, float | None]:
+) -> tuple[Verification | None, float, float | None]:
     """Run once on poisoned outputs and compare with float64.
 
-    Returns the verification, the launch's seconds, and the seconds to copy the outputs back. Where
-    the result was verified before, the launch only warms up, and nothing is copied back.
+    Returns the verification (None where nobody can check), the launch's seconds, and the seconds
+    to copy the outputs back. Where the result was verified before, the launch only warms up, and
+    nothing is copied back.
     """
     runner = job.runner
     sink.stage("verify", _launch_deadline_s(predicted_s))
@@ -310,17 +315,22 @@ def _verify(
     outputs = runner.download(tuple(a.name for a in runner.plan.outputs))
     download_s = time.perf_counter() - started
     sink.stage("compare", COPY_DEADLINE_S * 5)
-    verification = job.problem.reference.verify(outputs)
+    own = runner.check_itself()
+    if isinstance(own, str):
+        job.not_verified = own
+        return None, first_s, download_s
+    verification = own or job.problem.reference.verify(outputs)
     config = runner.plan.config
     # Where it holds no number any more, there is no error to speak of.
     if not verification.ok and not (
         config.even_if_wrong and math.isfinite(verification.max_rel_error)
     ):
+        which = f"; {job.problem.reference.explain(outputs)}" if own is None else ""
         raise WrongResult(
             f"the result of {config.workload}/{config.variant} in {config.precision} is wrong: "
             f"relative error {verification.max_rel_error:.2g}, allowed {verification.tolerance:.2g}"
-            f" ({verification.method}); {job.problem.reference.explain(outputs)}",
-            remedy="nothing was timed; correct the kernel or its manifest",
+            f" ({verification.method}){which}",
+            remedy=runner.wrong_remedy,
         )
     job.verification = verification
     return verification, first_s, download_s
