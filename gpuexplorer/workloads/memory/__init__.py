@@ -1,0 +1,1 @@
+"""What memory a launch takes, by formula, and whether it fits."""

@@ -1,0 +1,90 @@
+"""What a model's memory depends on: sizes, types, the framework and its switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.frameworks import family_of, framework_of
+from gpuexplorer.workloads.models import MODELS
+from gpuexplorer.workloads.models.reference import ReferenceModel
+
+if TYPE_CHECKING:
+    from gpuexplorer.workloads.plan import ArrayPlan, Plan
+
+FUSING = ("compile", "jit", "xla")
+"""Switches that have a compiler look at the whole model."""
+LABEL_B = {"torch": 8, "tensorflow": 8, "keras": 8, "jax": 4}
+"""Bytes of a class label: ``torch.nn.functional.cross_entropy`` takes 64-bit ones."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One model run: what each of its layers needs to know to say what it takes."""
+
+    plan: Plan
+    framework: str
+    model: ReferenceModel
+    stored: int
+    """Bytes of a weight and of a number of the data, as they lie on the device."""
+    computed: int
+    """Bytes of a number that a layer puts out."""
+    casts: bool
+    """Whether matrix products convert their factors first, as autocast has them."""
+    gpu: bool
+    records: bool
+    """Whether PyTorch keeps what a backward pass would need, although none follows."""
+    fuses: bool
+    """Whether a compiler makes one kernel of neighbouring element-wise operators."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Facts:
+        """Return the facts of a plan of a model."""
+        name = plan.model or ""
+        precision = PRECISIONS[plan.config.precision]
+        computed = {"fp8_e4m3": 2, "int8": 4}.get(precision.name, precision.itemsize_B)
+        return cls(
+            plan=plan,
+            framework=framework_of(name),
+            model=MODELS[family_of(name)],
+            stored=precision.itemsize_B,
+            computed=2 if precision.is_autocast else computed,
+            casts=precision.is_autocast,
+            gpu=plan.config.threads is None,
+            records=plan.switches.get("grad_mode") == "grad",
+            fuses=any(plan.switches.get(name) not in (None, False, "off") for name in FUSING),
+        )
+
+    @classmethod
+    def in_float64(cls, plan: Plan) -> Facts:
+        """Return the facts of the same model as the check computes it, in float64 by NumPy."""
+        return replace(
+            cls.of(plan), stored=8, computed=8, casts=False, gpu=False,
+            records=False, fuses=False,
+        )  # fmt: skip
+
+    def switch(self, name: str) -> bool | str | None:
+        """Return the value of a switch, None where the model does not have it."""
+        return self.plan.switches.get(name)
+
+    def size(self, symbol: str) -> int:
+        """Return a size."""
+        return self.plan.config.size[symbol]
+
+    @property
+    def optimizer_state(self) -> frozenset[str]:
+        """The arrays that the optimiser keeps: those that a step changes beside the weights."""
+        return frozenset(
+            a.name
+            for a in self.plan.arrays
+            if a.role == "inout" and a.name not in self.model.weights
+        )
+
+    def stored_B(self, array: ArrayPlan) -> float:
+        """Return the bytes of an array of the manifest on the device."""
+        return float(array.elements * self.item_B(array))
+
+    def item_B(self, array: ArrayPlan) -> int:
+        """Return the bytes of one element of an array on the device."""
+        return LABEL_B[self.framework] if array.type == "int" else self.stored
