@@ -73,6 +73,12 @@ class Facts:
         return self.plan.config.size[symbol]
 
     @property
+    def samples(self) -> int:
+        """How many samples a launch computes, as its first input counts them."""
+        names = self.model.per_sample or self.model.inputs
+        return int(self.plan.array(names[0]).shape[0])
+
+    @property
     def optimizer_state(self) -> frozenset[str]:
         """The arrays that the optimiser keeps: those that a step changes beside the weights."""
         return frozenset(

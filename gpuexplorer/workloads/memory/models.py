@@ -1,10 +1,12 @@
 """What each model's launch takes beside its arrays: its layers in order, each with its formula.
 
 The walks follow eager PyTorch: an operator's result is a new array, and an array goes when nothing
-refers to it any more. In inference that is when the next layer has read it; in training, or with
-gradients recorded, when the backward function that saved it has run (``derivatives.yaml`` of
-PyTorch names what each operator saves). A graph compiler fuses element-wise operators, so with
-``torch.compile``, ``jax.jit`` and XLA an activation function takes no array of its own.
+refers to it any more. In inference that is when the layers that read it are done; with gradients
+recorded, an operator also keeps what its backward function would need, which PyTorch's
+``tools/autograd/derivatives.yaml`` names: ``addmm`` and ``convolution`` their inputs, ``relu`` and
+``softmax`` their result, ``gelu`` its input, ``native_layer_norm`` its input and the statistics.
+A graph compiler fuses element-wise operators, so with ``torch.compile``, ``jax.jit`` and XLA an
+activation function takes no array of its own.
 """
 
 from __future__ import annotations
@@ -19,160 +21,197 @@ from gpuexplorer.workloads.memory.training import mlp_training
 Walk = Callable[[Facts, Ledger], None]
 STATISTICS_B = 4
 """Bytes of a mean or of a reciprocal deviation: fp32 for 16-bit numbers as well."""
+INDEX_B = 8
+"""Bytes of the place of a largest element, which pooling writes beside the elements."""
 
 
 class Forward:
-    """A forward pass: each layer's output is taken, then what it read goes, if nothing keeps it."""
+    """A forward pass of ``samples`` samples at a time."""
 
     def __init__(self, facts: Facts, ledger: Ledger) -> None:
         self.facts, self.ledger = facts, ledger
         self.item = facts.computed
+        self.samples = 1 if facts.switch("one_by_one") else facts.samples
         self._taken = 0
 
-    def put(self, elements: float, *gone: str, part: str = "activations", keeps: bool = True) -> str:
-        """Take a layer's output of so many elements and let go of what it read; return its name.
-
-        With gradients recorded, what the layer read stays where ``keeps`` says that it saves it.
-        """
+    def put(self, elements: float, *, part: str = "activations", item: int | None = None) -> str:
+        """Take what an operator puts out, so many elements; return its name."""
         self._taken += 1
-        name = self.ledger.take(f"{part} {self._taken}", elements * self.item, part)
-        if not (keeps and self.facts.records):
-            self.ledger.give(*gone)
-        return name
+        nbytes = elements * (self.item if item is None else item)
+        return self.ledger.take(f"{part} {self._taken}", nbytes, part)
 
-    def cast(self, name: str, elements: float, part: str = "weights") -> None:
-        """Take the copy that autocast makes of a factor; it is kept until autocast is left."""
+    def drop(self, *names: str, saved: bool = False) -> None:
+        """Let go of arrays, unless an operator saved them for a backward pass."""
+        if not (saved and self.facts.records):
+            self.ledger.give(*names)
+
+    def cast(self, *names: str, part: str = "weights", share: float = 1.0) -> None:
+        """Take the copies that autocast makes of factors; they stay until it is left."""
         if self.facts.casts:
-            self.ledger.take(f"{name} cast", elements * self.item, part)
+            for name in names:
+                elements = self.facts.plan.array(name).elements * share
+                self.ledger.take(f"{name} cast", elements * self.item, part)
 
-    def weights(self, *names: str) -> None:
-        """Take autocast's copies of a layer's weights."""
-        for name in names:
-            self.cast(name, self.facts.plan.array(name).elements)
+    def cast_data(self, *names: str) -> None:
+        """Take autocast's copies of the samples that are computed at a time."""
+        self.cast(*names, part="inputs", share=self.samples / self.facts.samples)
 
-    def activated(self, elements: float, *read: str) -> str:
-        """Put out a layer with an element-wise function behind it."""
-        before = self.put(elements, *read)
+    def activated(self, elements: float, *, saves_input: bool = False) -> str:
+        """Put out a layer and an element-wise function of it; return the function's result."""
+        before = self.put(elements)
         if self.facts.fuses or self.facts.switch("in_place"):
             return before
-        return self.put(elements, before)
+        after = self.put(elements)
+        self.drop(before, saved=saves_input)
+        return after
+
+    def result(self, name: str, *, item: int | None = None) -> None:
+        """Take the launch's result: of all samples, and of the last ones when they come apart."""
+        elements = self.facts.plan.array(name).elements
+        if self.samples < self.facts.samples:
+            self.put(elements * self.samples / self.facts.samples, item=item)
+        self.put(elements, part="outputs", item=item)
 
 
 def matmul(facts: Facts, ledger: Ledger) -> None:
     """C = A B: the product, and under autocast its factors once more."""
-    forward, elements = Forward(facts, ledger), facts.plan.array("C").elements
-    for name in "AB":
-        forward.cast(name, elements, "inputs")
-    forward.put(elements, part="outputs")
+    forward = Forward(facts, ledger)
+    forward.cast("A", "B", part="inputs")
+    forward.result("C")
 
 
 def mlp(facts: Facts, ledger: Ledger) -> None:
-    """X → H → H → Y with ReLU, which is the larger of two neighbouring layers in inference."""
+    """X → H → H → Y with ReLU: a layer's input is there until its ReLU is done."""
     forward = Forward(facts, ledger)
-    batch = _samples(facts)
-    hidden, classes = batch * facts.plan.array("W1").shape[0], facts.plan.array("W3").shape[0]
-    forward.cast("X", batch * facts.plan.array("X").shape[1], "inputs")
-    forward.weights("W1", "b1")
+    forward.cast_data("X")
+    hidden = forward.samples * facts.plan.array("W1").shape[0]
+    forward.cast("W1", "b1")
     first = forward.activated(hidden)
-    forward.weights("W2", "b2")
-    second = forward.activated(hidden, first)
-    forward.weights("W3", "b3")
-    forward.put(batch * classes, second, part="outputs")
+    forward.cast("W2", "b2")
+    second = forward.activated(hidden)
+    forward.drop(first, saved=True)
+    forward.cast("W3", "b3")
+    forward.result("Y")
+    forward.drop(second, saved=True)
 
 
 def conv2d(facts: Facts, ledger: Ledger) -> None:
     """One convolution: its output, and under autocast its factors once more."""
     forward = Forward(facts, ledger)
-    forward.cast("X", facts.plan.array("X").elements, "inputs")
-    forward.weights("W", "b")
-    forward.put(facts.plan.array("Y").elements, part="outputs")
+    forward.cast_data("X")
+    forward.cast("W", "b")
+    forward.result("Y")
 
 
 def attention(facts: Facts, ledger: Ledger) -> None:
-    """O = softmax(Q Kᵀ / √D) V: the scores in full with the ``math`` back end, else the output."""
+    """O = softmax(Q Kᵀ / √D) V."""
     forward = Forward(facts, ledger)
-    batch, heads, length, width = facts.plan.array("Q").shape
-    for name in "QKV":
-        forward.cast(name, batch * heads * length * width, "inputs")
-    _attention(forward, batch * heads, length, width, part="outputs")
+    _, heads, length, width = facts.plan.array("Q").shape
+    forward.cast_data("Q", "K", "V")
+    _scores(forward, forward.samples * heads, length, width)
+    forward.result("O")
 
 
-def _attention(
-    forward: Forward, heads: int, length: int, width: int, *, part: str = "activations"
-) -> str:
-    """Put out attention; fused back ends keep the logarithm of each row's sum beside the output.
+def _scores(forward: Forward, heads: int, length: int, width: int) -> None:
+    """Take what attention holds beside its output.
 
-    The ``math`` back end writes the scores and their softmax (``_scaled_dot_product_attention_math``
-    also scales Q and K first); the fused ones hold a tile at a time (Dao et al. 2022).
+    The ``math`` back end scales Q and K and writes the scores and their softmax (``math`` is
+    ``_scaled_dot_product_attention_math``); the fused ones hold a tile of them at a time, and keep
+    the logarithm of each row's sum (Dao et al. 2022).
     """
-    ledger = forward.ledger
-    if forward.facts.switch("sdpa") == "math" or forward.facts.framework != "torch":
+    facts, ledger = forward.facts, forward.ledger
+    if facts.switch("sdpa") == "math" or facts.framework != "torch":
         scaled = [forward.put(heads * length * width, part="workspace") for _ in "QK"]
         scores = forward.put(heads * length * length, part="workspace")
-        weights = forward.put(heads * length * length, scores, part="workspace", keeps=False)
-        out = forward.put(heads * length * width, weights, *scaled, part=part)
+        softmax_ = forward.put(heads * length * length, part="workspace")
+        forward.drop(scores)
+        forward.drop(*scaled, softmax_, saved=True)
     else:
         sums = ledger.take("log sums", heads * length * STATISTICS_B, "workspace")
-        out = forward.put(heads * length * width, sums, part=part)
-    return out
+        forward.drop(sums, saved=True)
 
 
 def softmax(facts: Facts, ledger: Ledger) -> None:
     """One array of the input's size; autocast has it computed in fp32."""
-    elements = facts.plan.array("X").elements
-    ledger.take("Y", elements * (facts.stored if facts.casts else facts.computed), "outputs")
+    Forward(facts, ledger).result("Y", item=facts.stored if facts.casts else None)
 
 
 def layer_norm(facts: Facts, ledger: Ledger) -> None:
     """One array of the input's size, and the mean and the reciprocal deviation of each row."""
-    array = facts.plan.array("X")
-    rows = math.prod(array.shape[:-1])
+    rows = math.prod(facts.plan.array("X").shape[:-1])
     ledger.take("statistics", 2 * rows * max(STATISTICS_B, facts.stored), "workspace")
-    ledger.take("Y", array.elements * (facts.stored if facts.casts else facts.computed), "outputs")
+    Forward(facts, ledger).result("Y", item=facts.stored if facts.casts else None)
 
 
 def transformer_block(facts: Facts, ledger: Ledger) -> None:
-    """A pre-norm block: Q, K and V in one array, attention, and an MLP of four times the width."""
+    """A pre-norm block: Q, K and V in one array, attention, and an MLP of four times the width.
+
+    Under autocast a layer norm puts out fp32, which the product behind it converts again.
+    """
     forward = Forward(facts, ledger)
-    batch, length, width = facts.plan.array("X").shape
-    heads, rows = facts.size("H"), batch * length
-    forward.weights("Wqkv", "bqkv", "Wo", "bo", "Wu", "bu", "Wd", "bd")
-    normed = forward.put(rows * width)
-    joined = forward.put(3 * rows * width, normed)
-    mixed = _attention(forward, batch * heads, length, width // heads)
-    if not facts.records:
-        ledger.give(joined)
-    out = forward.put(rows * width, mixed)
-    residual = forward.put(rows * width, out)
-    normed = forward.put(rows * width)
-    hidden = forward.activated(4 * rows * width, normed)
-    down = forward.put(rows * width, hidden)
-    forward.put(rows * width, down, residual, part="outputs", keeps=False)
+    _, length, width = facts.plan.array("X").shape
+    heads, row = facts.size("H"), forward.samples * length * width
+    wide = facts.stored if facts.casts else facts.computed
+
+    normed = forward.put(row, item=wide)
+    _converted(forward, row)
+    forward.cast("Wqkv", "bqkv")
+    joined = forward.put(3 * row)
+    _scores(forward, forward.samples * heads, length, width // heads)
+    mixed = forward.put(row)
+    forward.drop(normed, joined, saved=True)
+    forward.cast("Wo", "bo")
+    out = forward.put(row)
+    forward.drop(mixed, saved=True)
+    residual = forward.put(row, item=wide)
+    forward.drop(out)
+
+    normed = forward.put(row, item=wide)
+    _converted(forward, row)
+    forward.cast("Wu", "bu")
+    before = forward.put(4 * row)
+    forward.drop(normed, saved=True)
+    hidden = before
+    if not facts.fuses:
+        hidden = forward.put(4 * row)
+        forward.drop(before, saved=True)
+    forward.cast("Wd", "bd")
+    down = forward.put(row)
+    forward.drop(hidden, saved=True)
+    forward.result("Y", item=wide)
+    forward.drop(down)
+    forward.drop(residual, saved=True)
+
+
+def _converted(forward: Forward, elements: float) -> None:
+    """Take autocast's copy of an activation, which goes once the product is there."""
+    if forward.facts.casts:
+        forward.drop(forward.put(elements), saved=True)
 
 
 def cnn(facts: Facts, ledger: Ledger) -> None:
-    """Two rounds of convolution, ReLU and pooling (whose indices are kept), then a linear layer."""
+    """Two rounds of convolution, ReLU and pooling, then a linear layer; one layer at a time."""
     forward = Forward(facts, ledger)
-    batch, _, size, _ = facts.plan.array("X").shape
-    forward.cast("X", facts.plan.array("X").elements, "inputs")
-    read: tuple[str, ...] = ()
-    for number in (1, 2):
+    size = facts.plan.array("X").shape[-1]
+    forward.cast_data("X")
+    pooled: str | None = None
+    for number in ("1", "2"):
         channels = facts.plan.array(f"W{number}").shape[0]
-        forward.weights(f"W{number}", f"b{number}")
-        image = forward.activated(batch * channels * size * size, *read)
+        forward.cast(f"W{number}", f"b{number}")
+        image = forward.put(forward.samples * channels * size * size)
+        if pooled is not None:
+            forward.drop(pooled, saved=True)
+        if not (facts.fuses or facts.switch("in_place")):
+            before, image = image, forward.put(forward.samples * channels * size * size)
+            forward.drop(before)
         size //= 2
-        pooled = batch * channels * size * size
-        indices = ledger.take(f"indices {number}", pooled * 8, "workspace")
-        read = (forward.put(pooled, image), )
-        if not facts.records:
-            ledger.give(indices)
-    forward.weights("W3", "b3")
-    forward.put(batch * facts.plan.array("W3").shape[0], *read, part="outputs")
-
-
-def _samples(facts: Facts) -> int:
-    """Return how many samples are computed at once."""
-    return 1 if facts.switch("one_by_one") else facts.plan.array("X").shape[0]
+        pooled = forward.put(forward.samples * channels * size * size)
+        indices = forward.put(
+            forward.samples * channels * size * size, part="workspace", item=INDEX_B
+        )
+        forward.drop(indices, image, saved=True)
+    forward.cast("W3", "b3")
+    forward.result("Y")
 
 
 WALKS: dict[str, Walk] = {

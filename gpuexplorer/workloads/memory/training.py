@@ -85,8 +85,7 @@ class _Step:
         if self.casts:
             self.ledger.take("wide logits", self._rows(classes, wide))
         self.ledger.take("log softmax", self._rows(classes, wide))
-        if self.casts:
-            self.ledger.give("wide logits")
+        self.ledger.give("logits", *(["wide logits"] if self.casts else []))
         self.ledger.take("d log softmax", self._rows(classes, wide), "gradients")
         self.ledger.take("d3", self._rows(classes, wide), "gradients")
         self.ledger.give("d log softmax", "log softmax")
