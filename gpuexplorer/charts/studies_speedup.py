@@ -1,0 +1,155 @@
+"""Two devices over a range of sizes: times, speed-up, and where the second breaks even."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
+from gpuexplorer.core.studies import BreakEven, Measured, SizePoint, Speedup, SpeedupStudy
+
+FIRST, SECOND = 0, 1
+"""Slots in the palette."""
+MARGIN = 1.35
+
+
+def speedup_chart(study: SpeedupStudy) -> ChartSpec:
+    """Return the chart: both times against the size, and below them the speed-up."""
+    first, second = study.first, study.second
+    kinds = f"{first.label} against {second.label} · {second.precision}"
+    fixed = ", ".join(
+        f"{name} = {value}"
+        for name, value in (study.points[0].size if study.points else {}).items()
+        if name != study.symbol
+    )
+    return ChartSpec(
+        title=study.title,
+        subtitle="\n".join((" · ".join(p for p in (study.workload, kinds, fixed) if p),
+                            study.device)),
+        rows=((_times(study),), (_speedups(study),)),
+        notes=tuple(_notes(study)),
+    )  # fmt: skip
+
+
+def _sizes(study: SpeedupStudy) -> Axis:
+    values = [float(point.value) for point in study.points] or [1.0, 2.0]
+    label = study.symbol_title
+    if study.symbol != label:
+        label = f"{label} ({study.symbol})"
+    low, high = min(values), max(values)
+    reach = max(high / low, 2.0) ** 0.04
+    return Axis(
+        label=label, scale="log", low=low / reach, high=high * reach,
+        ticks=tuple(sorted(set(values))),
+    )  # fmt: skip
+
+
+def _times(study: SpeedupStudy) -> Panel:
+    parts: tuple[tuple[str, int, Role, Callable[[SizePoint], Measured | None]], ...] = (
+        (f"{study.first.label}, data at hand", FIRST, "measured", lambda p: p.first),
+        (f"{study.second.label} without transfers", SECOND, "measured", lambda p: p.second),
+        (f"{study.second.label} with transfers", SECOND, "transfer", lambda p: p.second_with),
+    )
+    drawn: list[Series] = []
+    every: list[float] = []
+    for name, colour, role, of in parts:
+        found = [(p.value, m) for p in study.points if (m := of(p)) is not None and m.time_s > 0]
+        every += [m.time_s for _, m in found]
+        drawn += _line(name, colour, role, [(v, m.time_s, m.ci95_low_s, m.ci95_high_s)
+                                            for v, m in found])  # fmt: skip
+    low, high = min(every, default=1e-3) / MARGIN, max(every, default=1e-2) * MARGIN
+    drawn += _marks(study, low, high)
+    return Panel(
+        x=_sizes(study),
+        y=Axis(label="time per launch", unit="s", scale="log", low=low, high=high),
+        series=tuple(drawn),
+    )
+
+
+def _speedups(study: SpeedupStudy) -> Panel:
+    parts: tuple[tuple[str, Role, Callable[[SizePoint], Speedup | None]], ...] = (
+        ("without transfers", "measured", lambda p: p.speedup),
+        ("with transfers", "transfer", lambda p: p.speedup_with),
+    )
+    drawn: list[Series] = [series("as fast", "hline", "pinned", y=[1.0])]
+    every = [1.0]
+    for name, role, of in parts:
+        found = [(p.value, s) for p in study.points if (s := of(p)) is not None]
+        every += [s.factor for _, s in found]
+        drawn += _line(name, SECOND, role, [(v, s.factor, s.ci95_low, s.ci95_high)
+                                            for v, s in found])  # fmt: skip
+    low, high = min(every) / MARGIN, max(every) * MARGIN
+    drawn += _marks(study, low, high, named=False)
+    return Panel(
+        x=_sizes(study),
+        y=Axis(
+            label=f"speed of {study.second.device} over {study.first.device}", scale="log",
+            low=low, high=high,
+        ),
+        series=tuple(drawn),
+        height=0.75,
+    )  # fmt: skip
+
+
+def _line(
+    name: str,
+    colour: int,
+    role: Role,
+    values: Sequence[tuple[float, float, float | None, float | None]],
+) -> list[Series]:
+    """Return a line with its points and the intervals of each."""
+    if not values:
+        return []
+    xs, ys = [float(v[0]) for v in values], [v[1] for v in values]
+    drawn = [series(name, "line", role, x=xs, y=ys, colour=colour)]
+    drawn += [
+        series("", "points", role, x=[x], y=[y], colour=colour)
+        for x, y in zip(xs, ys, strict=True)
+    ]  # fmt: skip
+    drawn += [
+        series("", "line", "model", x=[x, x], y=[low, high], colour=colour)
+        for x, _, low, high in values
+        if low is not None and high is not None and low > 0
+    ]
+    return drawn
+
+
+def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) -> list[Series]:
+    """Return where the second device breaks even, with its interval."""
+    drawn: list[Series] = []
+    for found, role, how in (
+        (study.break_even, "pinned", "without transfers"),
+        (study.break_even_with, "ceiling", "with transfers"),
+    ):
+        if found is None or found.size is None:
+            continue
+        if found.low is not None and found.high is not None:
+            drawn.append(
+                series("", "band", "measured", x=[found.low, found.high],
+                       y=[low, low, high, high], colour=3)
+            )  # fmt: skip
+        words = f"break-even {how}, {study.symbol} ≈ {_size(found)}" if named else ""
+        drawn.append(series(words, "vline", _role(role), x=[found.size]))
+    return drawn
+
+
+def _role(name: str) -> Role:
+    return "ceiling" if name == "ceiling" else "pinned"
+
+
+def _size(found: BreakEven) -> str:
+    size = found.size or 0.0
+    return f"{float(f'{size:.3g}'):.0f}" if size >= 100 else f"{size:.3g}"
+
+
+def _notes(study: SpeedupStudy) -> list[str]:
+    notes = [found.words for found in (study.break_even, study.break_even_with) if found]
+    notes += study.notes
+    reasons: dict[str, list[str]] = {}
+    for point in study.points:
+        for reason in dict.fromkeys(point.skipped.values()):
+            reasons.setdefault(reason, []).append(str(point.value))
+    notes += [
+        f"Not measured at {study.symbol} = {', '.join(values)}: {reason}."
+        for reason, values in reasons.items()
+    ]
+    return notes

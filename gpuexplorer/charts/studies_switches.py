@@ -1,0 +1,229 @@
+"""What did each switch buy? A waterfall from the baseline to the combination, and each by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuexplorer.charts.comparison import VERDICT_COLOURS, Line, ratio_range
+from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
+from gpuexplorer.charts.studies_words import effect_words, factor_words, labelled, subject, times
+from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
+from gpuexplorer.core.units import quantity
+
+LOG_ABOVE = 6.0
+"""Times this many times apart go on a logarithmic axis."""
+TOTAL, GAIN, LOSS = 0, 2, 1
+"""Slots in the palette."""
+ROOM_FOR_WORDS = 0.30
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of the waterfall, from one time to another."""
+
+    label: str
+    start_s: float
+    end_s: float
+    words: str
+    total: bool = False
+
+    @property
+    def colour(self) -> int:
+        """The palette's slot: a total, a gain, or a loss."""
+        if self.total:
+            return TOTAL
+        return GAIN if self.end_s <= self.start_s else LOSS
+
+
+def bars_of(study: SwitchesStudy) -> list[Bar]:
+    """Return the waterfall's bars from the top down; empty before the baseline was measured.
+
+    The baseline, what each switch of the combination takes off by itself, each from where the one
+    before it ended, what combining added or lost, and the combination. A switch's bar is its own
+    ratio, so the bars multiply.
+    """
+    if study.baseline is None:
+        return []
+    base_s = study.baseline.time_s
+    effects = [(share, share.effect) for share in study.shares if share.effect is not None]
+    if study.together is not None and study.total is not None:
+        # the turns in which the combination was measured, and the baseline beside it
+        base_s = study.together.time_s / study.total.ratio
+    bars = [Bar("baseline", 0.0, base_s, quantity(base_s, "s"), total=True)]
+    at_s = base_s
+    for share, effect in effects:
+        bars.append(Bar(share.title, at_s, at_s * effect.ratio, factor_words(effect)))
+        at_s *= effect.ratio
+    if study.together is None:
+        return bars
+    end_s = study.together.time_s
+    if study.combining is not None:
+        bars.append(Bar("combining them", at_s, end_s, combining_words(study)))
+    bars.append(Bar("combination", 0.0, end_s, _total_words(study, end_s), total=True))
+    return bars
+
+
+def combining_words(study: SwitchesStudy) -> str:
+    """Return what putting the switches together added or lost."""
+    found = study.combining
+    if found is None:
+        return ""
+    if found.verdict == "same":
+        return "nothing: each does on top of the others what it does alone"
+    word = "adds" if found.ratio < 1 else "loses"
+    told = "" if found.verdict != "can't tell" else ", can't tell"
+    return f"{word}: {factor_words(found)}{told}"
+
+
+def _total_words(study: SwitchesStudy, end_s: float) -> str:
+    time = quantity(end_s, "s")
+    return f"{time}, {factor_words(study.total)}" if study.total is not None else time
+
+
+def waterfall_chart(study: SwitchesStudy) -> ChartSpec:
+    """Return the chart: the waterfall, every switch by itself, and memory where it was counted."""
+    rows: list[tuple[Panel, ...]] = []
+    bars = bars_of(study)
+    if len(bars) > 1:
+        rows.append((_waterfall(bars),))
+    alone = [one for one in study.alone if one.effect is not None]
+    if alone:
+        rows.append((_alone(alone),))
+    memory = _memory(study)
+    if memory is not None:
+        rows.append((memory,))
+    if not rows:
+        rows.append((_waterfall(bars),))
+    return ChartSpec(
+        title=study.title,
+        subtitle=f"{subject(study.config)}\n{study.device}",
+        rows=tuple(rows),
+        notes=tuple(_notes(study, bool(memory))),
+    )
+
+
+def _waterfall(bars: Sequence[Bar]) -> Panel:
+    ends = [end for bar in bars for end in (bar.start_s, bar.end_s) if end > 0]
+    least, most = min(ends, default=1.0), max(ends, default=1.0)
+    log = most / least > LOG_ABOVE
+    low = least / 2 if log else 0.0
+    high = most * (most / low) ** ROOM_FOR_WORDS if log else most * (1 + ROOM_FOR_WORDS)
+    drawn: list[Series] = []
+    names = {TOTAL: "measured", GAIN: "saved", LOSS: "lost"}
+    for row, bar in enumerate(bars):
+        left, right = sorted((max(bar.start_s, low), max(bar.end_s, low)))
+        drawn.append(
+            series(
+                names.pop(bar.colour, ""), "spans", "measured", colour=bar.colour,
+                x=[left], y=[row], z=[right - left], labels=("",),
+            )
+        )  # fmt: skip
+        if row + 1 < len(bars):  # down to where the next begins
+            drawn.append(series("", "line", "pinned", x=[bar.end_s] * 2, y=[row, row + 1]))
+    room = (high / low) ** 0.008 if log else 0.0
+    notes = tuple(
+        Annotation(
+            text=bar.words,
+            x=max(bar.start_s, bar.end_s) * room if log else
+            max(bar.start_s, bar.end_s) + 0.008 * high,
+            y=row + 0.08,
+        )
+        for row, bar in enumerate(bars)
+    )  # fmt: skip
+    return Panel(
+        title="From the baseline to the combination",
+        x=Axis(
+            label="time per launch", unit="s", scale="log" if log else "linear", low=low, high=high
+        ),
+        y=Axis(label="", categories=tuple(bar.label for bar in bars), low=-0.6,
+               high=len(bars) - 0.4),
+        series=tuple(drawn),
+        annotations=notes,
+        height=0.4 + 0.13 * len(bars),
+    )  # fmt: skip
+
+
+def _alone(alone: Sequence[Switched]) -> Panel:
+    lines = [
+        Line(one.title, one.effect.ratio, one.effect.ci95_low, one.effect.ci95_high,
+             one.effect.verdict)
+        for one in alone
+        if one.effect is not None
+    ]  # fmt: skip
+    low, high = ratio_range(lines)
+    drawn: list[Series] = [series("", "vline", "pinned", x=[1.0])]
+    for place, line in enumerate(lines):
+        if line.ratio and line.low and line.high and line.verdict:
+            colour = VERDICT_COLOURS[line.verdict]
+            ends = [max(line.low, low), min(line.high, high)]
+            drawn.append(series("", "line", "model", x=ends, y=[place, place], colour=colour))
+            drawn.append(series("", "points", "model", x=[line.ratio], y=[place], colour=colour))
+    right = math.exp(0.02 * math.log(high / low))
+    notes = tuple(
+        Annotation(text=effect_words(one.effect), x=(line.high or 1.0) * right, y=place)
+        for place, (one, line) in enumerate(zip(alone, lines, strict=True))
+    )
+    return Panel(
+        title="Each by itself",
+        x=Axis(
+            label="time over the baseline's, with its 95 % interval", scale="log", low=low,
+            high=high,
+        ),
+        y=Axis(label="", categories=tuple(line.label for line in lines), low=-0.5,
+               high=len(lines) - 0.5),
+        series=tuple(drawn),
+        annotations=notes,
+        height=0.4 + 0.12 * len(lines),
+    )  # fmt: skip
+
+
+def _memory(study: SwitchesStudy) -> Panel | None:
+    """Return memory against time, where the baseline's and another's were counted."""
+    found: list[tuple[str, Measured]] = []
+    if study.baseline is not None:
+        found.append(("baseline", study.baseline))
+    found += [(one.title, one.measured) for one in study.alone if one.measured is not None]
+    if study.together is not None and len(study.combination) > 1:
+        found.append(("combination", study.together))
+    known = [(name, m.time_s, m.memory_B) for name, m in found if m.memory_B]
+    if len(known) < 2 or known[0][0] != "baseline":
+        return None
+    points = [(time_s, float(memory_B or 0)) for _, time_s, memory_B in known]
+    most_s, most_B = max(x for x, _ in points), max(y for _, y in points)
+    drawn = [
+        series("", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3)
+        for (name, _, _), (x, y) in zip(known, points, strict=True)
+    ]
+    base = points[0]
+    panel = Panel(
+        title="Memory against time",
+        x=Axis(label="time per launch", unit="s", low=0.0, high=1.3 * most_s),
+        y=Axis(label="peak memory", unit="B", low=0.0, high=1.25 * most_B),
+        series=tuple(drawn),
+    )
+    words = [
+        name if (x, y) == base else f"{name}  {times(y / base[1])} memory"
+        for (name, _, _), (x, y) in zip(known, points, strict=True)
+    ]
+    return Panel(
+        title=panel.title, x=panel.x, y=panel.y, series=panel.series,
+        annotations=labelled(panel, points, words),
+    )  # fmt: skip
+
+
+def _notes(study: SwitchesStudy, memory: bool) -> list[str]:
+    notes = list(study.notes)
+    if len(study.shares) > 1:
+        notes.append(
+            "A bar is what the switch does by itself, as a ratio, from where the one above ended; "
+            "the rest up to the measured combination is what combining adds or loses."
+        )
+    notes += [f"{one.title} was left out: {one.reason}." for one in study.added if one.reason]
+    notes += [f"{one.title} was not measured: {one.skipped}." for one in study.alone if one.skipped]
+    if study.not_offered:
+        notes.append(f"Not offered here: {', '.join(study.not_offered)}.")
+    if memory and study.baseline is not None and study.baseline.memory_counter:
+        notes.append(f"Memory as counted by {study.baseline.memory_counter}.")
+    return notes

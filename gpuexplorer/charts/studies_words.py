@@ -1,0 +1,70 @@
+"""What the charts of studies have in common: their words, and words beside points."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from gpuexplorer.charts.spec import Annotation, Panel
+from gpuexplorer.charts.studies_labels import place_labels, share, value_at
+from gpuexplorer.charts.words import config_parts
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
+from gpuexplorer.core.units import ratio
+
+ROW_IN = 3.6
+"""Height of a panel of height 1, of which ``FRAME_IN`` go to its labels."""
+FRAME_IN = 0.75
+
+
+def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
+    """Return what a study is about in words, without some fields."""
+    switches = {k: v for k, v in config.switches.items() if k != EVEN_IF_WRONG}
+    parts = config_parts(msgspec.structs.replace(config, switches=switches))
+    return " · ".join(words for name, words in parts.items() if words and name not in without)
+
+
+def effect_words(effect: Comparison | None) -> str:
+    """Return what a ratio of times says, such as ``1.83× as fast`` or ``does nothing``."""
+    if effect is None:
+        return "too few rounds"
+    if effect.verdict == "same":
+        return "does nothing"
+    times = factor_words(effect)
+    return times if effect.verdict != "can't tell" else f"{times}, can't tell"
+
+
+def factor_words(effect: Comparison) -> str:
+    """Return a ratio of times as a factor: ``1.83× as fast`` or ``1.20× the time``."""
+    if effect.ratio < 1:
+        return f"{times(1 / effect.ratio)} as fast"
+    return f"{times(effect.ratio)} the time"
+
+
+def times(factor: float | None) -> str:
+    """Format a factor with three digits, such as ``1.83×``."""
+    return "–" if factor is None else f"{ratio(factor, '', 3).strip()}×"
+
+
+def labelled(
+    panel: Panel,
+    points: Sequence[tuple[float, float]],
+    words: Sequence[str],
+    *,
+    width: float = 1.0,
+) -> tuple[Annotation, ...]:
+    """Return annotations beside points, in the axes' units, so placed that none hides another.
+
+    The panel's axes have ranges; ``width`` is the panel's share of its row.
+    """
+    boxes = place_labels(
+        [(share(x, panel.x), share(y, panel.y)) for x, y in points],
+        words,
+        height_in=ROW_IN * panel.height - FRAME_IN,
+        width=width,
+    )
+    return tuple(
+        Annotation(text=text, x=value_at(box.x, panel.x), y=value_at(box.y, panel.y))
+        for text, box in zip(words, boxes, strict=True)
+    )
