@@ -6,6 +6,7 @@ line in ``registry``. Every method is called from one thread, the engine's measu
 
 from __future__ import annotations
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.device import DeviceInfo, Unavailable
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.operators import Recorded
 from gpuexplorer.core.result import Arithmetic, Resources, Verification
 from gpuexplorer.workloads.plan import Plan
 
@@ -26,6 +29,8 @@ MAX_QUEUED_LAUNCHES = 512
 MAX_QUEUED_S = 0.030
 """Device time that may be queued ahead, so that a knob acts at once."""
 BUILD_DEADLINE_S = 120.0
+"""How long building may take before it counts as hung, unless ``DEADLINE_VARIABLE`` says."""
+DEADLINE_VARIABLE = "GPUEXPLORER_BUILD_DEADLINE_S"
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,15 @@ class Batch:
     launches: int = 1
     clock_Hz: float | None = None
     """The clock the device held while the batch ran; None where that cannot be told."""
+
+
+def build_deadline_s() -> float:
+    """Return how long building may take: importing a model's file, compiling, a first step."""
+    try:
+        said = float(os.environ.get(DEADLINE_VARIABLE, ""))
+    except ValueError:
+        return BUILD_DEADLINE_S
+    return said if said > 0 else BUILD_DEADLINE_S
 
 
 class Backend(ABC):
@@ -86,8 +100,6 @@ class Runner(ABC):
     """Why it knows nothing, as it stands beside the missing figure."""
     rough_below_s: float = 0.0
     """A prediction that turns out below this need not be any finer."""
-    build_deadline_s: float = BUILD_DEADLINE_S
-    """How long ``build`` may take before it counts as hung."""
     wrong_remedy: ClassVar[str] = "nothing was timed; correct the kernel or its manifest"
     """What to do about a result that is too far from float64."""
 
@@ -205,6 +217,16 @@ class Runner(ABC):
         text where nobody can check: why.
         """
         return None
+
+    def operators(self, *, shapes: bool) -> Recorded:
+        """Record the operators of one launch; the arrays are filled.
+
+        Raises CannotRunHere where nothing tells them.
+        """
+        raise CannotRunHere(
+            f"nothing tells the operators of '{self.plan.config.variant}'",
+            remedy="choose a variant that PyTorch runs",
+        )
 
     def arithmetic(self) -> Arithmetic | None:
         """Say which arithmetic ran, once it has; None where the configuration alone says it."""

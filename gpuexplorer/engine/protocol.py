@@ -233,6 +233,8 @@ EngineMessage = (
     | Finished | Counted | Profiled | Cancelled | Failed
 )  # fmt: skip
 
+EXIT_TOLD = 70
+"""The exit status of an engine that cannot go on and has said why in its last message."""
 CONFIRM_ABOVE_S = 2.0
 """A launch predicted above this runs only after the user said so."""
 

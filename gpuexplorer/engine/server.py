@@ -23,16 +23,19 @@ from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, In
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.outbox import Outbox
+from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.profile import profile_command, profile_environment
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
+from gpuexplorer.measure.operators import record_operators
 from gpuexplorer.measure.recipe import Ready, Stopped, TooLong
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey
 from gpuexplorer.telemetry.sampler import Sampler
+from gpuexplorer.workloads.own_model import is_own
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
-EXIT_DEVICE_LOST = 70
+EXIT_DEVICE_LOST = protocol.EXIT_TOLD
 """The exit status after an error that poisons the device's context; the client starts afresh."""
 
 REST_S = LEAST_IDLE_S + 0.4
@@ -156,6 +159,7 @@ class Server:
     def _answer_run(self, run: protocol.Run) -> bool:
         """Do one run and say how it ended; False when the process cannot go on."""
         generation = run.generation
+        sink: _RunSink | None = None
 
         def cancelled() -> bool:
             return self._shutdown or self._latest > generation or self._cancelled >= generation
@@ -164,10 +168,17 @@ class Server:
             if cancelled():
                 raise Stopped
             workload = self._workload(run)
+            _check_agreed(workload, run)
             if run.counters:
                 self._answer_counters(run, cancelled)
                 return True
             sink = _RunSink(run, workload, self)
+            if run.operators:
+                profile = record_operators(
+                    self._laboratory, workload, run.config, sink, shapes=run.shapes
+                )
+                self._outbox.put(protocol.Profiled(generation=generation, profile=profile))
+                return True
             stopped_by, phases = self._laboratory.run(
                 workload,
                 run.config,
@@ -201,6 +212,9 @@ class Server:
             return False
         except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
             self._outbox.put(_failed(generation, error))
+        finally:
+            if sink is not None:
+                sink.close()
         return True
 
     def _answer_counters(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
@@ -288,11 +302,35 @@ class _RunSink:
         )
         self._workload = workload
         self._server = server
+        self._overdue: Overdue | None = None
+        if is_own(workload.variant(run.config.variant).model):
+            self._overdue = Overdue(workload.source.origin, self._hangs)
 
     def stage(self, name: str, deadline_s: float | None) -> None:
+        if self._overdue is not None:
+            self._overdue.stage(name, deadline_s)
+            deadline_s = None if deadline_s is None else deadline_s + SLACK_S
         self._server.outbox.put(
             protocol.Stage(generation=self._generation, name=name, deadline_s=deadline_s)
         )
+
+    def _hangs(self, stage: str, allowed_s: float, place: str) -> None:
+        """End this process: what a user's file does not give back cannot be had otherwise."""
+        self._server.outbox.put(
+            protocol.Failed(
+                generation=self._generation,
+                kind=WorkFailed.kind,
+                what=f"{place}: it did not come back within {allowed_s:.0f} s, at '{stage}'",
+                remedy="look for a loop without an end, or allow more with --deadline",
+            )
+        )
+        self._server.outbox.close()
+        os._exit(EXIT_DEVICE_LOST)
+
+    def close(self) -> None:
+        """Watch the run no more."""
+        if self._overdue is not None:
+            self._overdue.close()
 
     def prepared(self, ready: Ready) -> None:
         plan = ready.runner.plan
@@ -321,7 +359,18 @@ class _RunSink:
             self._server.rest(self._generation)
 
     def samples(self, batch: SampleBatch) -> None:
+        if self._overdue is not None:
+            self._overdue.alive()
         self._server.outbox.put_samples(self._generation, batch)
+
+
+def _check_agreed(workload: Workload, run: protocol.Run) -> None:
+    """Refuse to run a user's file that nobody agreed to."""
+    if is_own(workload.variant(run.config.variant).model) and not run.agreed:
+        raise InputError(
+            f"{workload.source.origin} is a program, and nobody agreed to run it",
+            remedy="read it, then agree with --trust, or in a terminal or the window when asked",
+        )
 
 
 def _failed(generation: int, error: Exception) -> protocol.Failed:

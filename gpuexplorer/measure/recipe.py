@@ -18,7 +18,13 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, MAX_QUEUED_S, Batch, Runner
+from gpuexplorer.backends.base import (
+    MAX_QUEUED_LAUNCHES,
+    MAX_QUEUED_S,
+    Batch,
+    Runner,
+    build_deadline_s,
+)
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, WrongResult
 from gpuexplorer.core.memory import MemoryUse
@@ -232,7 +238,7 @@ class _Timed:
 
 def _build(job: Job, sink: Sink) -> _Timed:
     timed = _Timed()
-    sink.stage("build", job.runner.build_deadline_s)
+    sink.stage("build", build_deadline_s())
     started = time.perf_counter()
     job.runner.build()
     timed.compile_s = time.perf_counter() - started
