@@ -77,6 +77,20 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
     duration_s: float
 
 
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """One iteration in figures, as a backend recorded it; see ``OperatorProfile``."""
+
+    method: str
+    iteration_s: float
+    plain_s: float | None
+    operators: tuple[Operator, ...]
+    operators_total: int
+    names: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    calls: tuple[Call, ...]
+    calls_total: int
+
+
 class OperatorProfile(msgspec.Struct, frozen=True, kw_only=True):
     """The operators of one iteration; ``operators --json`` prints exactly this."""
 

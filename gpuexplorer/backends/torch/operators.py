@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.core.operators import MAX_CALLS, MAX_OPERATORS, Call, Operator, Track
+from gpuexplorer.core.operators import MAX_CALLS, MAX_OPERATORS, Call, Operator, Recorded, Track
 
 ITERATION = "iteration"
 """The name under which the whole iteration stands in the trace."""
@@ -34,20 +34,6 @@ _NOT_OPERATORS = frozenset(
     }
 )
 """What the profiler and autograd's bookkeeping do themselves; PyTorch's table hides it, too."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """One iteration in figures: what ``core.operators.OperatorProfile`` holds of it."""
-
-    iteration_s: float
-    plain_s: float
-    operators: tuple[Operator, ...]
-    operators_total: int
-    names: tuple[str, ...]
-    tracks: tuple[Track, ...]
-    calls: tuple[Call, ...]
-    calls_total: int
 
 
 @dataclass
@@ -202,6 +188,7 @@ def sum_up(
     operators = _operators([e for e in inside if not e.on_gpu], gpu=gpu)
     names, tracks, calls = _flame(rows, marker)
     return Recorded(
+        method=METHOD,
         iteration_s=(end_ns - marker.start_ns) * 1e-9,
         plain_s=plain_s,
         operators=tuple(operators[:MAX_OPERATORS]),
