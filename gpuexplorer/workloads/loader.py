@@ -6,6 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.own_model import (
+    MODEL_FILE,
+    is_model_file,
+    manifest_of,
+    read_model,
+    workload_name,
+)
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
 
@@ -39,6 +46,16 @@ def read_folder(folder: Path) -> WorkloadSource:
     return WorkloadSource(manifest=text, files=files, origin=str(manifest))
 
 
+def own_workload(path: Path) -> Workload:
+    """Read a model's file as a workload; nothing of it is run. Raises as ``read_model`` does."""
+    model = read_model(path)
+    shipped = {folder.name for folder in workload_folders(shipped_folder())}
+    manifest = manifest_of(model, workload_name(path, shipped))
+    return Workload(
+        WorkloadSource(manifest=manifest, files={MODEL_FILE: model.text}, origin=str(path))
+    )
+
+
 def read_source(path: Path) -> str:
     """Read a manifest or a source; InputError when it is not text, or too large to be one."""
     try:
@@ -67,12 +84,17 @@ def workload_folders(root: Path) -> list[Path]:
 
 
 def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
-    """Load the shipped workloads and those below ``extra_roots`` (which win over shipped names).
+    """Load the shipped workloads and those of ``extra_roots``, which win over shipped names.
 
-    Raises InputError for two folders of one root that declare the same name.
+    A root is a folder of workloads, or a model's Python file, which is read and not run. Raises
+    InputError for two folders of one root that declare the same name.
     """
     workloads: dict[str, Workload] = {}
     for root in (shipped_folder(), *extra_roots):
+        if is_model_file(root):
+            own = own_workload(root)
+            workloads[own.name] = own
+            continue
         here: dict[str, Workload] = {}
         for folder in workload_folders(root):
             workload = Workload(read_folder(folder))
