@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.operators import Recorded
@@ -29,8 +30,7 @@ MAX_QUEUED_LAUNCHES = 512
 MAX_QUEUED_S = 0.030
 """Device time that may be queued ahead, so that a knob acts at once."""
 BUILD_DEADLINE_S = 120.0
-"""How long building may take before it counts as hung, unless ``DEADLINE_VARIABLE`` says."""
-DEADLINE_VARIABLE = "GPUEXPLORER_BUILD_DEADLINE_S"
+"""How long building may take before it counts as hung, where the environment does not say."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Batch:
 def build_deadline_s() -> float:
     """Return how long building may take: importing a model's file, compiling, a first step."""
     try:
-        said = float(os.environ.get(DEADLINE_VARIABLE, ""))
+        said = float(os.environ.get(BUILD_DEADLINE_VARIABLE, ""))
     except ValueError:
         return BUILD_DEADLINE_S
     return said if said > 0 else BUILD_DEADLINE_S
