@@ -118,10 +118,10 @@ def _configs(workload: Workload, devices: DeviceList) -> list[RunConfig]:
             request = RunRequest(workload=workload.name, variant=VARIANT, block=block)
             configs.append(complete(request, workload, devices))
     for name, variant in workload.manifest.variants.items():
-        if variant.library is None:
+        if variant.call is None:
             continue
         where = device_for_variant(devices, variant, device)
-        if variant.library in where.libraries and where.hardware_id == device.hardware_id:
+        if variant.call in where.libraries and where.hardware_id == device.hardware_id:
             request = RunRequest(workload=workload.name, variant=name, device=where.id)
             configs.append(complete(request, workload, devices))
     return configs

@@ -33,9 +33,9 @@ def tuned_config(config: RunConfig, workload: Workload, devices: DeviceList) -> 
     from gpuexplorer.search.tune_keep import find_tuned, not_tuned, other_conditions, with_tuned
 
     device = find_device(devices, config.device)
-    if workload.variant(config.variant).library is not None:
+    if workload.variant(config.variant).call is not None:
         raise InputError(
-            f"variant '{config.variant}' is a library call: there is nothing to tune",
+            f"variant '{config.variant}' is no kernel of its own: there is nothing to tune",
             remedy="leave --tuned out",
         )
     with Store.open_to_read() as store:

@@ -22,6 +22,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     cache: Cache | None = None
     include_transfers: bool | None = None
     threads: int | None = None
+    switches: dict[str, bool | str] = {}
 
     @property
     def words(self) -> str:
@@ -41,6 +42,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             parts.append("with transfers" if self.include_transfers else "the kernel alone")
         if self.threads is not None:
             parts.append(f"{self.threads} CPU thread{'s' if self.threads > 1 else ''}")
+        for name, value in self.switches.items():
+            parts.append(f"{name.replace('_', ' ')} {switch_value(value)}")
         return ", ".join(parts)
 
     @property
@@ -63,7 +66,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             parts.append("--include-transfers" if on else "without --include-transfers")
         if self.threads is not None:
             parts.append(f"--threads {self.threads}")
+        parts += [f"--switch {name}={switch_value(v)}" for name, v in self.switches.items()]
         return " ".join(parts)
+
+
+def switch_value(value: object) -> str:
+    """Return a switch's value as the command line takes it: ``on``, ``off``, or its word."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
 
 
 def block_words(block: Block, sign: str = "×") -> str:

@@ -178,7 +178,7 @@ def siblings(
             continue
         view = device_for_variant(devices, spec, device)
         if view.hardware_id == device.hardware_id:
-            found.append(Sibling(other, spec.library is not None, spec.neighbours))
+            found.append(Sibling(other, spec.call is not None, spec.neighbours))
     return tuple(found)
 
 

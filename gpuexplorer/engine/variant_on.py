@@ -55,11 +55,11 @@ class VariantOn:
     def __init__(self, workload: Workload, request: RunRequest, arch: str) -> None:
         name = request.variant or workload.manifest.first_variant
         variant = workload.variant(name)
-        if variant.library is not None:
+        if variant.call is not None:
             kernels = [n for n, v in workload.manifest.variants.items() if v.launch]
+            kind = "library call" if variant.library else "model"
             raise InputError(
-                f"variant '{name}' is the library call {variant.library}, whose kernels are its "
-                "own",
+                f"variant '{name}' is the {kind} {variant.call}, whose kernels are its own",
                 remedy=f"choose one of {', '.join(kernels)}" if kernels else "",
             )
         self._workload = workload

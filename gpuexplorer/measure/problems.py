@@ -35,6 +35,11 @@ class Problem:
         """What a right result is."""
         return Reference(self._workload, self._plan, self.inputs)
 
+    def forget(self) -> None:
+        """Let go of what was made; it is made again when it is needed."""
+        for name in ("inputs", "reference"):
+            vars(self).pop(name, None)
+
     @property
     def nbytes(self) -> int:
         """Bytes of what was made so far: inputs, and what the reference keeps in float64."""
@@ -55,7 +60,8 @@ class ProblemCache:
         what = (
             workload.sha256, config.size, config.precision, config.fill, config.seed,
             config.variant if workload.variant(config.variant).reference else "",
-            [(a.name, a.shape) for a in plan.inputs],
+            workload.tolerance_of(config.variant, config.precision),
+            [(a.name, a.shape, a.type) for a in plan.inputs],
         )  # fmt: skip
         key = msgspec.json.encode(what, order="sorted").decode()
         problem = self._kept.get(key)

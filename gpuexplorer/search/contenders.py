@@ -188,7 +188,7 @@ def read_configuration(
     if chosen != before:
         changes["tunables"] = {}
         same_axes = variant.dimensions == workload.variant(before).dimensions
-        if variant.library is not None or not same_axes:
+        if variant.call is not None or not same_axes:
             changes["block"] = None
     size = dict(base.size)
     if "" in size:  # the first symbol, which a word may name

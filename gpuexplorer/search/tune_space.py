@@ -82,9 +82,9 @@ def tuning_space(
     start = complete(request, workload, devices)
     variant = workload.variant(start.variant)
     device = find_device(devices, start.device)
-    if variant.library is not None:
+    if variant.call is not None:
         raise InputError(
-            f"variant '{start.variant}' is a library call: there is nothing to tune",
+            f"variant '{start.variant}' is no kernel of its own: there is nothing to tune",
             remedy="choose a variant that is a kernel of its own",
         )
     axes = _axes(variant, device.limits, ranges)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.switches import TRANSFERS, kept, without_defaults
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -19,12 +20,12 @@ def changed(config: RunConfig, change: Change, workload: Workload) -> RunRequest
     kept = {n: v for n, v in config.tunables.items() if n in own} if name == config.variant else {}
     block = change.block or config.block
     other_axes = variant.dimensions != workload.variant(config.variant).dimensions
-    if variant.library is not None or (change.block is None and other_axes):
+    if variant.call is not None or (change.block is None and other_axes):
         block = None
     transfers = change.include_transfers
-    switches = dict(config.switches)
+    switches = {**kept(config.switches, variant), **change.switches}
     if transfers is not None:
-        switches["include_transfers"] = transfers
+        switches[TRANSFERS] = transfers
     return RunRequest(
         workload=config.workload,
         variant=name,
@@ -37,7 +38,7 @@ def changed(config: RunConfig, change: Change, workload: Workload) -> RunRequest
         fill=config.fill,
         seed=config.seed,
         threads=change.threads or config.threads,
-        switches={key: value for key, value in switches.items() if value is not False},
+        switches=without_defaults(switches),
     )
 
 

@@ -109,7 +109,7 @@ class _Enumeration:
         return [*found, *self._overflow(odd)]
 
     def _overflow(self, size: dict[str, int]) -> list[CheckCase]:
-        if not PRECISIONS[self.precision].is_half:
+        if self.spec.model is not None or not PRECISIONS[self.precision].is_half:
             return []
         return [CheckCase(self._request(size, fill="large"), "sums that overflow")]
 

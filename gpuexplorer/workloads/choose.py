@@ -5,13 +5,16 @@ from __future__ import annotations
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.plan import check_requirements
 from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.switches import check as check_switches
+from gpuexplorer.workloads.switches import without_defaults
 from gpuexplorer.workloads.workload import Workload
 
 KERNEL_BACKENDS = ("cuda", "opencl")
-BACKENDS = ("cuda", "opencl", "numpy", "torch")
+BACKENDS = ("cuda", "opencl", "numpy", *FRAMEWORKS)
 
 
 def find_device(devices: DeviceList, wanted: str) -> DeviceInfo:
@@ -54,19 +57,51 @@ def _no_device(devices: DeviceList, wanted: str) -> ExplorerError:
 def device_for_variant(devices: DeviceList, variant: VariantSpec, chosen: DeviceInfo) -> DeviceInfo:
     """Return the view of the chosen hardware that can run a variant, or ``chosen`` itself.
 
-    A library variant belongs to a backend of its own: with the CPU chosen through OpenCL,
+    A library call or a model belongs to a backend of its own: with the CPU chosen through OpenCL,
     ``numpy.matmul`` runs on ``numpy:cpu``, which is the same silicon.
     """
-    if variant.library is None:
+    if variant.call is None:
         if chosen.runs_kernels:
             return chosen
         same = [d for d in devices.devices if d.runs_kernels]
     else:
-        if variant.library in chosen.libraries:
+        if variant.call in chosen.libraries:
             return chosen
-        same = [d for d in devices.devices if variant.library in d.libraries]
+        same = [d for d in devices.devices if variant.call in d.libraries]
     same = [d for d in same if d.hardware_id == chosen.hardware_id]
     return same[0] if same else chosen
+
+
+def device_to_run(devices: DeviceList, wanted: str, variant: VariantSpec, name: str) -> DeviceInfo:
+    """Return the device on which the variant of that name runs when ``wanted`` is asked for.
+
+    ``auto`` finds one that has the variant's model. Raises as ``find_device``, and CannotRunHere
+    where the device does not have the model: with the framework's own reason and remedy where it
+    is missing.
+    """
+    found = device_for_variant(devices, variant, find_device(devices, wanted))
+    if variant.model is None or variant.model in found.libraries:
+        return found
+    able = [d for d in devices.devices if variant.model in d.libraries]
+    if able and wanted == "auto":
+        return next((d for d in able if d.kind == "gpu"), able[0])
+    framework = framework_of(variant.model)
+    title = FRAMEWORKS[framework]
+    for missing in devices.unavailable:
+        if missing.backend == framework:
+            raise CannotRunHere(
+                f"variant '{name}' runs on {title}, which is not available here: {missing.reason}",
+                remedy=missing.remedy,
+            )
+    if able:
+        raise CannotRunHere(
+            f"{title} does not reach {found.id} ({found.name})",
+            remedy=f"it runs '{name}' on {', '.join(d.id for d in able)}",
+        )
+    raise CannotRunHere(
+        f"no device here offers the model {variant.model}",
+        remedy="'gpuexplorer devices' lists what each device offers",
+    )
 
 
 def default_block(variant: VariantSpec) -> Block | None:
@@ -88,7 +123,7 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     variant = workload.variant(variant_name)
     if request.device.partition(":")[0] not in (*BACKENDS, "cpu", "auto"):
         raise _no_device(devices, request.device)
-    device = device_for_variant(devices, variant, find_device(devices, request.device))
+    device = device_to_run(devices, request.device, variant, variant_name)
     precision = _precision(request.precision, workload, variant_name)
     fill = request.fill or OWN_FILL
     if fill not in (OWN_FILL, *FILLS, OVERFLOW_FILL):
@@ -101,6 +136,7 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
             remedy="leave one of them out",
         )
     check_requirements(workload, variant_name, precision, device)
+    check_switches(variant, variant_name, device, request.switches)
     if not 0 <= request.seed < 2**63:
         raise InputError(f"seed {request.seed} is out of range", remedy="use 0 to 2^63 - 1")
     return RunConfig(
@@ -115,7 +151,7 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
         fill=fill,
         seed=request.seed,
         threads=device.threads if request.threads is None else request.threads,
-        switches=request.switches,
+        switches=without_defaults(request.switches),
     )
 
 
@@ -155,9 +191,10 @@ def _sizes(wanted: dict[str, int], workload: Workload) -> dict[str, int]:
 
 
 def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None:
-    if variant.library is not None:
+    if variant.call is not None:
         if wanted is not None:
-            raise InputError("a library variant chooses its own blocks", remedy="leave --block out")
+            kind = "library variant" if variant.library else "framework's model"
+            raise InputError(f"a {kind} chooses its own blocks", remedy="leave --block out")
         return None
     if wanted is None:
         return default_block(variant)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.evaluation import Scope, times
-from gpuexplorer.workloads.expected import Array, Expected, HostArray, root_mean_square
+from gpuexplorer.workloads.expected import Array, Expected, HostArray, ratio, root_mean_square
 from gpuexplorer.workloads.plan import ArrayPlan
 
 Rows = npt.NDArray[np.int64]
@@ -35,6 +35,12 @@ class Comparison(Protocol):
 
     def error(self, output: HostArray) -> float:
         """Return the largest error."""
+
+    def judge(self, output: HostArray) -> tuple[float, float | None]:
+        """Return the largest error, and ‖output − reference‖ over ‖reference‖ of what is compared.
+
+        The second is None where that is no number.
+        """
 
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off."""
@@ -69,21 +75,44 @@ class ByElement:
 
     def error(self, output: HostArray) -> float:
         """Return the largest error."""
-        return self._expected.worst(self._chosen(output))[0]
+        return self.judge(output)[0]
+
+    def judge(self, output: HostArray) -> tuple[float, float | None]:
+        """Return the largest error, and that of all together."""
+        judgement = self._expected.judge(self._chosen(output))
+        return judgement.worst, judgement.rms_rel_error
 
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off."""
         part = self._chosen(output)
-        _, flat = self._expected.worst(part)
-        index = [int(i) for i in np.unravel_index(flat, part.shape)]
-        if self._rows is not None:
-            index[0] = int(self._rows[index[0]])
+        flat = self._expected.judge(part).where
+        index = self._place([int(i) for i in np.unravel_index(flat, part.shape)])
         found, right = float(part.reshape(-1)[flat]), self._expected.value(flat)
         place = ", ".join(map(str, index))
         return f"{self._array.name}[{place}] is {found:.7g} and should be {right:.7g}"
 
     def _chosen(self, output: HostArray) -> HostArray:
         return output if self._rows is None else output[self._rows]
+
+    def _place(self, index: list[int]) -> list[int]:
+        """Return where an element of what was chosen stands in the whole output."""
+        return index if self._rows is None else [int(self._rows[index[0]]), *index[1:]]
+
+
+class BySample(ByElement):
+    """Compares some samples of a batch: those of an output's first ``axes`` axes together."""
+
+    def __init__(self, array: ArrayPlan, expected: Expected, samples: Rows, axes: int) -> None:
+        super().__init__(array, expected, samples)
+        self._samples, self._axes = samples, axes
+        self.method = f"{len(samples)} of {math.prod(array.shape[:axes])} samples"
+
+    def _chosen(self, output: HostArray) -> HostArray:
+        return output.reshape(-1, *output.shape[self._axes :])[self._samples]
+
+    def _place(self, index: list[int]) -> list[int]:
+        leading = np.unravel_index(int(self._samples[index[0]]), self._array.shape[: self._axes])
+        return [*(int(i) for i in leading), *index[1:]]
 
 
 class ByRandomVectors:
@@ -121,24 +150,38 @@ class ByRandomVectors:
 
     def error(self, output: HostArray) -> float:
         """Return the largest error."""
-        rows = self._row_errors(output)
+        return self.judge(output)[0]
+
+    def judge(self, output: HostArray) -> tuple[float, float | None]:
+        """Return the largest error, and the error of the whole as the random vectors tell it.
+
+        Over random signs the expectation of ‖(C − P Q) r‖² is ‖C − P Q‖².
+        """
+        distances = self._distances(output)
+        rows = self._row_errors(distances)
         finite = np.isfinite(rows)
         worst = float(rows[finite].max()) if finite.any() else 0.0
         if not finite.all():
             odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
-            worst = max(worst, self._by_element(odd).error(output))
-        return worst
+            return max(worst, self._by_element(odd).error(output)), None
+        with np.errstate(all="ignore"):
+            squares = float(np.vdot(distances, distances))
+            return worst, ratio(squares, float(np.vdot(self._product, self._product)))
 
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off in the row that is."""
-        rows = self._row_errors(output)
+        rows = self._row_errors(self._distances(output))
         finite = np.isfinite(rows)
         odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
         return self._by_element(odd if len(odd) else np.array([rows.argmax()])).explain(output)
 
-    def _row_errors(self, output: HostArray) -> Array:
+    def _distances(self, output: HostArray) -> Array:
         with np.errstate(all="ignore"):
-            distance = np.abs(times(output, self._vectors) - self._product).max(axis=1)
+            return np.abs(times(output, self._vectors) - self._product)
+
+    def _row_errors(self, distances: Array) -> Array:
+        with np.errstate(all="ignore"):
+            distance = distances.max(axis=1)
             if self._scale == 0.0:
                 return np.where(distance == 0.0, 0.0, math.nan)
             return np.asarray(distance / self._scale)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,18 @@ def root_mean_square(values: Array) -> float:
         return 0.0
     scaled = values / largest
     return largest * math.sqrt(float(np.vdot(scaled, scaled)) / values.size)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How far an output is from what it must hold."""
+
+    worst: float
+    """The largest error."""
+    where: int
+    """Flat index of the element that has it."""
+    rms_rel_error: float | None
+    """‖output − reference‖ over ‖reference‖; None where that is no number."""
 
 
 class Expected:
@@ -63,33 +77,41 @@ class Expected:
         arrays = (self._values, self._scale, self._unusual)
         return sum(a.nbytes for a in arrays if a is not None)
 
-    def worst(self, output: HostArray) -> tuple[float, int]:
-        """Return the largest error of an output of the same shape, and that element's flat index.
+    def judge(self, output: HostArray) -> Judgement:
+        """Compare with an output of the same shape.
 
         A NaN or an infinity that should not be there counts as infinite.
         """
         flat = output.reshape(-1)
-        worst, where = 0.0, 0
+        worst, where, squares = 0.0, 0, 0.0
         with np.errstate(all="ignore"):
             for start in range(0, flat.size, _CHUNK):
-                errors = self._errors(flat[start : start + _CHUNK], start)
+                errors, square = self._errors(flat[start : start + _CHUNK], start)
+                squares += square
                 at = int(errors.argmax())  # a NaN, where there is one
                 error = float(errors[at])
                 if math.isnan(error):
-                    return math.inf, start + at
+                    return Judgement(math.inf, start + at, None)
                 if error > worst:
                     worst, where = error, start + at
-        return worst, where
+        return Judgement(worst, where, ratio(squares, self._squares))
+
+    @cached_property
+    def _squares(self) -> float:
+        with np.errstate(all="ignore"):
+            return float(np.vdot(self._values, self._values))
 
     def value(self, index: int) -> float:
         """Return the right value of one element by its flat index."""
         return float(self._values[index])
 
-    def _errors(self, output: HostArray, start: int) -> Array:
+    def _errors(self, output: HostArray, start: int) -> tuple[Array, float]:
+        """Return the error of each element, and the sum of the squared differences."""
         part = slice(start, start + len(output))
         reference = self._values[part]
         errors = output.astype(np.float64)
         errors -= reference
+        squares = float(np.vdot(errors, errors))
         np.abs(errors, out=errors)
         if self._scale is None:
             scale = np.abs(reference)
@@ -102,7 +124,7 @@ class Expected:
             if at.any():
                 wide = output[at].astype(np.float64)
                 errors[at] = self._unusual_errors(wide, reference[at], errors[at])
-        return errors
+        return errors, squares
 
     def _unusual_errors(self, output: Array, reference: Array, usual: Array) -> Array:
         """Judge elements that have no scale, or do not fit into the storage type."""
@@ -113,6 +135,13 @@ class Expected:
         right |= may_overflow & np.isinf(output) & (np.sign(output) == np.sign(reference))
         wrong = must_overflow | np.isnan(reference)
         return np.where(right, 0.0, np.where(wrong, np.inf, usual))
+
+
+def ratio(squares: float, reference: float) -> float | None:
+    """Return the root of a ratio of sums of squares; None when it is no finite number."""
+    if not (math.isfinite(squares) and math.isfinite(reference) and reference > 0.0):
+        return None
+    return math.sqrt(squares / reference)
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:

@@ -43,8 +43,10 @@ def make_inputs(plan: Plan) -> dict[str, HostArray]:
     """Make every array that the host fills (roles ``in`` and ``inout``), by name.
 
     ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``zeros``
-    what it says, ``large`` ±256 with random sign. Whole-number arrays get ``integers`` for the
-    first two. Each array's stream depends on the run's seed and the array's name alone.
+    what it says, ``large`` ±256 with random sign; all times the array's own ``scale``. Whole-number
+    arrays get ``integers`` for the first two, and numbers from 0 to below ``below`` where they have
+    one. Each array's stream depends on the run's seed and the array's name alone, so that every
+    framework computes on the same.
 
     No scaling is needed for halves, whose largest value is 65504: sums of N products reach about
     5 √N for ``normal``, N / 4 for ``uniform`` and 40 √N for ``integers``, which is at most 5200
@@ -66,7 +68,11 @@ def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
     values = np.empty(array.elements, dtype)
     for start in range(0, array.elements, _CHUNK):  # halves are drawn as float32: keep it small
         part = values[start : start + _CHUNK]
-        part[:] = _draw(generator, fill, len(part), dtype)
+        if array.below is not None:
+            part[:] = generator.integers(0, array.below, len(part))
+            continue
+        drawn = _draw(generator, fill, len(part), dtype)
+        part[:] = drawn if array.scale == 1.0 else drawn * array.scale
     return values.reshape(array.shape)
 
 

@@ -3,6 +3,9 @@
 Every table is strict: an unknown key is an error. Formulas are strings (see ``formulas``) or plain
 numbers. They see the size symbols and ``itemsize`` (bytes of ``real``), and, inside a variant, also
 ``block_x block_y block_z``, ``grid_x grid_y grid_z`` and the variant's tunables.
+
+A variant that names a ``model`` is run by a framework. Its arrays are those of the model's own
+reference (see ``workloads.models``), its host arrays float32 masters in every precision but fp64.
 """
 
 from __future__ import annotations
@@ -50,6 +53,10 @@ class ArraySpec(_Table, frozen=True, kw_only=True):
     role: Role
     type: ElementType = "real"
     fill: Fill = "normal"
+    scale: Formula = 1
+    """A factor on whatever the array is filled with, such as ``1/D**0.5`` for a weight."""
+    below: Formula | None = None
+    """For whole numbers: filled with 0 to below this, such as the labels of so many classes."""
 
 
 class ScalarSpec(_Table, frozen=True, kw_only=True):
@@ -70,6 +77,9 @@ class WorkSpec(_Table, frozen=True, kw_only=True):
 class ReferenceSpec(_Table, frozen=True, kw_only=True):
     """What is right: for each checked array an expression over the inputs, evaluated in float64.
 
+    ``model`` names a function of ours instead, which computes every output (``workloads.models``),
+    of a large problem for some samples of the batch.
+
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
     arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
     ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors. Small problems
@@ -77,7 +87,8 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
     square, or against ``scale`` (an expression that sees what ``outputs`` see) where given.
     """
 
-    outputs: dict[str, str]
+    outputs: dict[str, str] = {}
+    model: str | None = None
     check: Check = "full"
     row_arrays: list[str] = []
     column_arrays: list[str] = []
@@ -129,7 +140,7 @@ class LaunchSpec(_Table, frozen=True, kw_only=True):
 
 
 class VariantSpec(_Table, frozen=True, kw_only=True):
-    """One way to compute the workload: a library call, or launches in order.
+    """One way to compute the workload: a library call, a framework's model, or launches in order.
 
     ``work`` and ``reference`` replace the workload's own where a variant computes something else,
     as the four kernels of STREAM do.
@@ -140,12 +151,16 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     work: WorkSpec | None = None
     reference: ReferenceSpec | None = None
     library: str | None = None
+    model: str | None = None
+    """``FRAMEWORK.MODEL``, such as ``torch.mlp``."""
     args: list[str] = []
     """Arrays and scalars handed to a library call, inputs first, the output last."""
     launch: list[LaunchSpec] = []
     requires: list[str] = []
     precisions: list[str] = []
-    """Precisions the variant is limited to; empty means all of the workload's."""
+    """Precisions the variant is limited to; empty means all of the workload's that its kind has."""
+    tolerances: dict[str, float] = {}
+    """Tolerances that replace the workload's: a model rounds its inputs too, a kernel does not."""
     tunables: dict[str, TunableSpec] = {}
     constraints: list[Constraint] = []
     requested_read_bytes: Formula | None = None
@@ -157,8 +172,13 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     """Arrays set back before each launch, untimed: ``out`` to zero, ``inout`` to its fill."""
 
     @property
+    def call(self) -> str | None:
+        """What a device must offer for it: the library call or the model; None for kernels."""
+        return self.library or self.model
+
+    @property
     def dimensions(self) -> int:
-        """How many block sliders the variant has (0 for a library call)."""
+        """How many block sliders the variant has (0 for a library call or a model)."""
         followed = [len(step.block) for step in self.launch if step.follows_sliders]
         return max(followed, default=0)
 
@@ -174,6 +194,8 @@ class Manifest(_Table, frozen=True, kw_only=True):
     precisions: dict[str, PrecisionSpec]
     arrays: dict[str, ArraySpec]
     scalars: dict[str, ScalarSpec] = {}
+    constraints: list[Constraint] = []
+    """Rules over the sizes, for every variant."""
     work: WorkSpec
     reference: ReferenceSpec
     variants: dict[str, VariantSpec]

@@ -15,7 +15,9 @@ from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.manifest import (
+    ArraySpec,
     ElementType,
     Formula,
     InputFill,
@@ -25,10 +27,11 @@ from gpuexplorer.workloads.manifest import (
     Role,
     VariantSpec,
 )
+from gpuexplorer.workloads.memory.fits import check_fits
+from gpuexplorer.workloads.models import MODELS
+from gpuexplorer.workloads.switches import check as check_switches
+from gpuexplorer.workloads.switches import effective
 from gpuexplorer.workloads.workload import Workload
-
-MEMORY_SHARE = 0.9
-"""Share of a device's memory that one run may fill."""
 
 Names = dict[str, int | float]
 
@@ -42,6 +45,10 @@ class ArrayPlan(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     fill: InputFill
     itemsize_B: int
+    scale: float = 1.0
+    """A factor on the fill."""
+    below: int | None = None
+    """Whole numbers from 0 to below this, whatever the fill; None: as the fill says."""
 
     @property
     def elements(self) -> int:
@@ -86,13 +93,21 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a backend needs to build, launch and check one configuration."""
+    """Everything a backend needs to build, launch and check one configuration.
+
+    Exactly one of ``steps``, ``library`` and ``model`` is there. A model's arrays are as the host
+    has them: float32 masters (``type`` ``float``) in every precision but fp64.
+    """
 
     config: RunConfig
     arrays: tuple[ArrayPlan, ...]
     steps: tuple[Step, ...] = ()
     library: str | None = None
     library_arguments: tuple[Argument, ...] = ()
+    model: str | None = None
+    """``FRAMEWORK.MODEL``, such as ``torch.mlp``."""
+    switches: dict[str, bool | str] = {}
+    """Every switch that the model has on the device, with its value."""
     defines: dict[str, int] = {}
     """Macros of the variant's tunables."""
     files: dict[str, str] = {}
@@ -174,25 +189,22 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
     device lacks what the variant requires.
     """
     try:
-        return _make_plan(workload, config, device)
+        plan = _make_plan(workload, config, device)
     except formulas.FormulaError as error:  # which of the user's manifests it stands in
         raise InputError(f"{workload.source.origin}: {error.what}", remedy=error.remedy) from None
+    check_memory(workload, plan, device)
+    return plan
 
 
 def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan:
     variant = workload.variant(config.variant)
     check_requirements(workload, config.variant, config.precision, device)
+    check_switches(variant, config.variant, device, config.switches)
     base = base_names(workload, config)
+    _check_sizes(workload, config, base)
     used = names_used(variant, workload.reference_of(config.variant))
     arrays = tuple(
-        ArrayPlan(
-            name=name,
-            shape=_shape(name, spec.shape, base),
-            type=spec.type,
-            role=spec.role,
-            fill=spec.fill if config.fill == OWN_FILL else config.fill,  # type: ignore[arg-type]
-            itemsize_B=itemsize_B(spec.type, config.precision),
-        )
+        _array(name, spec, variant, config, base)
         for name, spec in workload.manifest.arrays.items()
         if name in used
     )
@@ -215,18 +227,59 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
             library_arguments=arguments,
             **common,  # type: ignore[arg-type]
         )
+    elif variant.model is not None:
+        tunable_values(workload, config)
+        plan = Plan(
+            config=msgspec.structs.replace(config, block=None, grid=None, tunables={}),
+            model=variant.model,
+            switches=effective(variant, device, config.switches),
+            **common,  # type: ignore[arg-type]
+        )
     else:
         plan = _launch_plan(workload, config, device, base, common)
-    _check_memory(plan, device)
     return plan
 
 
+def _array(
+    name: str, spec: ArraySpec, variant: VariantSpec, config: RunConfig, base: Names
+) -> ArrayPlan:
+    type_ = spec.type
+    if variant.model is not None and type_ in ("real", "accum") and config.precision != "fp64":
+        type_ = "float"  # the masters, which the framework converts
+    below = None if spec.below is None else formulas.whole(spec.below, base)
+    if below is not None and not 1 <= below < 2**31:
+        raise formulas.FormulaError(f"'arrays.{name}.below' is {below}, and must be 1 or more")
+    return ArrayPlan(
+        name=name,
+        shape=_shape(name, spec.shape, base),
+        type=type_,
+        role=spec.role,
+        fill=spec.fill if config.fill == OWN_FILL else config.fill,  # type: ignore[arg-type]
+        itemsize_B=itemsize_B(type_, config.precision),
+        scale=float(formulas.number(spec.scale, base)),
+        below=below,
+    )
+
+
+def _check_sizes(workload: Workload, config: RunConfig, names: Names) -> None:
+    """Refuse sizes that do not go together."""
+    for constraint in workload.manifest.constraints:
+        if not formulas.number(constraint.rule, names):
+            sizes = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
+            raise InputError(
+                f"workload '{workload.name}' cannot run with {sizes}: {constraint.because}"
+            )
+
+
 def names_used(variant: VariantSpec, reference: ReferenceSpec) -> frozenset[str]:
-    """Return the names a variant's launches, call and reference use; other arrays are not made."""
+    """Return the names that a variant and its reference use; other arrays are not made."""
     arguments = [a for step in variant.launch for a in step.args if isinstance(a, str)]
     expressions = [*reference.outputs.values(), *([reference.scale] if reference.scale else [])]
     in_reference = [name for text in expressions for name in formulas.names_in(text)]
-    named = (*arguments, *variant.args, *variant.reset, *reference.outputs, *in_reference)
+    named = [*arguments, *variant.args, *variant.reset, *reference.outputs, *in_reference]
+    for family in (reference.model, family_of(variant.model or "")):
+        if family in MODELS:
+            named += [*MODELS[family].inputs, *MODELS[family].outputs]
     return frozenset(named)
 
 
@@ -364,10 +417,11 @@ def check_requirements(
             f"{device.id} ({device.name}) does not offer {precision}",
             remedy=f"it offers {', '.join(device.precisions)}",
         )
-    if variant.library is not None:
-        if variant.library not in device.libraries:
+    if variant.call is not None:
+        if variant.call not in device.libraries:
+            kind = "library call" if variant.library else "model"
             raise CannotRunHere(
-                f"{device.id} does not offer the library call {variant.library}",
+                f"{device.id} does not offer the {kind} {variant.call}",
                 remedy="'gpuexplorer devices' lists what each device offers",
             )
         return
@@ -419,21 +473,15 @@ def check_launch(step: Step, device: DeviceInfo) -> None:
         )
 
 
-def _check_memory(plan: Plan, device: DeviceInfo) -> None:
-    limits = device.limits
-    needed_B = plan.memory_B
-    if device.kind == "cpu":  # the host's copies of inputs and outputs lie in the same memory
-        needed_B += sum(a.nbytes for a in (*plan.inputs, *plan.outputs))
-    if limits.memory_B is not None and needed_B > limits.memory_B * MEMORY_SHARE:
-        raise InputError(
-            f"this size needs {quantity(needed_B, 'B')} of memory, and {device.id} has "
-            f"{quantity(limits.memory_B, 'B')}",
-            remedy="choose a smaller size",
-        )
-    largest = max((a.nbytes for a in plan.arrays), default=0)
-    if limits.max_allocation_B is not None and largest > limits.max_allocation_B:
-        raise InputError(
-            f"one array needs {quantity(largest, 'B')}, and {device.id} allocates at most "
-            f"{quantity(limits.max_allocation_B, 'B')} at once",
-            remedy="choose a smaller size",
-        )
+def check_memory(
+    workload: Workload, plan: Plan, device: DeviceInfo, *, free_B: float | None = None
+) -> None:
+    """Raise InputError when a plan needs more memory than there is, with what would fit.
+
+    ``free_B`` is what can be taken now; None: the device's memory as a whole.
+    """
+
+    def plan_of(size: dict[str, int]) -> Plan:
+        return _make_plan(workload, msgspec.structs.replace(plan.config, size=size), device)
+
+    check_fits(plan, device, workload.manifest.sizes, plan_of, free_B=free_B)

@@ -7,6 +7,7 @@ costs the comparison alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -18,6 +19,7 @@ from gpuexplorer.workloads.comparison import (
     SAMPLED_ROWS,
     ByElement,
     ByRandomVectors,
+    BySample,
     Comparison,
     Rows,
     sample_rows,
@@ -26,6 +28,7 @@ from gpuexplorer.workloads.evaluation import Scope
 from gpuexplorer.workloads.expected import Array, Expected, HostArray
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.formulas import names_in
+from gpuexplorer.workloads.models import MODELS, ReferenceModel
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -35,6 +38,12 @@ FULL_ELEMENTS = 1 << 24
 """... and at most so many elements in inputs and output, is always checked in full."""
 SAMPLED_FLOP = 2e9
 """Operations that a sample of rows may cost, beyond its ``SAMPLED_ROWS``."""
+LEAST_SAMPLES = 4
+"""Samples of a batch that are checked at least, the first and the last among them, ..."""
+LEAST_SAMPLES_FLOP = 2e11
+"""... unless they need more operations than this: then one."""
+MAX_MODEL_FLOP = 4e12
+"""Operations a model's check may need (a minute or so); a larger problem is refused."""
 _CHUNK = 1 << 20
 
 
@@ -46,12 +55,14 @@ class Reference:
     def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
         """Remember the problem; ``inputs`` are what ``fills.make_inputs`` made for the plan."""
         self._spec = workload.reference_of(plan.config.variant)
-        self._tolerance = workload.manifest.precisions[plan.config.precision].tolerance
+        self._tolerance = workload.tolerance_of(plan.config.variant, plan.config.precision)
         self._plan = plan
         self._scope = Scope(workload, plan, inputs)
 
     @cached_property
     def _comparisons(self) -> dict[str, Comparison]:
+        if self._spec.model is not None:
+            return self._model_comparisons(MODELS[self._spec.model])
         made = {
             name: self._compare(self._plan.array(name), expression)
             for name, expression in self._spec.outputs.items()
@@ -76,13 +87,16 @@ class Reference:
         not; where the reference does not fit into the storage type, the output must be infinite
         with its sign.
         """
-        worst = max(c.error(outputs[name]) for name, c in self._comparisons.items())
+        judged = [c.judge(outputs[name]) for name, c in self._comparisons.items()]
+        worst = max(error for error, _ in judged)
+        together = [rms for _, rms in judged if rms is not None]
         methods = dict.fromkeys(c.method for c in self._comparisons.values())
         return Verification(
             ok=worst <= self._tolerance,
             max_rel_error=worst,
             tolerance=self._tolerance,
             method=f"{', '.join(methods)}, float64",
+            rms_rel_error=max(together) if len(together) == len(judged) else None,
         )
 
     def explain(self, outputs: Mapping[str, HostArray]) -> str:
@@ -110,6 +124,62 @@ class Reference:
         rows = sample_rows(array.shape[0], max(SAMPLED_ROWS, int(array.shape[0] * share)), seed)
         expected = self._some_rows(array, expression, rows)
         return ByElement(array, expected, rows if len(rows) < array.shape[0] else None)
+
+    def _model_comparisons(self, model: ReferenceModel) -> dict[str, Comparison]:
+        """Compute a model's outputs once, of a large batch for some samples."""
+        plan, axes = self._plan, model.sample_axes
+        samples = self._model_samples(model)
+        inputs: dict[str, Array] = {}
+        for name in model.inputs:
+            values = self._scope.inputs[name]
+            if samples is not None and name in model.per_sample:
+                rest = values.shape[axes:]
+                values = values.reshape(-1, *rest)[samples]
+                values = values.reshape(len(samples), *(1,) * (axes - 1), *rest)
+            inputs[name] = values.astype(np.float64, copy=False)
+        with np.errstate(all="ignore"):
+            outputs = model.compute(inputs, plan.config.size)
+        made: dict[str, Comparison] = {}
+        for name in model.outputs:
+            array = plan.array(name)
+            if samples is None:
+                expected = self._expected(array, _shaped(outputs[name], array.shape, model.name))
+                made[name] = ByElement(array, expected)
+            else:
+                shape = (len(samples), *array.shape[axes:])
+                expected = self._expected(array, outputs[name].reshape(shape))
+                made[name] = BySample(array, expected, samples, axes)
+        return made
+
+    def _model_samples(self, model: ReferenceModel) -> Rows | None:
+        """Choose the samples to check; None: all of them.
+
+        Raises InputError when even one is too much to compute in float64.
+        """
+        plan = self._plan
+        total = 1
+        if model.per_sample:
+            first = plan.array(model.per_sample[0])
+            total = math.prod(first.shape[: model.sample_axes])
+        each_flop = max(1.0, plan.flops / total)
+        elements = sum(a.elements for a in (*plan.inputs, *plan.outputs))
+        if total == 1 or (plan.flops <= FULL_FLOP and elements <= FULL_ELEMENTS):
+            wanted = total
+        else:
+            least = LEAST_SAMPLES if LEAST_SAMPLES * each_flop <= LEAST_SAMPLES_FLOP else 1
+            share = min(SAMPLED_FLOP / each_flop, total * FULL_ELEMENTS / elements)
+            wanted = min(total, max(least, int(share)))
+        if wanted * each_flop > MAX_MODEL_FLOP:
+            raise InputError(
+                f"a result of this size cannot be checked: float64 would need "
+                f"{wanted * each_flop:.2g} operations",
+                remedy="choose a smaller size",
+            )
+        if wanted >= total:
+            return None
+        if wanted == 1:
+            return np.zeros(1, np.int64)
+        return sample_rows(total, max(1, wanted - 2), plan.config.seed)
 
     def _expected(self, array: ArrayPlan, values: Array, scale: Array | None = None) -> Expected:
         dtype = dtype_of(array, self._plan.config.precision)

@@ -10,10 +10,18 @@ from collections.abc import Callable
 import msgspec
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.frameworks import check_model, family_of
 from gpuexplorer.workloads.library import Kind, check_call
-from gpuexplorer.workloads.manifest import Manifest, ReferenceSpec, VariantSpec, WorkSpec
+from gpuexplorer.workloads.manifest import (
+    ArraySpec,
+    Manifest,
+    ReferenceSpec,
+    VariantSpec,
+    WorkSpec,
+)
+from gpuexplorer.workloads.models import MODELS
 from gpuexplorer.workloads.strict import convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
@@ -87,8 +95,18 @@ class Workload:
 
     def precisions_of(self, variant: str) -> list[str]:
         """Return the precisions a variant is written for."""
-        limited = self.variant(variant).precisions
-        return [p for p in self.manifest.precisions if not limited or p in limited]
+        return _precisions(self.manifest, self.variant(variant))
+
+    def tolerance_of(self, variant: str, precision: str) -> float:
+        """Return how far a variant's result may lie from float64: its own, or the workload's."""
+        usual = self.manifest.precisions[precision].tolerance
+        return self.variant(variant).tolerances.get(precision, usual)
+
+
+def _precisions(manifest: Manifest, variant: VariantSpec) -> list[str]:
+    limited = variant.precisions or list(manifest.precisions)
+    known = KERNEL_PRECISIONS if variant.model is None else tuple(PRECISIONS)
+    return [p for p in manifest.precisions if p in limited and p in known]
 
 
 def _check(manifest: Manifest, source: WorkloadSource) -> None:
@@ -121,8 +139,11 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
             raise InputError(f"'arrays.{name}.shape' is empty", remedy="use [1] for one element")
         for formula in array.shape:
             _formula(f"arrays.{name}.shape", formula, base)
+        _check_fill(f"arrays.{name}", array, base)
     for name, scalar in manifest.scalars.items():
         _formula(f"scalars.{name}.value", scalar.value, base)
+    for constraint in manifest.constraints:
+        _formula("constraints", constraint.rule, base)
     _check_work(manifest.work, "work", base)
     _check_reference(manifest, manifest.reference, "reference")
     for name, variant in manifest.variants.items():
@@ -146,6 +167,17 @@ def _check_symbols(manifest: Manifest) -> None:
             taken.add(name)
 
 
+def _check_fill(key: str, array: ArraySpec, base: frozenset[str]) -> None:
+    _formula(f"{key}.scale", array.scale, base)
+    if array.below is not None:
+        _formula(f"{key}.below", array.below, base)
+        if array.type != "int" or array.fill != "integers":
+            raise InputError(
+                f"'{key}.below' is for whole numbers",
+                remedy="say type = 'int' and fill = 'integers', or leave 'below' out",
+            )
+
+
 def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
     for part in ("flops", "read_bytes", "write_bytes"):
         _formula(f"{key}.{part}", getattr(work, part), base)
@@ -153,6 +185,14 @@ def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
 
 def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> None:
     inputs = [name for name, array in manifest.arrays.items() if array.role in ("in", "inout")]
+    if reference.model is not None:
+        _known(f"{key}.model", reference.model, MODELS)
+        _check_arrays(manifest, reference.model, f"{key}.model")
+        if reference != ReferenceSpec(model=reference.model):
+            raise InputError(
+                f"'{key}' has a model and more", remedy="leave everything but 'model' out"
+            )
+        return
     seen = frozenset(inputs) | frozenset(manifest.sizes) | frozenset(manifest.scalars)
     for name, expression in reference.outputs.items():
         _known(f"{key}.outputs", name, manifest.arrays)
@@ -190,10 +230,25 @@ def _check_variant(
     variant: VariantSpec,
     base: frozenset[str],
 ) -> None:
-    if bool(variant.library) == bool(variant.launch):
-        raise InputError(f"'{key}' needs either 'library' or 'launch' steps")
+    if sum((bool(variant.library), bool(variant.launch), bool(variant.model))) != 1:
+        raise InputError(f"'{key}' needs either 'library', 'model' or 'launch' steps")
     for precision in variant.precisions:
         _known(f"{key}.precisions", precision, manifest.precisions)
+        if variant.model is None and precision not in KERNEL_PRECISIONS:
+            raise InputError(
+                f"'{key}.precisions' names '{precision}', which only models have",
+                remedy=f"use some of {', '.join(KERNEL_PRECISIONS)}",
+            )
+    if not _precisions(manifest, variant):
+        raise InputError(
+            f"'{key}' has no precision", remedy="let the workload offer one that it can run in"
+        )
+    for precision, tolerance in variant.tolerances.items():
+        _known(f"{key}.tolerances", precision, _precisions(manifest, variant))
+        if not 0 < tolerance < 1:
+            raise InputError(f"'{key}.tolerances.{precision}' must lie between 0 and 1")
+    if variant.model is not None:
+        _check_model_variant(manifest, key, variant)
     for name in variant.reset:
         _known(f"{key}.reset", name, manifest.arrays)
     for name in variant.args:
@@ -240,6 +295,32 @@ def _check_variant(
                 )
             else:
                 _formula(f"{at}.args", argument.value, names | GRID_NAMES)
+
+
+def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> None:
+    model = variant.model or ""
+    _within(f"{key}.model", lambda: check_model(model))
+    if family_of(model) in MODELS:
+        _check_arrays(manifest, family_of(model), f"{key}.model")
+    for part in ("args", "reset", "requires", "tunables", "constraints"):
+        if getattr(variant, part):
+            raise InputError(
+                f"'{key}.{part}' is for kernels and library calls", remedy="leave it out"
+            )
+
+
+def _check_arrays(manifest: Manifest, model: str, key: str) -> None:
+    """Check that the manifest declares a model's arrays, in the roles that it has them in."""
+    spec = MODELS[model]
+    for name in dict.fromkeys((*spec.inputs, *spec.outputs)):
+        read, written = name in spec.inputs, name in spec.outputs
+        role = "inout" if read and written else "in" if read else "out"
+        array = manifest.arrays.get(name)
+        if array is None or array.role != role:
+            raise InputError(
+                f"'{key}' names '{model}', which needs an array '{name}' with role = '{role}'",
+                remedy=f"declare it in 'arrays.{name}'",
+            )
 
 
 def _known(key: str, name: str, known: object) -> None:

@@ -96,7 +96,7 @@ def test_the_start_is_what_one_gets_without_tuning() -> None:
 @pytest.mark.parametrize(
     ("variant", "ranges", "words"),
     [
-        ("numpy", EVERYTHING, "library call: there is nothing to tune"),
+        ("numpy", EVERYTHING, "no kernel of its own: there is nothing to tune"),
         ("naive", Ranges({"block.z": (1, 2)}, {}), "blocks have 2 dimensions"),
         ("naive", Ranges({}, {"TILE": (4,)}), "no tunable 'TILE'"),
         ("tiled", Ranges({}, {"TILE": (5,)}), "none of the 66 configurations can be launched"),

@@ -206,12 +206,12 @@ class KernelPanel(QWidget):
         self._asked = asked
         self._ticket += 1
         self._fill_entries()
-        if experiment.variant.library is not None:
+        if experiment.variant.call is not None:
             self.kernels = []
-            library = experiment.variant.library
+            kind = "library call" if experiment.variant.library else "model"
             self._show_message(
                 InputError(
-                    f"the library call {library} has its own kernels",
+                    f"the {kind} {experiment.variant.call} has its own kernels",
                     remedy="choose a variant with a kernel to see its source and what it takes",
                 )
             )
