@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
+from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.operators import Recorded
@@ -74,6 +75,10 @@ class Backend(ABC):
     @abstractmethod
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one configuration; nothing is built or allocated yet."""
+
+    def memory_free_B(self, device: DeviceInfo) -> int | None:
+        """Return the bytes that a run could take of a device now; None where nobody can tell."""
+        return memory_available_B() if device.kind == "cpu" else None
 
     def versions(self) -> dict[str, str]:
         """Return the versions of the libraries used, by the names of ``result.Environment``."""

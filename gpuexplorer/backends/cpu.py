@@ -6,6 +6,7 @@ import functools
 import os
 import platform
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -80,8 +81,19 @@ def memory_total_B() -> int:
     return min([int(psutil.virtual_memory().total), *(limit for limit, _ in _groups())])
 
 
-def _groups(root: Path = Path("/sys/fs/cgroup"), own: Path = OWN_GROUPS) -> list[tuple[int, int]]:
-    """Return (limit, bytes in use that cannot be dropped) of each control group with a limit.
+def _groups() -> Iterator[tuple[int, int]]:
+    """Yield (limit, bytes in use that cannot be dropped) of each control group with a limit."""
+    for group, names in limited_groups():
+        limit, used = (_whole(group / name) for name in names)
+        if limit is not None and used is not None:
+            yield limit, max(0, used - _droppable_B(group))
+
+
+@functools.cache
+def limited_groups(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = OWN_GROUPS
+) -> tuple[tuple[Path, tuple[str, str]], ...]:
+    """Return the control groups that limit this process's memory, and their files for it.
 
     Both versions of control groups: one tree for everything, or one for memory alone. A group is
     bound by those above it as well.
@@ -89,7 +101,7 @@ def _groups(root: Path = Path("/sys/fs/cgroup"), own: Path = OWN_GROUPS) -> list
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return []
+        return ()
     found = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
@@ -101,13 +113,13 @@ def _groups(root: Path = Path("/sys/fs/cgroup"), own: Path = OWN_GROUPS) -> list
             continue
         group = base / path.lstrip("/")
         while True:
-            limit, used = (_whole(group / name) for name in names)
-            if limit is not None and used is not None and limit < UNLIMITED_B:
-                found.append((limit, max(0, used - _droppable_B(group))))
+            limit = _whole(group / names[0])
+            if limit is not None and limit < UNLIMITED_B:
+                found.append((group, names))
             if group in (base, group.parent):
                 break
             group = group.parent
-    return found
+    return tuple(found)
 
 
 def _whole(path: Path) -> int | None:

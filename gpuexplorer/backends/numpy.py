@@ -12,7 +12,7 @@ from gpuexplorer.backends.caches import FLUSH_STEP_B, cpu_flush, last_level_cach
 from gpuexplorer.backends.cpu import (
     cpu_hardware_id,
     cpu_name,
-    memory_available_B,
+    memory_total_B,
     nominal_clock_Hz,
 )
 from gpuexplorer.backends.host import Call, LibraryRunner
@@ -44,7 +44,7 @@ class NumpyBackend(Backend):
                 compute_units=self.threads,
                 last_level_cache_B=last_level_cache_B(),
                 nominal_clock_Hz=nominal_clock_Hz(),
-                limits=DeviceLimits(memory_B=memory_available_B()),
+                limits=DeviceLimits(memory_B=memory_total_B()),
                 precisions=("fp64", "fp32", "fp16"),
                 libraries=calls_of(self.name),
                 threads=self.threads,

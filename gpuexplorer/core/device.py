@@ -16,6 +16,7 @@ class DeviceLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_shared_B: int = 48 * 1024
     """Shared memory one block may have, in bytes (static and dynamic)."""
     memory_B: int | None = None
+    """All of it; on a CPU what this process may use. How much is free is asked before each run."""
     max_allocation_B: int | None = None
 
 

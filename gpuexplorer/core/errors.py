@@ -30,6 +30,12 @@ class WrongResult(WorkFailed):
     kind = "wrong-result"
 
 
+class OutOfMemory(WorkFailed):
+    """The memory ran out although it was predicted to do (exit code 1); the next run is free."""
+
+    kind = "out-of-memory"
+
+
 class DeviceLost(WorkFailed):
     """An error that poisons the device's context: the engine must start afresh."""
 

@@ -14,7 +14,8 @@ from gpuexplorer.backends import registry
 from gpuexplorer.backends.base import Backend, Runner
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
-from gpuexplorer.core.errors import DeviceLost, InputError
+from gpuexplorer.core.errors import DeviceLost, InputError, OutOfMemory
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Environment, Phases, Traffic, Verification
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
@@ -27,8 +28,10 @@ from gpuexplorer.measure.recipe import (
     TooLong,
     run_job,
 )
+from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
 from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, StopRule, TimeUp
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.memory.predict import held_parts, predict
+from gpuexplorer.workloads.plan import Plan, check_memory, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MAX_PREDICTIONS = 10_000
@@ -51,6 +54,8 @@ class Laboratory:
         self._phases_s = Phases()
         self._predictions: dict[str, float] = {}
         self._verified: dict[str, Verification] = {}
+        self._memory: dict[str, MemoryUse] = {}
+        """What was counted, by configuration: it does not change from run to run."""
 
     # ---- devices
 
@@ -142,6 +147,10 @@ class Laboratory:
         problem = self._problems.get(workload, plan)
         runner = self._backend(device.backend).runner(plan, device)
         key = f"{workload.sha256} {plan.config.key}"
+        previous = self._reusable(problem)
+        room_B = self._room_B(device, previous)
+        if room_B is not None:
+            check_memory(workload, plan, device, free_B=room_B)
         job = Job(
             runner=runner,
             problem=problem,
@@ -156,26 +165,37 @@ class Laboratory:
             in_search=in_search,
             rough_below_s=ROUGH_BELOW_S if in_search else 0.0,
             known_verification=self._verified.get(key) if in_search else None,
-            previous=self._reusable(problem),
+            previous=previous,
             phases_s=self._phases_s,
+            memory=self._memory.get(key) or _uncounted(runner),
         )
+        failure: OutOfMemory | None = None
         try:
-            stopped_by = run_job(job, sink)
+            with memory_limit(device):
+                stopped_by = run_job(job, sink)
         except (Stopped, TooLong):
             self._keep(job)
             raise
         except DeviceLost:
             self._runner = None  # the context is gone, and freeing in it would fail again
             raise
-        except Exception:
+        except Exception as error:
             runner.free()  # a faulty kernel may have harmed its inputs, too
             self.release()
-            raise
+            failure = out_of_memory(error, plan, device, room_B)
+            if failure is None:
+                raise
+        if failure is not None:  # the error is gone by now, with the frames that held arrays
+            problem.forget()
+            give_back()
+            raise failure
         self._keep(job)
         if len(self._predictions) < MAX_PREDICTIONS and job.predicted_s is not None:
             self._predictions[key] = job.predicted_s
         if len(self._verified) < MAX_PREDICTIONS and job.verification is not None:
             self._verified[key] = job.verification
+        if len(self._memory) < MAX_PREDICTIONS and job.memory.peak_B is not None:
+            self._memory[key] = job.memory
         return stopped_by, job.phases_s
 
     @contextmanager
@@ -201,6 +221,14 @@ class Laboratory:
         self.release()
         return None
 
+    def _room_B(self, device: DeviceInfo, previous: Runner | None) -> float | None:
+        """Return what a run may take of a device now, with what is there for it already."""
+        free_B = self._backend(device.backend).memory_free_B(device)
+        if free_B is None or previous is None:
+            return free_B
+        copies_B = sum(a.nbytes for a in previous.plan.inputs) if device.kind == "cpu" else 0
+        return free_B + held_parts(previous.plan).total_B + copies_B
+
     def _keep(self, job: Job) -> None:
         """Keep the arrays of a run that ended well, for the next run of the same problem."""
         self._phases_s = job.phases_s
@@ -221,6 +249,12 @@ class Laboratory:
         self.release()
         for backend in self._backends.values():
             backend.close()
+
+
+def _uncounted(runner: Runner) -> MemoryUse:
+    """Return what is known of a run's memory before anything was counted."""
+    reason = "the run ended before it was counted" if runner.counts_memory else runner.uncounted
+    return MemoryUse(predicted=predict(runner.plan), reason=reason)
 
 
 def _warm_up_s(seconds: float | None, samples: int | None) -> float:

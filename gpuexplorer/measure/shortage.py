@@ -23,12 +23,22 @@ from pathlib import Path
 
 from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    OutOfMemory,
+    WrongResult,
+)
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.memory.fits import need
+from gpuexplorer.workloads.plan import Plan
 
 USED_SHARE = 0.97
 """Of what the machine has to give, a run may take this much; the rest keeps the window alive."""
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|not enough memory|can(?:no|')t allocate memory|bad_alloc"
-    r"|resource[_ ]exhausted|could not allocate|unable to allocate",
+    r"|resource[_ ]exhausted|(?:could not|unable to) allocate|has no .+ free",
     re.IGNORECASE,
 )
 
@@ -36,6 +46,23 @@ _OUT_OF_MEMORY = re.compile(
 def says_short_of_memory(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that memory is short."""
     return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def out_of_memory(
+    error: Exception, plan: Plan, device: DeviceInfo, room_B: float | None
+) -> OutOfMemory | None:
+    """Return the sentence for a run that ran out of memory; None for any other error."""
+    if isinstance(error, InputError | CannotRunHere | WrongResult):
+        return None
+    if not says_short_of_memory(error):
+        return None
+    said = error.what if isinstance(error, ExplorerError) else f"{device.id} ran out of memory"
+    there = f", and {quantity(room_B, 'B')} was there" if room_B is not None else ""
+    return OutOfMemory(
+        f"{said}: {quantity(need(plan, device).total_B, 'B')} was predicted{there}",
+        remedy="choose a smaller size; what was measured before is kept",
+        detail=getattr(error, "detail", "") or str(error),
+    )
 
 
 @contextmanager

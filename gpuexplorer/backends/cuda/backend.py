@@ -84,6 +84,14 @@ class CudaBackend(Backend):
             self._sessions[device.id] = Session(facts, Api.of_cupy(), compile_gate)
         return self._sessions[device.id]
 
+    def memory_free_B(self, device: DeviceInfo) -> int | None:
+        """Return the free memory of a GPU, of which other programs may take some, too."""
+        session = self._session(device)
+        with session.explained("asking how much memory is free"):
+            session.activate()
+            free_B, _ = session.api.runtime.memGetInfo()
+        return int(free_B)
+
     def versions(self) -> dict[str, str]:
         """Return CuPy's version and that of the CUDA it was built for."""
         if not self._facts:

@@ -14,7 +14,7 @@ from gpuexplorer.backends.cpu import (
     cpu_cores,
     cpu_hardware_id,
     cpu_name,
-    memory_available_B,
+    memory_total_B,
     nominal_clock_Hz,
 )
 from gpuexplorer.backends.opencl.drivers import (
@@ -113,7 +113,7 @@ class OpenCLBackend(Backend):
             precisions.append("fp16")
         if offers_shuffles(probed):
             features.append("shuffle")
-        memory_B = min(probed.memory_B, memory_available_B()) if is_cpu else probed.memory_B
+        memory_B = min(probed.memory_B, memory_total_B()) if is_cpu else probed.memory_B
         return DeviceInfo(
             id=name,
             hardware_id=cpu_hardware_id() if is_cpu else self._gpu_id(probed),

@@ -13,7 +13,7 @@ from gpuexplorer.backends.caches import last_level_cache_B
 from gpuexplorer.backends.cpu import (
     cpu_hardware_id,
     cpu_name,
-    memory_available_B,
+    memory_total_B,
     nominal_clock_Hz,
 )
 from gpuexplorer.backends.cuda import driver as cuda
@@ -52,7 +52,7 @@ class TorchBackend(Backend):
             compute_units=self.threads,
             last_level_cache_B=last_level_cache_B(),
             nominal_clock_Hz=nominal_clock_Hz(),
-            limits=DeviceLimits(memory_B=memory_available_B()),
+            limits=DeviceLimits(memory_B=memory_total_B()),
             precisions=PRECISIONS,
             libraries=calls_of(self.name),
             threads=self.threads,
