@@ -20,6 +20,7 @@ from gpuexplorer.analysis.energy import LEAST_IDLE_S
 from gpuexplorer.analysis.energy import LEAST_S as LEAST_ENERGY_S
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.outbox import Outbox
@@ -348,6 +349,7 @@ class _RunSink:
                 untimed_B=untimed_B_of(plan, ready.device),
                 flops=plan.flops,
                 predicted_s=ready.predicted_s,
+                memory=ready.memory,
                 method=SEQUENCE_METHOD if transfers else ready.runner.method,
                 resolution_s=1e-7 if transfers else ready.runner.resolution_s,
             )
@@ -362,6 +364,9 @@ class _RunSink:
         if self._overdue is not None:
             self._overdue.alive()
         self._server.outbox.put_samples(self._generation, batch)
+
+    def memory(self, use: MemoryUse) -> None:
+        self._server.outbox.put(protocol.MemoryCounted(generation=self._generation, memory=use))
 
 
 def _check_agreed(workload: Workload, run: protocol.Run) -> None:
