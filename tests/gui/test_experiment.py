@@ -236,7 +236,8 @@ def test_the_inputs_own_distribution_is_named() -> None:
     knobs = experiment()
     offers = {offer.name: offer.title for offer in knobs.fill_offers()}
     assert list(offers) == ["manifest", "normal", "uniform", "integers", "zeros"]
-    assert offers["manifest"] == "As the manifest says (Normal, N(0, 1))"
+    assert offers["manifest"] == "The manifest's own"
+    assert "Normal, N(0, 1)" in knobs.fill_offers()[0].tip
     assert knobs.plan().array("A").fill == "normal"
     knobs.set_fill("integers")
     assert knobs.plan().array("A").fill == "integers"

@@ -285,7 +285,7 @@ def test_the_table_sorts_by_figure_with_those_without_one_last(
     model = SweepTableModel()
     model.show_space(held.space, list(held.cells))
     titles = [c.title for c in model.columns]
-    assert titles[:2] == ["threads in x", "threads in y"]
+    assert titles[:2] == ["x", "y"]
     median = titles.index("median")
     model.sort(median)
     figures = [held.cells[model.cell_of(r)].median_s for r in range(5)]

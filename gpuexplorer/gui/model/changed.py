@@ -7,6 +7,7 @@ import msgspec
 from gpuexplorer.core.change import Change
 from gpuexplorer.gui.model.fit import first_tunables
 from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.model.switches import own_switches
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.workload import Workload
 
@@ -24,7 +25,7 @@ def with_change(knobs: Knobs, change: Change, workload: Workload) -> Knobs:
     tunables |= {n: value for n, value in change.tunables.items() if n in tunables}
     block = change.block or knobs.block
     other_axes = variant.dimensions != before.dimensions or block is None
-    if variant.library is not None or (change.block is None and other_axes):
+    if not variant.launch or (change.block is None and other_axes):
         block = default_block(variant)
     transfers = change.include_transfers
     return msgspec.structs.replace(
@@ -36,4 +37,5 @@ def with_change(knobs: Knobs, change: Change, workload: Workload) -> Knobs:
         tunables=tunables,
         cache=change.cache or knobs.cache,
         include_transfers=knobs.include_transfers if transfers is None else transfers,
+        switches=own_switches({**knobs.switches, **change.switches}, variant),
     )

@@ -11,6 +11,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
 from gpuexplorer.gui.model.changed import with_change
 from gpuexplorer.gui.model.fit import (
@@ -22,11 +23,19 @@ from gpuexplorer.gui.model.fit import (
     moved_words,
     near,
 )
+from gpuexplorer.gui.model.frameworks import MissingFramework, missing_for, missing_frameworks
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
+from gpuexplorer.gui.model.switches import (
+    SwitchOffer,
+    own_switches,
+    switch_offers,
+    without_copies,
+)
 from gpuexplorer.gui.model.undo import Undo
-from gpuexplorer.workloads.choose import complete, default_block, device_for_variant, find_device
+from gpuexplorer.workloads.choose import complete, default_block, device_to_run, find_device
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.plan import Plan, check_requirements, make_plan
+from gpuexplorer.workloads.switches import Value, without_defaults
 from gpuexplorer.workloads.workload import Workload
 
 FILL_TITLES = {
@@ -51,11 +60,12 @@ class Note:
 
 @dataclass(frozen=True)
 class Offer:
-    """One choice of a list; ``reason`` says why it cannot be chosen here."""
+    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it."""
 
     name: str
     title: str
     reason: str | None = None
+    tip: str = ""
 
 
 class Experiment:
@@ -104,10 +114,13 @@ class Experiment:
             return None
         variant = self.workloads[knobs.workload].variant(knobs.variant)
         try:
-            chosen = find_device(self.devices, knobs.device)
+            return device_to_run(self.devices, knobs.device, variant, knobs.variant)
+        except ExplorerError:
+            pass  # the device that is meant does not have it
+        try:
+            return find_device(self.devices, knobs.device)
         except ExplorerError:
             return None
-        return device_for_variant(self.devices, variant, chosen)
 
     @property
     def limits(self) -> DeviceLimits:
@@ -154,32 +167,53 @@ class Experiment:
         offers = []
         for name, variant in self.workload.manifest.variants.items():
             knobs = msgspec.structs.replace(self.knobs, variant=name)
-            reason = None
+            reason, title = None, variant.title
             device = self._device(knobs)
-            if device is not None:
+            missing = missing_for(variant, self.devices)
+            if missing is not None:
+                reason, title = f"{missing.reason}; {missing.remedy}", f"{title} (not here)"
+            elif device is not None:
                 tried = [
                     self._requirement(name, precision, device)
                     for precision in self.workload.precisions_of(name)
                 ]
                 reason = None if None in tried else tried[0]
-            offers.append(Offer(name, variant.title, reason))
+            offers.append(Offer(name, title, reason, variant.teaches))
         return offers
 
     def precision_offers(self) -> list[Offer]:
-        """Return the precisions of the workload, and why some cannot be chosen."""
-        from gpuexplorer.core.precision import PRECISIONS
-
+        """Return the precisions of the workload, for a model every one there is, and why not."""
         written = self.workload.precisions_of(self.knobs.variant)
+        declared = self.workload.manifest.precisions
         device = self.device
         offers = []
-        for name in self.workload.manifest.precisions:
+        for name in PRECISIONS if self.variant.model else declared:
             reason = None
-            if name not in written:
+            if name not in declared:
+                reason = f"workload '{self.workload.name}' has no {name}"
+            elif name not in written:
                 reason = f"variant '{self.knobs.variant}' is not written for {name}"
             elif device is not None:
                 reason = self._requirement(self.knobs.variant, name, device)
-            offers.append(Offer(name, PRECISIONS[name].title, reason))
+            about = PRECISIONS[name]
+            offers.append(Offer(name, about.title, reason, about.about))
         return offers
+
+    def switch_offers(self) -> list[SwitchOffer]:
+        """Return the switches of the variant, and why some cannot be turned here."""
+        knobs = self.knobs
+        return switch_offers(
+            self.variant,
+            knobs.variant,
+            self.device,
+            knobs.switches,
+            include_transfers=knobs.include_transfers,
+        )
+
+    @property
+    def missing_frameworks(self) -> tuple[MissingFramework, ...]:
+        """Frameworks that variants of the workload need and that are not here."""
+        return missing_frameworks(self.workload, self.devices)
 
     def _requirement(self, variant: str, precision: str, device: DeviceInfo) -> str | None:
         try:
@@ -199,12 +233,13 @@ class Experiment:
     def fill_offers(self) -> list[Offer]:
         """Return the input distributions; the first is the manifest's own."""
         arrays = self.workload.manifest.arrays.values()
-        own = dict.fromkeys(FILL_TITLES[a.fill] for a in arrays if a.role in ("in", "inout"))
-        title = f"As the manifest says ({', '.join(own) or 'no inputs'})"
+        own = dict.fromkeys(FILL_TITLES.get(a.fill, a.fill) for a in arrays if a.role in ("in", "inout"))
+        tip = f"As the workload's manifest says: {'; '.join(own) or 'it has no inputs'}"
         fills: list[str] = [*FILLS]
         if self.knobs.fill == OVERFLOW_FILL:  # of a run made elsewhere; it is not for timing
             fills.append(OVERFLOW_FILL)
-        return [Offer(OWN_FILL, title), *(Offer(fill, FILL_TITLES[fill]) for fill in fills)]
+        first = Offer(OWN_FILL, "The manifest's own", tip=tip)
+        return [first, *(Offer(fill, FILL_TITLES[fill]) for fill in fills)]
 
     # ---- turning knobs
 
@@ -270,25 +305,39 @@ class Experiment:
     def set_workload(self, name: str) -> None:
         """Choose a workload; everything below it takes its defaults."""
         if name != self.knobs.workload:
-            defaults = msgspec.structs.replace(
-                first_knobs(self.workloads[name]),
-                device=self.knobs.device,
-                cache=self.knobs.cache,
-                fill=self.knobs.fill,
-                include_transfers=self.knobs.include_transfers,
-            )
-            self.set_knobs(*self._fitted(defaults))
+            self.set_knobs(*self._fitted(self._first_of(self.workloads[name])))
+
+    def _first_of(self, workload: Workload) -> Knobs:
+        """Return a workload's defaults, of the first variant that can run."""
+        kept = {
+            "device": self.knobs.device,
+            "cache": self.knobs.cache,
+            "fill": self.knobs.fill,
+            "include_transfers": self.knobs.include_transfers,
+        }
+        first = msgspec.structs.replace(first_knobs(workload), **kept)
+        if self.problem(first) is None:
+            return first
+        for variant in workload.manifest.variants:
+            other = msgspec.structs.replace(first_knobs(workload, variant), **kept)
+            if self.problem(other) is None:
+                return other
+        return first
 
     def set_variant(self, name: str) -> None:
         """Choose a variant; size, precision and block stay where they can."""
         variant = self.workload.variant(name)
         block = self.knobs.block
-        if variant.dimensions != self.dimensions or block is None or variant.library is not None:
+        if variant.dimensions != self.dimensions or block is None or not variant.launch:
             block = default_block(variant)
         self.set_knobs(
             *self._fitted(
                 msgspec.structs.replace(
-                    self.knobs, variant=name, block=block, tunables=first_tunables(variant)
+                    self.knobs,
+                    variant=name,
+                    block=block,
+                    tunables=first_tunables(variant),
+                    switches=own_switches(self.knobs.switches, variant),
                 )
             )
         )
@@ -309,9 +358,7 @@ class Experiment:
     def set_cache(self, cache: Cache) -> None:
         """Choose hot or cold caches; cold ones leave the transfers out, which warm them."""
         transfers = self.knobs.include_transfers and cache == "hot"
-        self.set_knobs(
-            msgspec.structs.replace(self.knobs, cache=cache, include_transfers=transfers)
-        )
+        self._set_transfers(transfers, cache)
 
     def set_fill(self, fill: str) -> None:
         """Choose the inputs' distribution."""
@@ -319,8 +366,21 @@ class Experiment:
 
     def set_include_transfers(self, on: bool) -> None:
         """Choose whether each sample is the whole textbook sequence, which makes caches warm."""
-        cache: Cache = "hot" if on else self.knobs.cache
-        self.set_knobs(msgspec.structs.replace(self.knobs, include_transfers=on, cache=cache))
+        self._set_transfers(on, "hot" if on else self.knobs.cache)
+
+    def _set_transfers(self, on: bool, cache: Cache) -> None:
+        """Time the copies or not; without them, switches that change nothing else go back."""
+        switches = self.knobs.switches if on else without_copies(self.knobs.switches)
+        self.set_knobs(
+            msgspec.structs.replace(
+                self.knobs, include_transfers=on, cache=cache, switches=switches
+            )
+        )
+
+    def set_switch(self, name: str, value: Value) -> None:
+        """Turn a switch of the model's structure; what it does not go with moves."""
+        switches = without_defaults({**self.knobs.switches, name: value})
+        self.set_knobs(*self._fitted(msgspec.structs.replace(self.knobs, switches=switches)))
 
     def apply(self, change: Change) -> None:
         """Make a suggested change of the knobs, as one step."""

@@ -10,8 +10,10 @@ import msgspec
 from gpuexplorer.core.config import OWN_FILL, RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.model.switches import own_switches
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
+from gpuexplorer.workloads.switches import SWITCHES
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -24,14 +26,14 @@ def first_tunables(variant: VariantSpec) -> dict[str, int]:
     }
 
 
-def first_knobs(workload: Workload) -> Knobs:
-    """Return how a workload's knobs stand before anybody turned them."""
-    manifest = workload.manifest
-    variant = manifest.variants[manifest.first_variant]
-    offered = workload.precisions_of(manifest.first_variant)
+def first_knobs(workload: Workload, name: str | None = None) -> Knobs:
+    """Return how the knobs of a variant, by default the first, stand before anybody turned them."""
+    name = name or workload.manifest.first_variant
+    variant = workload.variant(name)
+    offered = workload.precisions_of(name)
     return Knobs(
         workload=workload.name,
-        variant=manifest.first_variant,
+        variant=name,
         size=_first_sizes(workload),
         precision="fp32" if "fp32" in offered else offered[0],
         block=default_block(variant),
@@ -57,6 +59,7 @@ def knobs_of(config: RunConfig, variant: VariantSpec) -> Knobs:
         cache=config.cache,
         fill=config.fill,
         include_transfers=config.include_transfers,
+        switches=own_switches(config.switches, variant),
     )
 
 
@@ -70,20 +73,27 @@ def exists(knobs: Knobs, workload: Workload | None) -> bool:
         and knobs.precision in manifest.precisions
         and knobs.fill in (OWN_FILL, *FILLS, OVERFLOW_FILL)
         and knobs.tunables.keys() == first_tunables(variant).keys()
-        and (knobs.block is None) == (variant.library is not None)
+        and (knobs.block is None) == (not variant.launch)
+        and knobs.switches == own_switches(knobs.switches, variant)
         and all(manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items())
     )
 
 
 def near(knobs: Knobs, workload: Workload) -> Iterator[Knobs]:
-    """Yield knobs with another block, precision or size, those that change least first."""
+    """Yield knobs with other switches, block, precision or size, what changes least first."""
     written = workload.precisions_of(knobs.variant)
-    blocks = [knobs.block, default_block(workload.variant(knobs.variant))]
+    blocks = list(dict.fromkeys([knobs.block, default_block(workload.variant(knobs.variant))]))
     precisions = [knobs.precision, *(p for p in ("fp32", *written) if p != knobs.precision)]
     sizes = [knobs.size, _first_sizes(workload)]
-    for size, precision, block in itertools.product(sizes, precisions, blocks):
+    all_but_one = (
+        {n: v for n, v in knobs.switches.items() if n != left} for left in knobs.switches
+    )
+    switched = [knobs.switches, *all_but_one, *([{}] if len(knobs.switches) > 1 else [])]
+    for size, precision, block, switches in itertools.product(sizes, precisions, blocks, switched):
         if precision in written:
-            yield msgspec.structs.replace(knobs, precision=precision, block=block, size=size)
+            yield msgspec.structs.replace(
+                knobs, precision=precision, block=block, size=size, switches=switches
+            )
 
 
 def moved_words(before: Knobs, after: Knobs) -> str:
@@ -96,6 +106,9 @@ def moved_words(before: Knobs, after: Knobs) -> str:
         parts.append(f"the block is {shape.removesuffix('×1')} now")
     if after.size != before.size:
         parts.append("the size is back at its default")
+    back = [SWITCHES[n].title for n in before.switches if n not in after.switches]
+    if back:
+        parts.append(f"{' and '.join(back)} {'is' if len(back) == 1 else 'are'} as usual")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 

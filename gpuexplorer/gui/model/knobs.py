@@ -11,7 +11,8 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the experiment panel sets; two equal ones are the same experiment.
 
     ``size`` and ``tunables`` hold every symbol of the workload and variant. ``block`` is None for
-    a library variant. ``device`` is a device's id or ``auto``.
+    what chooses its own: a library call, a framework's model. ``device`` is a device's id or
+    ``auto``.
     """
 
     workload: str
@@ -24,6 +25,8 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
     cache: Cache = "hot"
     fill: str = OWN_FILL
     include_transfers: bool = False
+    switches: dict[str, bool | str] = {}
+    """Switches of a model's structure that are not at their default."""
 
     def request(self) -> RunRequest:
         """Return what these knobs ask for."""
@@ -37,7 +40,10 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
             tunables=self.tunables,
             cache=self.cache,
             fill=self.fill,
-            switches={"include_transfers": True} if self.include_transfers else {},
+            switches={
+                **self.switches,
+                **({"include_transfers": True} if self.include_transfers else {}),
+            },
         )
 
 

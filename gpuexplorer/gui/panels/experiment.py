@@ -18,11 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.analysis.rates import items_per_launch
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment, Offer
+from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 
@@ -107,7 +109,7 @@ class ExperimentPanel(QScrollArea):
         )
         self.precision_box = self._combo(
             "precisionBox",
-            "The number format of the arrays (fp16: 2 bytes, fp32: 4, fp64: 8)",
+            "The number format that is computed in; the list says what each is",
             lambda name: experiment.set_precision(name),
         )
         form = self._form()
@@ -144,6 +146,9 @@ class ExperimentPanel(QScrollArea):
         self._tunable_form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._tunable_boxes: dict[str, QComboBox] = {}
         self._layout.addLayout(self._tunable_form)
+        self.switches = SwitchesSection()
+        self.switches.chosen.connect(experiment.set_switch)
+        self._layout.addWidget(self.switches)
         self.cache_box = self._combo(
             "cacheBox",
             "What the caches hold when a launch begins. Hot: what the launch before left there.\n"
@@ -218,6 +223,7 @@ class ExperimentPanel(QScrollArea):
         for name, box in self._tunable_boxes.items():
             with QSignalBlocker(box):
                 box.setCurrentIndex(box.findData(knobs.tunables[name]))
+        self.switches.show_offers(experiment.switch_offers())
         self._fill(self.cache_box, experiment.cache_offers(), knobs.cache)
         self._fill(self.fill_box, experiment.fill_offers(), knobs.fill)
         with QSignalBlocker(self.transfers):
@@ -243,6 +249,8 @@ class ExperimentPanel(QScrollArea):
     def _block_summary(self) -> str:
         experiment = self._experiment
         block = experiment.knobs.block
+        if experiment.variant.model:
+            return self._model_summary()
         if experiment.variant.library is not None:
             return "A library call: it chooses its own blocks."
         if block is None or experiment.dimensions == 0:
@@ -268,6 +276,17 @@ class ExperimentPanel(QScrollArea):
             words.append(f"{quantity(plan.memory_B, 'B')} of arrays")
         return " · ".join(words)
 
+    def _model_summary(self) -> str:
+        """Say how large a model's run is; its framework chooses kernels and blocks."""
+        experiment = self._experiment
+        try:
+            plan = experiment.plan()
+        except ExplorerError:
+            return "A framework's model: it chooses its own kernels."
+        items = items_per_launch(plan.config)
+        words = [f"{count(items[0])} {items[1]} a step"] if items is not None else []
+        return " · ".join([*words, f"{quantity(plan.memory_B, 'B')} of arrays"])
+
     def _sync_note(self) -> None:
         note = self._experiment.note
         self.note.setVisible(note is not None)
@@ -283,18 +302,18 @@ class ExperimentPanel(QScrollArea):
     @staticmethod
     def _fill(box: QComboBox, offers: list[Offer], current: str) -> None:
         """Show offers; those that cannot be chosen are grey and say why."""
-        if box.property("offers") != [(o.name, o.title, o.reason or "") for o in offers]:
+        shown = [(o.name, o.title, o.reason or "", o.tip) for o in offers]
+        if box.property("offers") != shown:
             with QSignalBlocker(box):
                 model = QStandardItemModel(box)
                 for offer in offers:
                     item = QStandardItem(offer.title)
                     item.setData(offer.name, Qt.ItemDataRole.UserRole)
-                    if offer.reason:
-                        item.setEnabled(False)
-                        item.setToolTip(offer.reason)
+                    item.setEnabled(offer.reason is None)
+                    item.setToolTip(offer.reason or offer.tip)
                     model.appendRow(item)
                 box.setModel(model)
-                box.setProperty("offers", [(o.name, o.title, o.reason or "") for o in offers])
+                box.setProperty("offers", shown)
         with QSignalBlocker(box):
             box.setCurrentIndex(box.findData(current))
 

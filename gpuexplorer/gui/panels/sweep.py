@@ -17,11 +17,13 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSplitter,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_command import sweep_command
@@ -35,6 +37,7 @@ from gpuexplorer.gui.plots.sweep import SweepChart
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Background, Begun, Progress, SweepJob
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.measuring import Measuring
@@ -194,7 +197,11 @@ class SweepView(QWidget):
         self.outcome.setStretchFactor(1, 2)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         self.across.addWidget(self.setup)
-        self.across.addWidget(self.outcome)
+        self.empty = EmptyState("sweepEmpty")
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.outcome)
+        self.across.addWidget(self.pages)
         self.across.setStretchFactor(1, 1)
         self.across.setSizes([SETUP_WIDTH, 700])
         self.outcome.setSizes([640, 360])
@@ -319,6 +326,7 @@ class SweepView(QWidget):
         else:
             self._preview = found
             self.setup.show_total(found.total, found.estimate, found.reasons)
+        self._show_empty()
         self._show_state()
 
     # ---- the job
@@ -425,8 +433,27 @@ class SweepView(QWidget):
         self.table.show_space(held.space if held is not None else None, self.model.cells)
         if held is None:
             self.chart.show_picture(None, None)
+        self._show_empty()
         self._refresh(at_once=True)
         self._show_state()
+
+    def _show_empty(self) -> None:
+        """Say what a sweep would do, as long as there is none."""
+        if self.model.held is not None:
+            self.pages.setCurrentWidget(self.outcome)
+            return
+        self.pages.setCurrentWidget(self.empty)
+        asked = self._preview
+        axes = " × ".join(axis.title for axis in asked.space.axes) if asked is not None else ""
+        self.empty.say(
+            "Nothing is swept yet",
+            (
+                "A sweep measures every combination of the values that the ticked knobs take, and "
+                "draws the landscape: a heat map, lines or bars, with every figure in a table.",
+                f"Start measures {axes}: {count(asked.runs)} runs." if asked else "",
+                f"{asked.estimate}." if asked and asked.estimate else "",
+            ),
+        )
 
     def _show_state(self) -> None:
         state, model = self.model.state, self.model

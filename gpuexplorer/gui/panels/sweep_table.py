@@ -10,12 +10,12 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gpuexplorer.core.axis_words import is_number_axis, value_words
+from gpuexplorer.core.axis_words import BLOCK_AXES, is_number_axis, value_words
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space
 
-HEADER_PIXELS = 26
+HEADER_PIXELS = 24
 """What a header needs beside its words."""
 
 Index = QModelIndex | QPersistentModelIndex
@@ -72,12 +72,12 @@ def _last(value: float | None, *, most_first: bool = False) -> float:
 FIGURES = (
     Column("median", lambda c: quantity(c.median_s, "s") if c.median_s else "",
            lambda c: _last(c.median_s if c.ranked else None),
-           "Median time of one launch, in seconds", 70),
+           "Median time of one launch, in seconds", 68),
     Column("± 95 %", lambda c: percent(_error(c)) if _error(c) is not None else "",
            lambda c: _last(_error(c)), "Half the 95 % confidence interval over the median", 66),
     Column("throughput", lambda c: quantity(_flops(c), "FLOP/s") if _flops(c) else "",
            lambda c: _last(_flops(c) if c.ranked else None, most_first=True),
-           "Useful operations over the median, FLOP/s", 92),
+           "Useful operations over the median, FLOP/s", 88),
     Column("bandwidth", lambda c: quantity(_bandwidth(c), "B/s") if _bandwidth(c) else "",
            lambda c: _last(_bandwidth(c) if c.ranked else None, most_first=True),
            "Compulsory bytes over the median, B/s", 80),
@@ -100,7 +100,8 @@ def columns_of(space: Space) -> tuple[Column, ...]:
             value = cell.point.values[name]
             return value if number else places.get(value, len(places))
 
-        return Column(title, words, key, f"{title}: an axis of the sweep", 56, number, False)
+        short = name[-1] if name in BLOCK_AXES else title
+        return Column(short, words, key, f"{title}: an axis of the sweep", 44, number, False)
 
     return (*(of(a.name, a.title, a.values) for a in space.axes), *FIGURES)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate
 
+WIDEST = 420
+"""Pixels of an opened list at the most."""
+
 
 class ListBox(QComboBox):
     """A combo box with a name and a tooltip.
@@ -17,3 +20,10 @@ class ListBox(QComboBox):
         self.setObjectName(name)
         self.setToolTip(tooltip)
         self.setItemDelegate(QStyledItemDelegate(self))
+
+    def showPopup(self) -> None:
+        """Let the list be as wide as its longest choice, however narrow the box is."""
+        view = self.view()
+        wide = view.sizeHintForColumn(0) + view.verticalScrollBar().sizeHint().width()
+        view.setMinimumWidth(max(self.width(), min(wide, WIDEST)))
+        super().showPopup()

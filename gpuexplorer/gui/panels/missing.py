@@ -1,0 +1,88 @@
+"""Which frameworks of a workload are not here, and the command that brings each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from gpuexplorer.gui.model.frameworks import MissingFramework
+from gpuexplorer.gui.notice import capital
+from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.theme import theme
+
+
+class MissingFrameworks(QWidget):
+    """A line for each, with a button that copies its command; hidden when all are here."""
+
+    copied = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("missingFrameworks")
+        self._shown: tuple[MissingFramework, ...] = ()
+        self._rows: list[QWidget] = []
+        self._buttons: list[QToolButton] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 5, 0, 0)
+        self._column.setSpacing(5)
+        title = QLabel("Not in this engine")
+        title.setProperty("role", "section")
+        self._column.addWidget(title)
+        theme().changed.connect(self._paint)
+        self.hide()
+
+    def show_missing(self, missing: Sequence[MissingFramework]) -> None:
+        """List these."""
+        if tuple(missing) == self._shown:
+            return
+        self._shown = tuple(missing)
+        for row in self._rows:
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self._buttons = []
+        self._rows = [self._row(one) for one in missing]
+        for row in self._rows:
+            self._column.addWidget(row)
+        self.setVisible(bool(self._rows))
+        self._paint()
+
+    def _row(self, one: MissingFramework) -> QWidget:
+        row, command = QWidget(), one.command
+        said = one.reason if command is not None else one.words
+        words = QLabel(f"{one.title}: {said}.")
+        words.setProperty("role", "muted")
+        words.setWordWrap(True)
+        words.setTextFormat(Qt.TextFormat.PlainText)
+        words.setToolTip(f"{capital(one.remedy)}.")
+        column = QVBoxLayout(row)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(1)
+        column.addWidget(words)
+        if command is None:
+            return row
+        text = QLabel(command)
+        text.setObjectName("installCommand")
+        text.setWordWrap(True)
+        text.setTextFormat(Qt.TextFormat.PlainText)
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        button = small_button("copyInstallCommand", "Copy this command")
+        button.setAccessibleName(f"Copy the command that installs {one.title}")
+        button.clicked.connect(partial(self._copy, command))
+        self._buttons.append(button)
+        line = QHBoxLayout()
+        line.addWidget(text, 1)
+        line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(line)
+        return row
+
+    def _copy(self, command: str, _checked: bool = False) -> None:
+        QApplication.clipboard().setText(command)
+        self.copied.emit("The command is on the clipboard.")
+
+    def _paint(self) -> None:
+        for button in self._buttons:
+            button.setIcon(theme().icon("copy"))
