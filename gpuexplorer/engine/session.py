@@ -16,6 +16,7 @@ from gpuexplorer.core.errors import (
     CannotRunHere,
     ExplorerError,
     InputError,
+    OutOfMemory,
     WorkFailed,
     WrongResult,
 )
@@ -299,10 +300,9 @@ _REMEDIES = {
 
 def error_of(failed: protocol.Failed) -> ExplorerError:
     """Return the error a Failed message stands for."""
-    if failed.kind == WrongResult.kind:
-        kind: type[ExplorerError] = WrongResult
-    else:
-        kind = {2: InputError, 3: CannotRunHere}.get(failed.exit_code, WorkFailed)
+    by_kind: dict[str, type[ExplorerError]] = {e.kind: e for e in (WrongResult, OutOfMemory)}
+    by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
+    kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)
     error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)
     error.add_note(failed.traceback)
     return error
