@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -37,6 +38,10 @@ def _run(arguments: list[str]) -> int:
 
         try:
             options = parse(arguments)
+            if _names_models(options):
+                from gpuexplorer.cli.own_model import take_models
+
+                take_models(options)
             code: int = options.command_function(options)
         except SystemExit as end:  # argparse after --help, rich after a closed pipe
             code = end.code if isinstance(end.code, int) else 0
@@ -51,6 +56,12 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         return report(error, verbose=verbose)
     return code
+
+
+def _names_models(options: Any) -> bool:
+    """Whether a command names a Python file as what it is to run."""
+    words = [getattr(options, "workload", None), *getattr(options, "kernels", ())]
+    return any(str(word).lower().endswith(".py") for word in words if word is not None)
 
 
 def _silence_stdout() -> None:

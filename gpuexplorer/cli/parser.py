@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from gpuexplorer.core.config import Cache
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, Cache
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 from gpuexplorer.workloads.manifest import FILLS
@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "history": "list, search, tag, star and delete the runs that were kept",
     "export": "write stored runs, or those of a file, in a format that other programs read",
     "import": "take runs from files into the history: ours, NVBench's, Kernel Tuner's",
+    "operators": "record what one iteration of a model calls: a table, a flame chart, a trace",
     "report": "write a page on a run, a sweep or a comparison that needs nothing but a browser",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
@@ -105,7 +106,16 @@ def _everywhere(command: argparse.ArgumentParser) -> None:
 def _engine_options(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--kernels", metavar="DIR", type=Path, action="append", default=[],
-        help="a folder of your own workloads; may repeat, and wins over shipped names",
+        help="a folder of your own workloads, or a model's Python file; may repeat, and wins over "
+        "shipped names",
+    )  # fmt: skip
+    group.add_argument(
+        "--trust", action="store_true",
+        help="agree to run the model files that are named, and remember them",
+    )  # fmt: skip
+    group.add_argument(
+        "--deadline", type=seconds, metavar="S",
+        help="how long building may take, a model's file included (default: 120 s)",
     )  # fmt: skip
     group.add_argument(
         "--python", metavar="PATH", help="the Python interpreter that runs the engine"
@@ -174,6 +184,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     tune = add("tune", "tune", tune_options.EXAMPLES)
     tune_options.add_options(tune)
+    from gpuexplorer.cli import operators_options
+
+    operators = add("operators", "operators", operators_options.EXAMPLES)
+    operators_options.add_options(operators)
     from gpuexplorer.cli import history_options
 
     history = add("history", "history", history_options.EXAMPLES)
@@ -210,6 +224,7 @@ def build_parser() -> argparse.ArgumentParser:
         sweep,
         tune,
         compare,
+        operators,
         history,
         take,
         analyze,
@@ -367,6 +382,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if extra:
         raise InputError(f"unknown argument '{extra[0]}'", remedy=_remedy(parser, first, extra[0]))
     options.arguments = given
+    if getattr(options, "deadline", None):  # for the engines that this program starts
+        os.environ[BUILD_DEADLINE_VARIABLE] = str(options.deadline)
     if getattr(options, "history", None):  # for whatever opens the history in this program
         os.environ[HISTORY_VARIABLE] = options.history
     return options

@@ -1,0 +1,137 @@
+"""``gpuexplorer operators``: what one iteration of a model calls."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpuexplorer.charts.operators import memory_words, notes, short
+from gpuexplorer.charts.words import config_words
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.progress import run_progress
+from gpuexplorer.cli.run import request_of
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.operators import Operator, OperatorProfile
+from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.exchange.operator_trace import write_operator_trace
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAME_LETTERS = 56
+SHAPES_LETTERS = 40
+
+
+def command(options: argparse.Namespace) -> int:
+    """Record one iteration, print the table, and write the files that were asked for."""
+    check_targets(json_path(options.json), options.plot, options.trace)
+    if options.plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(options.plot)
+    workload = pick(load(options.kernels), options.workload)
+    request = with_torch(request_of(options), workload)
+    with open_session(options) as session:
+        config = complete(request, workload, session.devices())
+        with run_progress(config_words(config)) as progress:
+            profile = session.operators(
+                config, workload, shapes=options.shapes, on_progress=progress
+            )
+    if options.json != "-":
+        print_operators(profile, workload.manifest.title, output_console(), options.rows)
+    write_document(options.json, msgspec.json.encode(profile) + b"\n")
+    if options.trace is not None:
+        write_operator_trace(profile, options.trace)
+    if options.plot is not None:
+        from gpuexplorer.charts.operators import operator_chart
+        from gpuexplorer.charts.render import render
+
+        render(operator_chart(profile, title=workload.manifest.title), options.plot)
+    if options.json != "-":
+        for path in (json_path(options.json), options.trace, options.plot):
+            if path is not None:
+                say(f"wrote {path}")
+    return 0
+
+
+def with_torch(request: RunRequest, workload: Workload) -> RunRequest:
+    """Return a request for a variant whose operators can be told: PyTorch's.
+
+    Raises InputError when there is none.
+    """
+    variants = workload.manifest.variants
+    able = [
+        name for name, spec in variants.items() if (spec.call or "").startswith("torch.")
+    ]
+    if request.variant is not None and request.variant in variants:
+        if request.variant in able:
+            return request
+        raise InputError(
+            f"nothing tells the operators of '{request.variant}'",
+            remedy=f"PyTorch runs {', '.join(able)}" if able else "choose another workload",
+        )
+    if not able:
+        raise InputError(
+            f"PyTorch runs no variant of '{workload.name}', and its profiler tells operators",
+            remedy="choose another workload; 'gpuexplorer workloads' lists them",
+        )
+    if request.variant is not None:
+        return request  # it is unknown, which ``complete`` says
+    first = workload.manifest.first_variant
+    return msgspec.structs.replace(request, variant=first if first in able else able[0])
+
+
+def print_operators(
+    profile: OperatorProfile, title: str, console: Console, rows: int
+) -> None:
+    """Print the operators that take the most time, with what is left out below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print(Text(f"{title}: operators of one iteration", style="bold"))
+    console.print(Text(config_words(profile.config), style="dim"))
+    device = profile.device
+    console.print(Text(f"{device.name} · {device.id} · {device.driver}\n", style="dim"))
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("operator", overflow="fold")
+    on_gpu = profile.on_gpu
+    titles = ["calls", *(["GPU", "GPU total"] if on_gpu else []), "self", "total", "share"]
+    for heading in (*titles, "memory"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shapes = any(row.shapes for row in profile.operators)
+    if shapes:
+        table.add_column("shapes", overflow="fold")
+    for row in profile.operators[:rows]:
+        table.add_row(*_cells(row, on_gpu=on_gpu, shapes=shapes))
+    console.print(table)
+    left = profile.operators_total - min(rows, len(profile.operators))
+    if left:
+        console.print(Text(f"{left} more operators; --rows shows more of them", style="dim"))
+    console.print()
+    for note in notes(profile):
+        console.print(Text(note, style="dim"))
+
+
+def _cells(row: Operator, *, on_gpu: bool, shapes: bool) -> list[str]:
+    device = [quantity(row.device_self_s, "s"), quantity(row.device_total_s, "s")]
+    cells = [
+        short(row.name, NAME_LETTERS),
+        count(row.calls),
+        *(device if on_gpu else []),
+        quantity(row.self_s, "s"),
+        quantity(row.total_s, "s"),
+        percent(row.share),
+        memory_words(row.memory_B),
+    ]
+    if shapes:
+        words = row.shapes or ""
+        cells.append(words if len(words) <= SHAPES_LETTERS else words[: SHAPES_LETTERS - 1] + "…")
+    return cells
