@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
+from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.studies import BreakEven, Measured, SizePoint, Speedup, SpeedupStudy
 
 FIRST, SECOND = 0, 1
@@ -116,10 +117,11 @@ def _line(
 def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) -> list[Series]:
     """Return where the second device breaks even, with its interval."""
     drawn: list[Series] = []
-    for found, role, how in (
+    marks: tuple[tuple[BreakEven | None, Role, str], ...] = (
         (study.break_even, "pinned", "without transfers"),
         (study.break_even_with, "ceiling", "with transfers"),
-    ):
+    )
+    for found, role, how in marks:
         if found is None or found.size is None:
             continue
         if found.low is not None and found.high is not None:
@@ -127,18 +129,9 @@ def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) 
                 series("", "band", "measured", x=[found.low, found.high],
                        y=[low, low, high, high], colour=3)
             )  # fmt: skip
-        words = f"break-even {how}, {study.symbol} ≈ {_size(found)}" if named else ""
-        drawn.append(series(words, "vline", _role(role), x=[found.size]))
+        words = f"break-even {how}, {study.symbol} ≈ {size_words(found.size)}" if named else ""
+        drawn.append(series(words, "vline", role, x=[found.size]))
     return drawn
-
-
-def _role(name: str) -> Role:
-    return "ceiling" if name == "ceiling" else "pinned"
-
-
-def _size(found: BreakEven) -> str:
-    size = found.size or 0.0
-    return f"{float(f'{size:.3g}'):.0f}" if size >= 100 else f"{size:.3g}"
 
 
 def _notes(study: SpeedupStudy) -> list[str]:

@@ -31,8 +31,8 @@ def effect_words(effect: Comparison | None) -> str:
         return "too few rounds"
     if effect.verdict == "same":
         return "does nothing"
-    times = factor_words(effect)
-    return times if effect.verdict != "can't tell" else f"{times}, can't tell"
+    found = factor_words(effect)
+    return found if effect.verdict != "can't tell" else f"{found}, can't tell"
 
 
 def factor_words(effect: Comparison) -> str:
@@ -68,3 +68,8 @@ def labelled(
         Annotation(text=text, x=value_at(box.x, panel.x), y=value_at(box.y, panel.y))
         for text, box in zip(words, boxes, strict=True)
     )
+
+
+def size_words(size: float) -> str:
+    """Return a size between those that were measured, with three digits."""
+    return f"{float(f'{size:.3g}'):.0f}" if size >= 100 else f"{size:.3g}"

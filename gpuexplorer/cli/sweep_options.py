@@ -30,26 +30,26 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     sweep.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
     what = sweep.add_argument_group("what to sweep over")
-    names = _of(ranges.names)
+    names = of_range(ranges.names)
     what.add_argument("--variant", type=names, default=(), metavar="V,..", help="implementations")
     what.add_argument(
-        "--size", action=_Sizes, default={}, metavar="N,..|N=..,M=..",
+        "--size", action=Sizes, default={}, metavar="N,..|N=..,M=..",
         help="problem sizes, by symbol; may repeat",
     )  # fmt: skip
     what.add_argument(
-        "--block", type=_of(ranges.blocks), default=(), metavar="XxY,..",
+        "--block", type=of_range(ranges.blocks), default=(), metavar="XxY,..",
         help="whole blocks, such as 16x16,32x8",
     )  # fmt: skip
     for axis in "xyz":
         what.add_argument(
-            f"--block-{axis}", type=_of(_positive_numbers), default=(), metavar="A:B:*2|A,B",
+            f"--block-{axis}", type=of_range(_positive_numbers), default=(), metavar="A:B:*2|A,B",
             help=f"threads in {axis}",
         )  # fmt: skip
     what.add_argument(
         "--precision", type=names, default=(), metavar="P,..", help="fp64, fp32, fp16"
     )
     what.add_argument(
-        "--tunable", "--set", dest="tunable", type=_of(_tunable), action="append", default=[],
+        "--tunable", "--set", dest="tunable", type=of_range(_tunable), action="append", default=[],
         metavar="NAME=A,B", help="a compile-time parameter of the variant; may repeat",
     )  # fmt: skip
     what.add_argument(
@@ -65,7 +65,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         "before each launch",
     )  # fmt: skip
     what.add_argument(
-        "--threads", type=_of(_positive_numbers), default=(), metavar="T,..",
+        "--threads", type=of_range(_positive_numbers), default=(), metavar="T,..",
         help="CPU threads a kernel may use (default: all cores but one)",
     )  # fmt: skip
     what.add_argument(
@@ -114,7 +114,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _of(read: Callable[[str], T]) -> Callable[[str], T]:
+def of_range(read: Callable[[str], T]) -> Callable[[str], T]:
     """Return a reader whose InputError the parser tells with the option's name."""
 
     def typed(text: str) -> T:
@@ -140,7 +140,7 @@ def _tunable(text: str) -> tuple[str, tuple[int, ...]]:
     return name.strip(), ranges.whole_numbers(values)
 
 
-class _Sizes(argparse.Action):
+class Sizes(argparse.Action):
     """Gathers sizes by symbol over repeated options."""
 
     def __call__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.studies import BreakEven, Speedup
 
 Curve = Sequence[tuple[float, float]]
@@ -57,11 +58,6 @@ def break_even(
     if changes(curve) > 1:
         words += f"; below that the two change places {changes(curve) - 1} times"
     return BreakEven(size=size, low=low, high=high, words=words + ".")
-
-
-def size_words(size: float) -> str:
-    """Return a size between those that were measured with three digits."""
-    return f"{float(f'{size:.3g}'):.0f}" if size >= 100 else f"{size:.3g}"
 
 
 def _crossing_of(curve: Sequence[tuple[float, float | None]]) -> float | None:

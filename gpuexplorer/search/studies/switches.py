@@ -59,7 +59,7 @@ class SwitchesLab(Running[SwitchesStudy]):
 
         ``switches`` are those to look at, by name or as ``NAME=VALUE`` (None: all that are
         offered), ``threads`` numbers of CPU threads to try, for which ``session`` has to be able to
-        change them (``search.engines.Several``). ``order`` names switches to combine in this order,
+        change them (``search.studies.several.Several``). ``order`` names switches to combine in this order,
         whether they pay or not; None combines greedily.
         """
         super().__init__(how)

@@ -1,0 +1,119 @@
+"""``gpuexplorer study``: precision against speed, what each switch buys, CPU against GPU."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gpuexplorer.charts.studies import can_draw, study_chart
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.keeping import keep
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.progress import steps_progress
+from gpuexplorer.cli.run import request_of
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.study_tables import print_study
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.studies import KINDS, STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.engine.session import Session
+from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.search.studies.several import Several
+from gpuexplorer.search.studies.table import write_study_csv
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.workload import Workload
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure, print the tables, and write the files that were asked for."""
+    check_targets(json_path(options.json), options.csv, options.plot)
+    if options.plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(options.plot)
+    workload = pick(load(options.kernels), options.workload)
+
+    def opened(threads: int | None) -> Session:
+        return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
+
+    with Several(opened, options.threads) as session:
+        lab = lab_of(options, workload, session.devices)
+        try:
+            with steps_progress(KINDS[options.study]) as progress:
+                study: Study = lab.run(session, lambda s: progress(s.done, s.total, s.words))
+        except KeyboardInterrupt:
+            study = lab.document()
+            if not study.runs:
+                say("gpuexplorer: stopped before anything was measured")
+                return EXIT_INTERRUPTED
+            _deliver(study, options)
+            say(f"gpuexplorer: stopped after {study.rounds} rounds")
+            return EXIT_INTERRUPTED
+        except ExplorerError:
+            study = lab.document()
+            if study.runs:
+                _deliver(study, options)
+            raise
+    _deliver(study, options)
+    return 0
+
+
+def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Lab:
+    """Return the study that the options ask for."""
+    how = How(options.rounds, options.seconds, options.samples, options.yes)
+    if options.study == "precision":
+        return PrecisionLab(
+            request_of(options), workload, devices, how, precisions=options.precisions
+        )
+    if options.study == "switches":
+        return SwitchesLab(
+            request_of(options), workload, devices, how, switches=options.switches,
+            threads=options.try_threads, order=options.order,
+        )  # fmt: skip
+    symbol, sizes, others = _sizes(options.size)
+    request = request_of(argparse.Namespace(**{**vars(options), "size": others}))
+    return SpeedupLab(
+        request, workload, devices, how, names=options.devices, symbol=symbol, sizes=sizes
+    )
+
+
+def _sizes(
+    given: dict[str, tuple[int, ...]],
+) -> tuple[str | None, tuple[int, ...] | None, dict[str, int]]:
+    """Return the symbol that varies with its values, and the other sizes.
+
+    Where none has several values, the only symbol given has one; with more it is not clear which.
+    """
+    several = [symbol for symbol, values in given.items() if len(values) > 1]
+    if len(several) > 1:
+        raise InputError(
+            f"{' and '.join(several)} both have several values", remedy="vary one size alone"
+        )
+    if not several and len(given) == 1:
+        several = list(given)
+    others = {symbol: values[0] for symbol, values in given.items() if symbol not in several}
+    if not several:
+        return None, None, others
+    return several[0] or None, given[several[0]], others
+
+
+def _deliver(study: Study, options: argparse.Namespace) -> None:
+    """Keep the runs, print the tables, write the files."""
+    keep(study.runs, options, group=(STUDY_GROUP, without_runs(study)))
+    if options.json != "-":
+        print_study(study, output_console())
+    write_document(options.json, study_json(study))
+    if options.csv is not None:
+        write_study_csv(study, options.csv)
+    drawn = options.plot is not None and can_draw(study)
+    if drawn:
+        from gpuexplorer.charts.render import render
+
+        render(study_chart(study), options.plot)
+    if options.json != "-":
+        written: list[Path | None] = [json_path(options.json), options.csv]
+        written.append(options.plot if drawn else None)
+        for path in written:
+            if path is not None:
+                say(f"wrote {path}")

@@ -1,0 +1,127 @@
+"""The options of ``gpuexplorer study``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+from gpuexplorer.cli import parser as values
+from gpuexplorer.cli.sweep_options import Sizes, of_range
+from gpuexplorer.core.config import Cache
+from gpuexplorer.engine.interleave import ROUNDS
+from gpuexplorer.search import ranges
+from gpuexplorer.search.studies.running import SECONDS
+
+COMMANDS = {
+    "precision": "every precision: its speed beside its error against float64",
+    "switches": "what each switch buys: by itself, and all that pay together",
+    "speedup": "CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
+}
+
+EXAMPLES = """examples:
+  gpuexplorer study precision attention --variant torch --plot precision.png
+  gpuexplorer study precision matmul --size 1024 --precision fp64,fp32,bf16,fp16 --json lab.json
+  gpuexplorer study switches mlp_training --variant torch --plot waterfall.svg
+  gpuexplorer study switches cnn --switches compile=default,channels_last --order channels_last
+  gpuexplorer study speedup matmul --size 64:4096:*2 --plot break-even.png
+  gpuexplorer study speedup matmul --devices opencl:0,torch:cpu --size 32:512:*2
+
+Everything is measured in turns, in an order that chance decides. What fails or is not offered
+stands in the result with its reason. Runs are kept in the history as one group; 'gpuexplorer report
+FILE' makes a page of the JSON. Ctrl-C ends it with what was measured by then.
+
+exit codes: 0 done, 1 nothing could be measured, 2 usage or input error, 3 nothing here can run it
+(a GPU is asked for and there is none), 130 stopped"""
+
+
+def add_options(
+    study: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
+) -> None:
+    """Add the three studies with their options."""
+    made = study.add_subparsers(
+        title="studies", metavar="STUDY", dest="study", required=True, parser_class=type(study)
+    )
+    for name, words in COMMANDS.items():
+        parser = made.add_parser(
+            name, help=words, description=words[0].upper() + words[1:] + ".", epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+            conflict_handler="resolve",
+        )  # fmt: skip
+        parser.add_argument("workload", metavar="WORKLOAD", help="a name from 'workloads'")
+        what = parser.add_argument_group("what to run")
+        values.what_to_run(what)
+        {"precision": _precision, "switches": _switches, "speedup": _speedup}[name](what)
+        _how(parser)
+        everywhere(parser)
+
+
+def _precision(what: argparse._ActionsContainer) -> None:
+    what.add_argument(
+        "--precision", "--precisions", dest="precisions", type=of_range(ranges.names),
+        metavar="P,..", help="which precisions (default: all that the workload and device have)",
+    )  # fmt: skip
+    what.set_defaults(precision=None)
+
+
+def _switches(what: argparse._ActionsContainer) -> None:
+    what.add_argument(
+        "--switches", type=of_range(ranges.names), metavar="S,..",
+        help="which switches, by name or as NAME=VALUE (default: all that are offered)",
+    )  # fmt: skip
+    what.add_argument(
+        "--try-threads", type=of_range(ranges.whole_numbers), default=(), metavar="T,..",
+        help="numbers of CPU threads to try as well, such as 1,2,4",
+    )  # fmt: skip
+    what.add_argument(
+        "--order", type=of_range(ranges.names), metavar="S,..",
+        help="combine these, in this order, whether they pay or not (default: those that pay, the "
+        "best first, each kept if it still pays)",
+    )  # fmt: skip
+
+
+def _speedup(what: argparse._ActionsContainer) -> None:
+    what.add_argument(
+        "--size", action=Sizes, default={}, metavar="A:B:*2|N=..,M=..",
+        help="the sizes: one symbol has several values (default: doubling around the workload's)",
+    )  # fmt: skip
+    what.add_argument(
+        "--devices", "--device", dest="devices", type=of_range(ranges.names), metavar="A,B",
+        help="two devices; the first has the data at hand (default: the CPU, then the GPU)",
+    )  # fmt: skip
+    what.set_defaults(device="auto")
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_argument_group("how to measure")
+    how.add_argument(
+        "--seconds", type=values.seconds, default=SECONDS, metavar="S",
+        help=f"sample each configuration for so long, over all its turns (default: {SECONDS:g})",
+    )  # fmt: skip
+    how.add_argument(
+        "--samples", type=values.positive, metavar="N",
+        help="and take at most so many launches of each",
+    )  # fmt: skip
+    how.add_argument(
+        "--rounds", type=values.positive, default=ROUNDS, metavar="N",
+        help=f"turns of each (default: {ROUNDS}); below six no interval can be told",
+    )  # fmt: skip
+    how.add_argument(
+        "--cache", choices=get_args(Cache), default="hot",
+        help="hot (default), or cold: the last-level cache is emptied before each launch",
+    )  # fmt: skip
+    how.add_argument(
+        "--threads", type=values.positive, metavar="T",
+        help="CPU threads a kernel may use (default: all cores but one)",
+    )  # fmt: skip
+    how.add_argument(
+        "--yes", action="store_true",
+        help="agree to launches that take longer than 2 s; without it they have no figure",
+    )  # fmt: skip
+    files = parser.add_argument_group("files")
+    files.add_argument("--plot", type=Path, metavar="F.png|svg|pdf", help="draw the study's chart")
+    files.add_argument("--csv", type=Path, metavar="F", help="write a row for each configuration")
+    files.add_argument(
+        "--no-history", action="store_true", help="do not keep the runs in the history"
+    )
