@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "run": "measure one configuration",
     "sweep": "measure every combination of the values that some knobs take",
     "compare": "measure configurations or stored runs in turns: faster, slower, or the same",
+    "study": "precision against speed, what each switch buys, or CPU against GPU: measured in turns",
     "tune": "search blocks and tunables for the fastest, and keep it for 'run --tuned'",
     "history": "list, search, tag, star and delete the runs that were kept",
     "export": "write stored runs, or those of a file, in a format that other programs read",
@@ -180,6 +181,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     compare = add("compare", "compare", compare_options.EXAMPLES)
     compare_options.add_options(compare)
+    from gpuexplorer.cli import study_options
+
+    study_options.add_options(add("study", "study", study_options.EXAMPLES), _everywhere)
     from gpuexplorer.cli import tune_options
 
     tune = add("tune", "tune", tune_options.EXAMPLES)
