@@ -19,6 +19,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.process import EngineProcess, engine_command
+from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
 HANDSHAKE_S = 30.0
@@ -39,6 +40,7 @@ LossKind = Literal["crash", "hang", "cancelled", "start"]
 _LAST_MESSAGES = (
     protocol.Finished,
     protocol.Counted,
+    protocol.Profiled,
     protocol.Cancelled,
     protocol.Failed,
     protocol.NeedsConfirmation,
@@ -162,11 +164,14 @@ class Engine:
         keep_arrays: bool = False,
         allow_long: bool = False,
         counters: bool = False,
+        operators: bool = False,
+        shapes: bool = False,
     ) -> int:
         """Measure a configuration instead of whatever runs; return the run's generation.
 
         With ``counters`` one launch runs under Nsight Compute instead; a ``protocol.Counted``
-        event follows.
+        event follows. With ``operators`` those of one launch are recorded, with the ``shapes`` of
+        their inputs if asked for; a ``protocol.Profiled`` event follows.
 
         ``seconds`` is how long to sample, None for as long as nobody cancels. With ``max_noise`` it
         is at most so long: the run ends when the median is known to that fraction, or when more
@@ -189,6 +194,9 @@ class Engine:
             keep_arrays=keep_arrays,
             allow_long=allow_long,
             counters=counters,
+            operators=operators,
+            shapes=shapes,
+            agreed=agreed(workload),
         )
         self._sent = self._began = self._cancelled = False
         self._resent = 0
@@ -324,6 +332,7 @@ class Engine:
         | protocol.NeedsConfirmation
         | protocol.Finished
         | protocol.Counted
+        | protocol.Profiled
         | protocol.Cancelled
         | protocol.Failed,
     ) -> None:

@@ -20,6 +20,7 @@ from gpuexplorer.core.errors import (
     WorkFailed,
     WrongResult,
 )
+from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.core.units import quantity
@@ -79,6 +80,7 @@ class Session:
         self._record: RunRecord | None = None
         self._max_noise: float | None = None
         self._counters: Counters | None = None
+        self._profile: OperatorProfile | None = None
         self._stage = "start"
         self._error: Exception | None = None
         self._cannot_start: Exception | None = None
@@ -204,9 +206,29 @@ class Session:
             raise WorkFailed("the launch was cancelled before it was counted")
         return self._counters
 
+    def operators(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        *,
+        shapes: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> OperatorProfile:
+        """Record the operators of one launch, with the shapes of their inputs if asked for.
+
+        Raises CannotRunHere for a configuration whose operators nothing tells.
+        """
+        self._begin()
+        self._engine.run(config, workload, seconds=None, operators=True, shapes=shapes)
+        self._wait(None, on_progress)
+        if self._profile is None:
+            raise WorkFailed("the launch was cancelled before it was recorded")
+        return self._profile
+
     def _begin(self) -> None:
         self._record, self._error, self._ended, self._stage = None, None, False, "start"
         self._counters = None
+        self._profile = None
 
     def _wait(self, seconds: float | None, on_progress: Callable[[Progress], None] | None) -> None:
         """Wait for the engine's last message of the run; raise what went wrong."""
@@ -274,6 +296,9 @@ class Session:
                 self._ended = True
             case protocol.Counted():
                 self._counters = event.counters
+                self._ended = True
+            case protocol.Profiled():
+                self._profile = event.profile
                 self._ended = True
             case protocol.Cancelled():
                 self._ended = True
