@@ -1,0 +1,67 @@
+"""How an engine's process ended, in a sentence: want of memory is told from other ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+_COUNTS = Path("/proc/vmstat")
+_SHORT = re.compile(r"bad_alloc|out of memory|cannot allocate memory|MemoryError", re.IGNORECASE)
+_LAST_LINES = 10
+_CAUSES = {
+    "SIGSEGV": "a kernel or driver touched memory that is not its own",
+    "SIGBUS": "a kernel or driver touched memory that is not its own",
+    "SIGABRT": "a library found its memory damaged or gave up",
+    "SIGILL": "it met an instruction this processor does not have",
+    "SIGFPE": "a kernel divided by zero",
+}
+_WINDOWS_SHORT = {0xC0000017, 0xC000012D}
+"""STATUS_NO_MEMORY and STATUS_COMMITMENT_LIMIT."""
+
+
+def killed_for_memory() -> int | None:
+    """Return how many processes the system has ended for want of memory since it started.
+
+    None where it does not say. Linux counts them for the whole machine, control groups included.
+    """
+    try:
+        text = _COUNTS.read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def how_it_ended(status: int | None, killed_before: int | None, said: Iterable[str] = ()) -> str:
+    """Say in a sentence how a process ended.
+
+    ``killed_before`` is what ``killed_for_memory`` returned when it was started, ``said`` its
+    standard error.
+    """
+    if status is None:
+        return "the engine ended its stream and had to be ended"
+    if sys.platform == "win32":
+        if status & 0xFFFFFFFF in _WINDOWS_SHORT:
+            return "the engine ended for want of memory"
+        return f"the engine ended with status {status}"
+    if status >= 0:
+        return f"the engine ended with status {status}"
+    name = signal.Signals(-status).name
+    if name == "SIGKILL":
+        return _killed(killed_before)
+    if name == "SIGABRT" and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:]):
+        return f"the engine gave up ({name}) for want of memory"
+    return f"the engine died ({name}): {_CAUSES.get(name, 'it was ended from outside')}"
+
+
+def _killed(before: int | None) -> str:
+    """Say who killed it, as far as the system's count tells."""
+    now = killed_for_memory()
+    if before is None or now is None:
+        return "the engine was killed (SIGKILL), by hand or by the system for want of memory"
+    if now > before:
+        return "the engine was ended by the system (SIGKILL), most likely for want of memory"
+    return "the engine was killed (SIGKILL) from outside, and not for want of memory"
