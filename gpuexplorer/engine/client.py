@@ -6,8 +6,6 @@ Everything here runs in the thread that calls ``poll``; only ``wake`` may be cal
 from __future__ import annotations
 
 import queue
-import signal
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import msgspec
 import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.death import how_it_ended, killed_for_memory
 from gpuexplorer.engine.process import EngineProcess, engine_command
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
@@ -102,6 +101,8 @@ class Engine:
         self._ready = False
         self._started_at = 0.0
         self._starts = 0
+        self._killed_before: int | None = None
+        """How many processes the system had ended for want of memory when this one started."""
         self._failed_starts = 0
         self._wants_devices = self._asked_devices = False
         self._wants_telemetry = False
@@ -259,6 +260,7 @@ class Engine:
         self._ready = False
         self._started_at = time.monotonic()
         self._starts += 1
+        self._killed_before = killed_for_memory()
         command = engine_command(self.options.python, self.options.threads)
         try:
             self._process = EngineProcess(
@@ -406,7 +408,8 @@ class Engine:
             said = process.said[-1] if process.said else "it said nothing"
             self._after_loss("start", f"the engine ended before it answered: {said}", status)
         else:
-            self._after_loss("crash", _death(status), status)
+            words = how_it_ended(status, self._killed_before, process.said)
+            self._after_loss("crash", words, status)
 
     def _give_up(self, kind: LossKind, reason: str) -> None:
         """End a process that does not do what it should."""
@@ -440,21 +443,3 @@ class Engine:
         self._on_event(EngineLost(lost_generation, kind, reason, status, restarting))
         if restarting and self._process is None:
             self._spawn()
-
-
-def _death(status: int | None) -> str:
-    """Say in a sentence how a process ended."""
-    if status is None:
-        return "the engine ended its stream and had to be ended"
-    if status < 0 and sys.platform != "win32":
-        name = signal.Signals(-status).name
-        causes = {
-            "SIGSEGV": "a kernel or driver touched memory that is not its own",
-            "SIGBUS": "a kernel or driver touched memory that is not its own",
-            "SIGABRT": "a library found its memory damaged or gave up",
-            "SIGKILL": "it was killed, by hand or because memory ran out",
-            "SIGILL": "it met an instruction this processor does not have",
-            "SIGFPE": "a kernel divided by zero",
-        }
-        return f"the engine died ({name}): {causes.get(name, 'it was ended from outside')}"
-    return f"the engine ended with status {status}"
