@@ -33,7 +33,9 @@ from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
+from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.studies.once import study
 from gpuexplorer.search.study import Study
 from gpuexplorer.search.sweep import Step
 from gpuexplorer.search.tune import Options as TuningOptions
@@ -45,12 +47,15 @@ from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 
+__all__ = ["analyze", "compare", "devices", "run", "study", "sweep", "tune"]
+
 
 def devices(*, python: str | None = None, threads: int | None = None) -> DeviceList:
     """Return every device that can run work here, and why other backends cannot.
 
-    ``python`` is the interpreter that runs the engine (None: this one), ``threads`` the CPU threads
-    a kernel may use (None: all cores but one). Raises CannotRunHere when no engine starts.
+    ``python`` is the Python that runs the engine: a name from ``gpuexplorer engines``, an
+    interpreter's or an environment's path, None for this one. ``threads`` are the CPU threads a
+    kernel may use (None: all cores but one). Raises CannotRunHere when no engine starts.
     """
     with Session(python=python, threads=threads) as session:
         return session.devices()
@@ -148,9 +153,10 @@ def compare(
     A contender is a word as ``gpuexplorer compare`` takes it, such as ``"naive:16x16"``, the
     beginning of a stored run's id, ``"baseline"`` or ``"tiled,TILE=32"``, or a run's result, which
     is measured again. What a word leaves open is as ``workload`` and all the others say, or else as
-    in the first run. It ends when every verdict is clear, after ``seconds`` at the latest, or after
-    exactly so many ``rounds``. Ratios within ``tolerance`` of 1 are the same; with
-    ``fail_if_slower`` (such as 0.05) each contestant's ``too_slow`` says whether it is slower by
+    in the first run. A word may name its engine, such as ``"torch,engine=torch-2.11"``: then each
+    engine is a process of its own, and one measures at a time. It ends when every verdict is clear,
+    after ``seconds`` at the latest, or after exactly so many ``rounds``. Ratios within
+    ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's ``too_slow`` says whether it is slower by
     more, with confidence. ``on_round`` is told how everyone stands.
 
     Raises as ``run`` does, with the contender's name.
@@ -170,17 +176,24 @@ def compare(
         seed=seed,
         switches={"include_transfers": True} if include_transfers else {},
     )
-    wanted = read_words(contenders, request, [Path(folder) for folder in kernels])
+    wanted = read_words(contenders, request, [Path(folder) for folder in kernels], engine=python)
     wanted, threads = one_number_of_threads(wanted, threads)
-    with Session(python=python, threads=threads, ceilings=CeilingStore().find) as session:
+    ceilings = CeilingStore().find
+
+    def open_session(engine: str | None) -> Session:
+        return Session(python=engine, threads=threads, ceilings=ceilings)
+
+    with SideBySide(open_session) as engines:
+        entrants = entrants_of(wanted, engines.devices, python)
         comparing = Comparing(
-            entrants_of(wanted, session.devices()),
+            entrants,
             tolerance=tolerance,
             fail_if_slower=fail_if_slower,
             rounds=rounds,
             allow_long=allow_long,
         )
-        comparing.measure(session, seconds=seconds, on_round=on_round)
+        measures = [engines.measures(one.engine) for one in entrants]
+        comparing.measure(measures, seconds=seconds, on_round=on_round)
     return comparing.result()
 
 

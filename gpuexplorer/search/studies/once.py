@@ -1,0 +1,133 @@
+"""A whole study in one call, as ``gpuexplorer.study`` has it: an engine, the measuring, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.core.config import Cache, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
+from gpuexplorer.engine.interleave import ROUNDS
+from gpuexplorer.engine.session import Session
+from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
+from gpuexplorer.search.studies.running import SECONDS
+from gpuexplorer.search.studies.several import Several
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.workload import Workload
+
+Kind = Literal["precision", "switches", "speedup"]
+
+
+def study(
+    kind: Kind,
+    workload: str,
+    *,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    tunables: Mapping[str, int] | None = None,
+    cache: Cache = "hot",
+    fill: str | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    include_transfers: bool = False,
+    switches: Mapping[str, bool | str] | None = None,
+    precisions: Sequence[str] | None = None,
+    look_at: Sequence[str] | None = None,
+    order: Sequence[str] | None = None,
+    try_threads: Sequence[int] = (),
+    devices: Sequence[str] | None = None,
+    sizes: Sequence[int] | None = None,
+    symbol: str | None = None,
+    seconds: float = SECONDS,
+    samples: int | None = None,
+    rounds: int = ROUNDS,
+    history: bool | str | Path = False,
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+    allow_long: bool = False,
+    on_step: Callable[[Step], None] | None = None,
+) -> Study:
+    """Measure a study in turns and return its document.
+
+        lab = gpuexplorer.study("precision", "attention", variant="torch")
+        bought = gpuexplorer.study("switches", "mlp_training", variant="torch")
+        both = gpuexplorer.study("speedup", "matmul", sizes=[64, 256, 1024])
+
+    ``precision``: every precision that the workload and the device have, or those of
+    ``precisions``, with its error against float64. ``switches``: every switch by itself, or those
+    of ``look_at`` (``"compile"`` or ``"compile=default"``), and numbers of CPU threads
+    (``try_threads``), beside a baseline that has the ``switches``; then all that pay together, or
+    those of ``order``. ``speedup``: two ``devices`` (None: the CPU and the GPU) over ``sizes`` of
+    ``symbol`` (None: of the first, doubling around its default), with and without transfers.
+
+    Each configuration is sampled for ``seconds`` over ``rounds`` turns, and for ``samples``
+    launches at most. What fails or is not offered has its reason in the document. ``history`` keeps
+    the runs: True in the user's own, or in the one named. The rest is as ``run`` has it.
+
+    Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
+    needs, WorkFailed when nothing could be measured.
+    """
+    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    if kind not in get_args(Kind):
+        raise InputError(f"no study '{kind}'", remedy=suggestion(kind, get_args(Kind)))
+    request = RunRequest(
+        workload=workload,
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        block=tuple(block) if block is not None else None,
+        precision=precision,
+        device=device,
+        tunables=dict(tunables or {}),
+        cache=cache,
+        fill=fill,
+        seed=seed,
+        threads=threads,
+        switches={
+            **(switches or {}),
+            **({"include_transfers": True} if include_transfers else {}),
+        },
+    )
+    how = How(rounds, seconds, samples, allow_long)
+    more: dict[str, Any] = {
+        "precision": {"precisions": precisions},
+        "switches": {"switches": look_at, "threads": try_threads, "order": order},
+        "speedup": {"names": devices, "symbol": symbol, "sizes": sizes},
+    }[kind]
+    with ExitStack() as stack:
+        store = None
+        if history:
+            from gpuexplorer.history.store import Store
+
+            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
+        ceilings = CeilingStore().find
+        session = stack.enter_context(
+            Several(lambda t: Session(python=python, threads=t, ceilings=ceilings), threads)
+        )
+        found = _lab(kind, request, chosen, session.devices, how, more).run(session, on_step)
+        if store is not None:
+            store.add_group(STUDY_GROUP, without_runs(found), found.runs)
+    return found
+
+
+def _lab(
+    kind: Kind,
+    request: RunRequest,
+    workload: Workload,
+    devices: DeviceList,
+    how: How,
+    more: Mapping[str, Any],
+) -> Lab:
+    if kind == "precision":
+        return PrecisionLab(request, workload, devices, how, **more)
+    if kind == "switches":
+        return SwitchesLab(request, workload, devices, how, **more)
+    return SpeedupLab(request, workload, devices, how, **more)
