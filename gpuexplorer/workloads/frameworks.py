@@ -15,6 +15,11 @@ FRAMEWORKS: dict[str, str] = {
 """The backend that runs a framework's models, and the framework's own name."""
 
 
+OWN_MODELS = ("torch.own", "torch.own_training")
+"""A user's own file, forward and as a training step; see ``own_model``."""
+OWN_FAMILIES = ("own", "own_training")
+
+
 def framework_of(model: str) -> str:
     """Return the framework of ``FRAMEWORK.MODEL``, which is its backend's name."""
     return model.partition(".")[0]
@@ -25,6 +30,11 @@ def family_of(model: str) -> str:
     return model.partition(".")[2]
 
 
+def is_own(model: str | None) -> bool:
+    """Return whether a variant's model is the user's own file."""
+    return model in OWN_MODELS
+
+
 def check_model(model: str) -> None:
     """Raise InputError when ``FRAMEWORK.MODEL`` names what is not there."""
     framework, _, family = model.partition(".")
@@ -33,7 +43,7 @@ def check_model(model: str) -> None:
             f"no framework '{framework}' for the model '{model}'",
             remedy=f"{suggestion(framework, FRAMEWORKS)}; a model is FRAMEWORK.MODEL",
         )
-    if family not in MODELS:
+    if family not in MODELS and model not in OWN_MODELS:
         raise InputError(
             f"no model '{family}' in '{model}'", remedy=suggestion(family, list(MODELS))
         )

@@ -113,6 +113,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
     """The workload's sources by file name."""
     source_sha256: str = ""
+    origin: str = ""
+    """What messages call the sources' manifest, or the model's file."""
     reset: tuple[str, ...] = ()
     flops: float = 0
     compulsory_read_B: float = 0
@@ -213,6 +215,7 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
         "arrays": arrays,
         "files": workload.source.files,
         "source_sha256": workload.sha256,
+        "origin": workload.source.origin,
         "reset": tuple(variant.reset),
         "flops": _amount(work.flops, base),
         "compulsory_read_B": _amount(work.read_bytes, base),

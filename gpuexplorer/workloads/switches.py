@@ -14,7 +14,7 @@ from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
-from gpuexplorer.workloads.frameworks import FRAMEWORKS, family_of, framework_of
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, OWN_FAMILIES, family_of, framework_of
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.strict import suggestion
 
@@ -23,9 +23,10 @@ TRANSFERS = "include_transfers"
 """The one switch that every variant has: the textbook program as a whole is timed."""
 
 _FORWARD = ("matmul", "mlp", "conv2d", "attention", "softmax", "layer_norm", "transformer_block",
-            "cnn")  # fmt: skip
+            "cnn", "own")  # fmt: skip
 _SAMPLES = ("mlp", "conv2d", "attention", "transformer_block", "cnn")
-_PRODUCTS = ("matmul", "mlp", "mlp_training", "attention", "transformer_block", "cnn", "conv2d")
+_PRODUCTS = ("matmul", "mlp", "mlp_training", "attention", "transformer_block", "cnn", "conv2d",
+             *OWN_FAMILIES)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ SWITCHES: dict[str, Switch] = {
             "Images and filters lie in memory with the channels of a pixel side by side (NHWC), "
             "which tensor cores and vector units read without rearranging.",
             ("torch",),
-            workloads=("conv2d", "cnn"),
+            workloads=("conv2d", "cnn", *OWN_FAMILIES),
         ),
         Switch(
             "sdpa",
@@ -120,7 +121,7 @@ SWITCHES: dict[str, Switch] = {
             ("auto", "math", "flash", "efficient", "cudnn"),
             "auto",
             ("torch",),
-            workloads=("attention", "transformer_block"),
+            workloads=("attention", "transformer_block", *OWN_FAMILIES),
             gpu_values=("efficient", "cudnn"),
         ),
         _flag(
@@ -128,7 +129,7 @@ SWITCHES: dict[str, Switch] = {
             "Fused optimiser",
             "The optimiser updates all weights in one kernel instead of several for each array.",
             ("torch",),
-            workloads=("mlp_training",),
+            workloads=("mlp_training", "own_training"),
         ),
         _flag(
             "in_place",

@@ -12,7 +12,7 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.frameworks import check_model, family_of
+from gpuexplorer.workloads.frameworks import OWN_FAMILIES, check_model, family_of, is_own
 from gpuexplorer.workloads.library import Kind, check_call
 from gpuexplorer.workloads.manifest import (
     ArraySpec,
@@ -25,6 +25,8 @@ from gpuexplorer.workloads.models import MODELS
 from gpuexplorer.workloads.strict import convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
+MODEL_FILE = "model.py"
+"""What a model's own file is called among the sources, whatever its name."""
 BLOCK_NAMES = frozenset({"block_x", "block_y", "block_z"})
 _SIMPLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 GRID_NAMES = frozenset({"grid_x", "grid_y", "grid_z"})
@@ -186,8 +188,9 @@ def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
 def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> None:
     inputs = [name for name, array in manifest.arrays.items() if array.role in ("in", "inout")]
     if reference.model is not None:
-        _known(f"{key}.model", reference.model, MODELS)
-        _check_arrays(manifest, reference.model, f"{key}.model")
+        if reference.model not in OWN_FAMILIES:  # which is compared with itself in float64
+            _known(f"{key}.model", reference.model, MODELS)
+            _check_arrays(manifest, reference.model, f"{key}.model")
         if reference != ReferenceSpec(model=reference.model):
             raise InputError(
                 f"'{key}' has a model and more", remedy="leave everything but 'model' out"
@@ -249,6 +252,11 @@ def _check_variant(
             raise InputError(f"'{key}.tolerances.{precision}' must lie between 0 and 1")
     if variant.model is not None:
         _check_model_variant(manifest, key, variant)
+    if is_own(variant.model) and MODEL_FILE not in source.files:
+        raise InputError(
+            f"'{key}.model' is a file of your own, and there is none",
+            remedy="run the file itself: gpuexplorer run model.py",
+        )
     for name in variant.reset:
         _known(f"{key}.reset", name, manifest.arrays)
     for name in variant.args:
