@@ -33,7 +33,7 @@ from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey
 from gpuexplorer.telemetry.sampler import Sampler
-from gpuexplorer.workloads.own_model import is_own
+from gpuexplorer.workloads.frameworks import is_own
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 EXIT_DEVICE_LOST = protocol.EXIT_TOLD

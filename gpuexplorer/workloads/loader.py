@@ -7,14 +7,13 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.own_model import (
-    MODEL_FILE,
     is_model_file,
     manifest_of,
     read_model,
     workload_name,
 )
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
+from gpuexplorer.workloads.workload import MANIFEST_NAME, MODEL_FILE, Workload, WorkloadSource
 
 MAX_SOURCE_B = 1 << 20
 MAX_FOLDER_B = 8 << 20

@@ -22,14 +22,11 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import read_file
+from gpuexplorer.workloads.frameworks import OWN_FAMILIES, OWN_MODELS
 from gpuexplorer.workloads.strict import suggestion
 
 SUFFIX = ".py"
-MODEL_FILE = "model.py"
-"""What the file is called among a workload's sources, whatever its own name."""
-FORWARD, TRAINING = "torch.own", "torch.own_training"
-FAMILIES = ("own", "own_training")
-"""The models behind ``FORWARD`` and ``TRAINING``, without the framework's name."""
+FORWARD, TRAINING = OWN_MODELS
 FORWARD_VARIANT, TRAINING_VARIANT = "torch", "torch_training"
 MAX_FILE_B = 1 << 20
 ITERATIONS = "iterations"
@@ -90,11 +87,6 @@ def text_sha256(text: str) -> str:
 def is_model_file(word: str | Path) -> bool:
     """Return whether a word names a Python file rather than a workload."""
     return str(word).lower().endswith(SUFFIX)
-
-
-def is_own(model: str | None) -> bool:
-    """Return whether a variant's model is the user's own file."""
-    return model in (FORWARD, TRAINING)
 
 
 def read_model(path: Path) -> ModelFile:
@@ -291,6 +283,7 @@ def manifest_of(model: ModelFile, name: str) -> str:
         f"name = {_text(name)}",
         f"title = {_text(model.title)}",
         f"summary = {_text(f'Your own model: {model.path.name}.')}",
+        "arrays = {}",
         "",
         "[work]",
         "flops = 0",
@@ -298,7 +291,7 @@ def manifest_of(model: ModelFile, name: str) -> str:
         "write_bytes = 0",
         "",
         "[reference]",
-        f"model = {_text(FAMILIES[0])}",
+        f"model = {_text(OWN_FAMILIES[0])}",
     ]
     sizes = model.sizes or {ITERATIONS: 1}
     for symbol, default in sizes.items():
@@ -329,8 +322,8 @@ def manifest_of(model: ModelFile, name: str) -> str:
             'teaches = "Forward, loss, backward and one step of gradient descent (SGD); the '
             'weights are set back before each."',
             f"model = {_text(TRAINING)}",
-            "[variants.torch_training.reference]",
-            f"model = {_text(FAMILIES[1])}",
+            f"[variants.{TRAINING_VARIANT}.reference]",
+            f"model = {_text(OWN_FAMILIES[1])}",
         ]
     return "\n".join(lines) + "\n"
 

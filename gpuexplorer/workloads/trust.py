@@ -15,8 +15,9 @@ import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import atomic_file, write_error
-from gpuexplorer.workloads.own_model import MODEL_FILE, ModelFile, is_own, text_sha256
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.frameworks import is_own
+from gpuexplorer.workloads.own_model import ModelFile, text_sha256, workload_name
+from gpuexplorer.workloads.workload import MODEL_FILE, Workload
 
 SCHEMA = "gpuexplorer/trusted-models/1"
 FILE = "trusted-models.json"
@@ -117,8 +118,6 @@ def forget(sha256: str) -> None:
 
 def known_path(name: str) -> Path | None:
     """Return where a trusted file that runs under a workload's name lies, the latest first."""
-    from gpuexplorer.workloads.own_model import workload_name
-
     for entry in reversed(list(_read().models.values())):
         path = Path(entry.path)
         if name in (workload_name(path), f"{workload_name(path)}-own") and path.is_file():
