@@ -46,11 +46,8 @@ def bars_of(study: SwitchesStudy) -> list[Bar]:
     """
     if study.baseline is None:
         return []
-    base_s = study.baseline.time_s
+    base_s = (study.beside or study.baseline).time_s
     effects = [(share, share.effect) for share in study.shares if share.effect is not None]
-    if study.together is not None and study.total is not None:
-        # the turns in which the combination was measured, and the baseline beside it
-        base_s = study.together.time_s / study.total.ratio
     bars = [Bar("baseline", 0.0, base_s, quantity(base_s, "s"), total=True)]
     at_s = base_s
     for share, effect in effects:

@@ -144,6 +144,8 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     switch: str
     value: SwitchValue
     title: str
+    before: Measured | None = None
+    """The combination without it, measured in turns with it."""
     measured: Measured | None = None
     """The combination up to it, and with it."""
     effect: Comparison | None = None
@@ -169,6 +171,8 @@ class SwitchesStudy(_Study, frozen=True, kw_only=True, tag="switches"):
     """The way to the combination."""
     combination: dict[str, SwitchValue] = {}
     """The switches that were kept."""
+    beside: Measured | None = None
+    """The baseline once more, in the turns of the combination."""
     together: Measured | None = None
     """The combination, measured in turns with the baseline and with each of its switches alone."""
     shares: list[Switched] = []

@@ -1,4 +1,4 @@
-"""Read documents of our own: a run, several, a sweep, a comparison."""
+"""Read documents of our own: a run, several, a sweep, a comparison, a study."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import msgspec
 from gpuexplorer.core.compared import COMPARISON_SCHEMA
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
+from gpuexplorer.core.studies import STUDY_SCHEMA
 from gpuexplorer.core.sweep import SWEEP_SCHEMA
 from gpuexplorer.exchange.document import RUNS_SCHEMA
 from gpuexplorer.exchange.guard import decode_any, not_readable
@@ -23,6 +24,7 @@ NAMES = {
     RUNS_SCHEMA: "runs",
     SWEEP_SCHEMA: "a sweep",
     COMPARISON_SCHEMA: "a comparison",
+    STUDY_SCHEMA: "a study",
 }
 _MALFORMED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _OF_A_SWEEP = ("values", "skipped")

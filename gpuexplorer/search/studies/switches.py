@@ -101,8 +101,11 @@ class SwitchesLab(Running[SwitchesStudy]):
         for choice in self._candidates():
             place = self._place(choice)
             if not self._kept:  # the first is what it is by itself
-                self._keep(choice, choice.config, self._alone.results().get(place),
-                           self._alone.comparison(place))  # fmt: skip
+                results = self._alone.results()
+                self._keep(
+                    choice, choice.config, results.get(0), results.get(place),
+                    self._alone.comparison(place),
+                )  # fmt: skip
                 continue
             wished = with_switches(self._config, {choice.switch: choice.value})
             config, reason = legal(wished, self.workload, self._devices)
@@ -118,11 +121,11 @@ class SwitchesLab(Running[SwitchesStudy]):
                 self._leave(choice, next(iter(turns.failed.values())).what)
                 continue
             self._runs += results.values()
-            effect, run = turns.comparison(1), results.get(1)
+            effect, before, run = turns.comparison(1), results.get(0), results.get(1)
             if self._order is None and not _pays(effect, run):
-                self._leave(choice, _why_not_kept(effect), run, effect)
+                self._leave(choice, _why_not_kept(effect), before, run, effect)
             else:
-                self._keep(choice, config, run, effect)
+                self._keep(choice, config, before, run, effect)
 
     def _candidates(self) -> list[Choice]:
         """Return the switches to combine, in order, each with its best value."""
@@ -149,14 +152,19 @@ class SwitchesLab(Running[SwitchesStudy]):
         return 1 + self.choices.offered.index(choice)
 
     def _keep(
-        self, choice: Choice, config: RunConfig, run: RunResult | None, effect: Comparison | None
+        self,
+        choice: Choice,
+        config: RunConfig,
+        before: RunResult | None,
+        run: RunResult | None,
+        effect: Comparison | None,
     ) -> None:
         self._kept.append(choice)
         self._config = config
         self._added.append(
             Added(
                 switch=choice.switch, value=choice.value, title=choice.title,
-                measured=_figures(run), effect=effect, kept=True,
+                before=_figures(before), measured=_figures(run), effect=effect, kept=True,
             )
         )  # fmt: skip
 
@@ -164,13 +172,14 @@ class SwitchesLab(Running[SwitchesStudy]):
         self,
         choice: Choice,
         reason: str,
+        before: RunResult | None = None,
         run: RunResult | None = None,
         effect: Comparison | None = None,
     ) -> None:
         self._added.append(
             Added(
                 switch=choice.switch, value=choice.value, title=choice.title, reason=reason,
-                measured=_figures(run), effect=effect,
+                before=_figures(before), measured=_figures(run), effect=effect,
             )
         )  # fmt: skip
 
@@ -181,6 +190,7 @@ class SwitchesLab(Running[SwitchesStudy]):
         results = self._alone.results()
         runs = [*results.values(), *self._runs]
         shares: list[Switched] = []
+        beside: Measured | None = None
         together: Measured | None = None
         total = combining = None
         last = self._last
@@ -189,7 +199,8 @@ class SwitchesLab(Running[SwitchesStudy]):
             runs += found.values()
             end = len(self._kept) + 1
             shares = [self._share(c, i, found, last) for i, c in enumerate(self._kept, start=1)]
-            together, total = _figures(found.get(end)), last.comparison(end)
+            beside, together = _figures(found.get(0)), _figures(found.get(end))
+            total = last.comparison(end)
             combining = _combining(last, end)
         elif len(self._kept) == 1:
             only = self._kept[0]
@@ -212,6 +223,7 @@ class SwitchesLab(Running[SwitchesStudy]):
             order="greedy" if self._order is None else "stated",
             added=list(self._added),
             combination={choice.switch: choice.value for choice in self._kept},
+            beside=beside,
             together=together,
             shares=shares,
             total=total,
