@@ -1,4 +1,4 @@
-"""The page: one run, several, a sweep or a comparison, in one file without a network.
+"""The page: one run, several, a sweep, a comparison or a study, in one file without a network.
 
 Charts are inline SVG, colours follow the reader's light or dark, printing is light, and the runs
 are attached with every sample. A policy in the page forbids it to run or to load anything.
@@ -27,6 +27,7 @@ from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, compa
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.studies import Study, study_json
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.document import run_json, runs_json
@@ -36,6 +37,7 @@ from gpuexplorer.exchange.table import Label
 from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, table, text
+from gpuexplorer.report.study import on_study, study_of
 from gpuexplorer.report.style import page_head
 
 MOST_BARS = 40
@@ -69,7 +71,12 @@ def report_page(report: Report) -> str:
     if not report.runs:
         raise InputError("there are no runs to report on")
     comparison = _comparison(report)
-    if comparison is not None:
+    study = study_of(report.rests, report.runs)
+    if study is not None:
+        title, body = on_study(study)
+        body += section("Device", parts.device(report.runs[0]))
+        body += section("Environment", parts.environment(report.runs[0]))
+    elif comparison is not None:
         title, body = _on_comparison(comparison, report)
     elif len(report.runs) == 1:
         title, body = _on_run(report.runs[0], report)
@@ -78,7 +85,7 @@ def report_page(report: Report) -> str:
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return page_head(title[:TITLE]) + (
         f"<header>\n<h1>{text(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
-        f"{section('Data', _attached(report, comparison))}</main>\n"
+        f"{section('Data', _attached(report, comparison, study))}</main>\n"
         f"<footer>{text(f'GPU Explorer {gpuexplorer.__version__} · {written}')}</footer>\n"
         "</body>\n</html>\n"
     )
@@ -256,9 +263,11 @@ def _comparison(report: Report) -> ComparisonResult | None:
 # ---- the page itself
 
 
-def _attached(report: Report, comparison: ComparisonResult | None) -> str:
+def _attached(report: Report, comparison: ComparisonResult | None, study: Study | None) -> str:
     """Return the link to the runs, which stand in the page itself."""
-    if comparison is not None:
+    if study is not None:
+        data, name = study_json(study), "study"
+    elif comparison is not None:
         data, name = comparison_json(comparison), "comparison"
     elif len(report.runs) == 1:
         data, name = run_json(report.runs[0]), "run"
