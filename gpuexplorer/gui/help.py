@@ -25,6 +25,7 @@ PAGES = {
     "sweeps": "Sweeps",
     "tuning": "Tuning",
     "comparing": "Comparing",
+    "studies": "Precision, switches, CPU against GPU",
     "history": "History",
     "session-files": "Session files",
     "exchange": "Files of other programs",
