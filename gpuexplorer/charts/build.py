@@ -8,6 +8,7 @@ import numpy as np
 
 from gpuexplorer.analysis.measured_traffic import METHODS, measured, ratio_words
 from gpuexplorer.charts import words
+from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
@@ -305,8 +306,10 @@ def run_chart(
     over_time: bool = False,
     timing: bool = True,
     traffic: bool = True,
+    memory: bool = True,
 ) -> ChartSpec:
-    """Return the chart of one run: launch times, their distribution, and memory traffic.
+    """Return the chart of one run: launch times, their distribution, memory traffic, and of a model
+    where its memory goes.
 
     ``pinned`` runs are drawn as ghosts. With ``over_time`` the traffic is drawn as lines over the
     run instead of one figure each. ValueError when a run has no samples or nothing is to be shown.
@@ -330,6 +333,9 @@ def run_chart(
         if panel:
             rows.append((panel,))
             notes += more
+    if memory and result.memory is not None and has_memory(result.memory):
+        rows.append((memory_panel(result.memory),))
+        notes += memory_notes(result.memory)
     if not rows:
         raise ValueError("nothing to draw")
     return ChartSpec(

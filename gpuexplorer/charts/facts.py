@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpuexplorer.analysis.energy import energy_words
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
+from gpuexplorer.charts.memory import has_memory, memory_words, parts_words
 from gpuexplorer.charts.words import (
     STOPPED,
     error_words,
@@ -43,6 +44,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     state = _state(result)
     if state:
         rows.append(("device state", "", state))
+    rows += _memory(result)
     resources = _resources(result)
     if resources:
         rows.append(("kernel", "", resources))
@@ -87,6 +89,16 @@ def _energy(result: RunResult) -> list[tuple[str, str, str]]:
         figure = quantity(state.energy_per_launch_J, "J")
         return [("energy", figure, energy_words(state))]
     return [("energy", "", energy_words(state))] if state.energy_reason else []
+
+
+def _memory(result: RunResult) -> list[tuple[str, str, str]]:
+    """Say the peak, and its parts where there is more to it than arrays."""
+    use = result.memory
+    if use is None or not has_memory(use):
+        return []
+    rows = [("memory", quantity(use.peak_B, "B") if use.peak_B else "", memory_words(use))]
+    parts = parts_words(use)
+    return [*rows, ("", "", parts)] if parts else rows
 
 
 def _phases(result: RunResult) -> str:

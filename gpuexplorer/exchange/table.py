@@ -27,6 +27,7 @@ RUN_COLUMNS: dict[str, type] = {
     "power_W": float, "energy_per_launch_J": float, "temperature_C": float, "compile_s": float,
     "host_to_device_s": float, "device_to_host_s": float, "outliers": int,
     "marked_throttled": int, "method": str, "stopped_by": str, "converged": bool, "suspect": str,
+    "memory_predicted_B": float, "memory_peak_B": float, "memory_counter": str,
     "warnings": str, "origin": str, "starred": bool, "tags": str, "note": str,
 }  # fmt: skip
 """Columns of the table of runs, with the type of their values; any may be missing in a row."""
@@ -105,6 +106,8 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         result.phases_s,
     )
     origin = result.origin
+    memory = result.memory
+    predicted = memory.predicted if memory is not None else None
     return {
         "run": result.id,
         "time_utc": result.time_utc,
@@ -157,6 +160,9 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         "compile_s": phases.compile,
         "host_to_device_s": phases.host_to_device,
         "device_to_host_s": phases.device_to_host,
+        "memory_predicted_B": predicted.total_B if predicted is not None else None,
+        "memory_peak_B": memory.peak_B if memory is not None else None,
+        "memory_counter": memory.counter if memory is not None else None,
         "warnings": _lines(timing.warnings),
         "origin": f"{origin.program}: {origin.what}" if origin is not None else None,
         "starred": label.starred if label is not None else None,
