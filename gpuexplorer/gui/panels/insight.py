@@ -27,6 +27,7 @@ from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.model.steady import Steady
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.figures import Figures
+from gpuexplorer.gui.panels.memory import MemorySection
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.note import NoteBox
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
@@ -84,6 +85,8 @@ class InsightPanel(QScrollArea):
         self.phases = PhaseBar()
         layout.addWidget(self.phases)
         layout.addSpacing(5)
+        self.memory = MemorySection()
+        layout.addWidget(self.memory)
         self._section("What this teaches")
         self.teaches = QLabel()
         self.teaches.setObjectName("teachesLabel")
@@ -187,6 +190,8 @@ class InsightPanel(QScrollArea):
         self._show_check(prepared)
         self._show_notes(run)
         self.phases.show_phases(self._phases_of(run))
+        record = run.record if run is not None else None
+        self.memory.show_memory(record.memory if record is not None else None)
 
     def _show_summary(self, summary: Summary | None) -> None:
         if summary is None:
