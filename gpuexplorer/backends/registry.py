@@ -11,6 +11,9 @@ BACKENDS: dict[str, tuple[str, str]] = {
     "opencl": ("gpuexplorer.backends.opencl", "OpenCLBackend"),
     "torch": ("gpuexplorer.backends.torch", "TorchBackend"),
     "numpy": ("gpuexplorer.backends.numpy", "NumpyBackend"),
+    "tensorflow": ("gpuexplorer.backends.tensorflow", "TensorFlowBackend"),
+    "keras": ("gpuexplorer.backends.keras", "KerasBackend"),
+    "jax": ("gpuexplorer.backends.jax", "JaxBackend"),
 }
 
 

@@ -26,6 +26,7 @@ PAGES = {
     "tuning": "Tuning",
     "comparing": "Comparing",
     "studies": "Precision, switches, CPU against GPU",
+    "frameworks": "PyTorch, TensorFlow, Keras, JAX",
     "history": "History",
     "session-files": "Session files",
     "exchange": "Files of other programs",

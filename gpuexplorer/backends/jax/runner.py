@@ -1,0 +1,139 @@
+"""One model in JAX: on the CPU by the host's clock, on a GPU in groups of steps."""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpuexplorer.backends.base import HostArray
+from gpuexplorer.backends.caches import FLUSH_FACTOR
+from gpuexplorer.backends.functional import FunctionalModel, GroupedRunner, Written, l2_flush_B
+from gpuexplorer.backends.jax.start import jax_device, load
+from gpuexplorer.backends.models import MODEL_NAMES, Model, ModelRunner, Step, check_model
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.result import Arithmetic
+from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.frameworks import family_of
+from gpuexplorer.workloads.plan import Plan
+
+OFFERED = dict.fromkeys(f"jax.{name}" for name in MODEL_NAMES)
+FACTORS_IN: dict[str, str] = {"tf32": "tensorfloat32"}
+"""What products of 32-bit numbers round their factors to; nothing for the other precisions.
+
+JAX's default rounds them on a GPU, as tf32 does, without a word.
+"""
+NOT_ROUNDED = "highest"
+TYPES = {"f64": "fp64", "f32": "fp32", "bf16": "bf16", "f16": "fp16"}
+_PRODUCTS = re.compile(r"= (f64|f32|bf16|f16)\[[^ ]* (?:dot|convolution)\(")
+
+
+class JaxModel(FunctionalModel):
+    """A function in JAX, compiled by XLA where ``jit`` is on."""
+
+    _program: str | None = None
+    """What XLA made of it, in its own words."""
+
+    def __init__(self, plan: Plan, family: str, written: Written, jax: Any, place: Any) -> None:
+        super().__init__(plan, family, written)
+        self._jax = jax
+        self._place = place
+
+    def prepare(self) -> None:
+        """Trace and compile for the plan's shapes, which no step does again."""
+        if not self._plan.switches.get("jit", False):
+            return
+        there = self._jax.sharding.SingleDeviceSharding(self._place)
+        arrays = {
+            name: self._jax.ShapeDtypeStruct(
+                shape, self._dtype(self._type_of(name)), sharding=there
+            )
+            for name, shape in self._shapes().items()
+        }
+        compiled = self._jax.jit(self._written.compute).lower(arrays).compile()
+        self._function = compiled
+        self._program = compiled.as_text()
+
+    def _put(self, values: HostArray, type_name: str) -> Any:
+        return self._jax.device_put(values, self._place).astype(self._dtype(type_name))
+
+    def _get(self, array: Any) -> HostArray:
+        return np.asarray(array)
+
+    def wait(self, results: object) -> None:
+        """Wait until results are there."""
+        self._jax.block_until_ready(results)
+
+    def _product(self, left: Any, right: Any) -> Any:
+        return self._jax.numpy.matmul(left, right)
+
+    def _dtype(self, name: str) -> Any:
+        return getattr(self._jax.numpy, name)
+
+    def arithmetic(self) -> Arithmetic | None:
+        """Say what ran, and what sums are kept in where XLA's program tells."""
+        found = super().arithmetic()
+        types = {TYPES[name] for name in _PRODUCTS.findall(self._program or "")}
+        if found is None or len(types) != 1 or types <= {"bf16", "fp16"}:
+            return found  # a result of 16 bits says nothing: its sums may have been kept wider
+        kept = types.pop()
+        how = f"{found.how}; products have the type {kept} in XLA's program"
+        return msgspec.structs.replace(found, accumulates_in=kept, how=how)
+
+
+class JaxRunner(ModelRunner):
+    """What both kinds of device share."""
+
+    _jax: Any
+    _place: Any
+
+    def __init__(self, plan: Plan, device: DeviceInfo, threads: int) -> None:
+        super().__init__(plan, device)
+        self._threads = threads
+
+    def _make(self) -> Model:
+        family = family_of(check_model(self.plan, self.device, OFFERED))
+        growth = bool(self.plan.switches.get("memory_growth", True))
+        self._jax = jax = load(self._threads, memory_growth=growth)
+        self._place = jax_device(jax, self.device.id)
+        from gpuexplorer.backends.jax.models import MODELS
+
+        written = MODELS[family](self.plan.config.size)
+        return JaxModel(self.plan, family, written, jax, self._place)
+
+    def _mode(self) -> AbstractContextManager[object]:
+        factors_in = FACTORS_IN.get(self.plan.config.precision, NOT_ROUNDED)
+        mode: AbstractContextManager[object] = self._jax.default_matmul_precision(factors_in)
+        return mode
+
+    def _out_of_memory(self, error: Exception) -> bool:
+        return "RESOURCE_EXHAUSTED" in str(error)
+
+
+class JaxCpuRunner(JaxRunner):
+    """A model on the CPU."""
+
+    uncounted = "JAX keeps no count of the memory it uses on the CPU"
+
+
+class JaxCudaRunner(GroupedRunner, JaxRunner):
+    """A model on an NVIDIA GPU."""
+
+    uncounted = "JAX counts the peak since the engine started, not that of a run"
+
+    @property
+    def flush_words(self) -> str:
+        """How the cache is emptied before each launch, in words."""
+        nbytes = self.device.last_level_cache_B or 0
+        return f"{FLUSH_FACTOR} × the {quantity(nbytes, 'B')} L2 cache written before each step"
+
+    def _flusher(self) -> Step:
+        """Return what writes twice the L2 cache."""
+        jax, numpy = self._jax, self._jax.numpy
+        count = l2_flush_B(self.device) // 4
+        values = jax.device_put(np.zeros(count, np.float32), self._place)
+        more = jax.jit(lambda array: numpy.add(array, 1))
+        return lambda: jax.block_until_ready(more(values))

@@ -1,0 +1,133 @@
+"""Which devices Keras can use: those of the framework it is set to, found without an import."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.frameworks import (
+    cpu_device,
+    gpu_devices,
+    lacks_avx,
+    missing,
+    pip_install,
+    version_of,
+)
+from gpuexplorer.backends.functional import CPU_PRECISIONS, GPU_PRECISIONS
+from gpuexplorer.backends.jax.backend import jax_cuda, jax_package, jax_version
+from gpuexplorer.backends.keras.runner import KerasCpuRunner, KerasCudaRunner
+from gpuexplorer.backends.models import MODEL_NAMES
+from gpuexplorer.backends.tensorflow.backend import (
+    tensorflow_cuda,
+    tensorflow_package,
+    tensorflow_version,
+)
+from gpuexplorer.backends.torch.backend import torch_cuda, torch_version
+from gpuexplorer.core.device import DeviceInfo, Unavailable
+from gpuexplorer.workloads.frameworks import FRAMEWORKS
+from gpuexplorer.workloads.plan import Plan
+
+MODELS = tuple(f"keras.{name}" for name in MODEL_NAMES)
+DEFAULT = "tensorflow"
+"""What Keras takes where nobody chose."""
+
+
+class Below(NamedTuple):
+    """A framework that Keras can compute with."""
+
+    version: Callable[[], str | None]
+    cuda: Callable[[], object]
+    """The CUDA that it is built for; None for a build for the CPU."""
+    package: Callable[[], str]
+    """What to install on this machine."""
+
+
+BELOW: dict[str, Below] = {
+    "tensorflow": Below(tensorflow_version, tensorflow_cuda, tensorflow_package),
+    "torch": Below(torch_version, torch_cuda, lambda: "torch"),
+    "jax": Below(jax_version, jax_cuda, jax_package),
+}
+
+
+class KerasBackend(Backend):
+    """Keras on the devices of the framework that it is set to."""
+
+    name: ClassVar[str] = "keras"
+
+    def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
+        """Return the CPU, and NVIDIA's devices when the framework below is built for CUDA."""
+        version, chosen = keras_version(), keras_backend()
+        if version is None:
+            return missing(self.name, "Keras", "keras", *_first_below())
+        if chosen not in BELOW:
+            return Unavailable(
+                backend=self.name,
+                reason=f"Keras is set to the backend '{chosen}', which trains no models",
+                remedy=f"set KERAS_BACKEND to one of {', '.join(BELOW)}",
+            )
+        below = BELOW[chosen].version()
+        if below is None:
+            return _without(chosen)
+        if chosen != "torch" and (without := lacks_avx(FRAMEWORKS[chosen], self.name)) is not None:
+            return without
+        driver = f"Keras {version} on {FRAMEWORKS[chosen]} {below}"
+        cpu = cpu_device(
+            self.name, driver, threads=self.threads, precisions=CPU_PRECISIONS, models=MODELS
+        )
+        if BELOW[chosen].cuda() is None:
+            return (cpu,)
+        return (cpu, *gpu_devices(self.name, driver, precisions=GPU_PRECISIONS, models=MODELS))
+
+    def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
+        """Return a runner for one model."""
+        kind = KerasCudaRunner if device.kind == "gpu" else KerasCpuRunner
+        return kind(plan, device, self.threads, keras_backend())
+
+    def versions(self) -> dict[str, str]:
+        """Return Keras's version with the framework below, and that framework's."""
+        version, chosen = keras_version(), keras_backend()
+        if version is None:
+            return {}
+        found = {"keras": f"{version} on {chosen}"}
+        below = BELOW[chosen].version() if chosen in BELOW else None
+        return found if below is None else {**found, chosen: below}
+
+
+def keras_version() -> str | None:
+    """Return the installed Keras's version, or None; Keras 2 counts as none."""
+    version = version_of("keras", "keras", "keras-nightly")
+    return None if version is not None and version.startswith("2.") else version
+
+
+def keras_backend() -> str:
+    """Return the framework that Keras is set to: by the environment, its settings file, or none."""
+    chosen = os.environ.get("KERAS_BACKEND")
+    if chosen:
+        return chosen
+    home = os.environ.get("KERAS_HOME")
+    folder = Path(home) if home else Path.home() / ".keras"
+    try:
+        settings = json.loads((folder / "keras.json").read_text(encoding="utf-8"))
+        return str(settings.get("backend", DEFAULT))
+    except (OSError, ValueError, AttributeError):
+        return DEFAULT
+
+
+def _first_below() -> tuple[str, ...]:
+    """Return what to install beside Keras where no framework is there for it to compute with."""
+    return () if any(b.version() for b in BELOW.values()) else (tensorflow_package(),)
+
+
+def _without(chosen: str) -> Unavailable:
+    """Return the answer of a Keras whose framework is not installed."""
+    others = [name for name, below in BELOW.items() if below.version() is not None]
+    instead = f", or set KERAS_BACKEND to {' or '.join(others)}" if others else ""
+    return Unavailable(
+        backend=KerasBackend.name,
+        reason=f"Keras is set to {FRAMEWORKS[chosen]}, which is not installed",
+        remedy=f"install it with {pip_install(BELOW[chosen].package())}{instead}",
+    )
