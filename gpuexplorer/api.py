@@ -46,6 +46,7 @@ from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.switches import TRANSFERS
 
 __all__ = ["analyze", "compare", "devices", "run", "study", "sweep", "tune"]
 
@@ -74,6 +75,7 @@ def run(
     fill: str | None = None,
     seed: int = 1,
     threads: int | None = None,
+    switches: Mapping[str, bool | str] | None = None,
     include_transfers: bool = False,
     seconds: float = 2.0,
     max_noise: float | None = None,
@@ -87,7 +89,8 @@ def run(
     ``size`` is a number (the first size symbol) or a mapping by symbol; ``block`` counts threads
     per block along x, y, z; ``cache`` says whether the last-level cache is emptied before each
     launch (``cold``) or not; ``fill`` is the inputs' distribution (None: as the manifest says),
-    ``normal``, ``uniform``, ``integers`` or ``zeros``; ``seconds`` is how long to sample, or with
+    ``normal``, ``uniform``, ``integers`` or ``zeros``; ``switches`` say how a framework runs its
+    model, such as ``{"compile": "default"}``; ``seconds`` is how long to sample, or with
     ``max_noise`` (such as 0.005) at most so long: until the median is known to that fraction, or
     until more samples do not help; ``kernels`` are folders of your own workloads; ``allow_long``
     agrees to launches longer than two seconds. ``on_progress`` is called a few times a second.
@@ -109,7 +112,7 @@ def run(
         fill=fill,
         seed=seed,
         threads=threads,
-        switches={"include_transfers": True} if include_transfers else {},
+        switches=_switches(switches, include_transfers),
     )
     chosen = pick(load(Path(folder) for folder in kernels), workload)
     ceilings = CeilingStore().find
@@ -138,6 +141,7 @@ def compare(
     fill: str | None = None,
     seed: int = 1,
     threads: int | None = None,
+    switches: Mapping[str, bool | str] | None = None,
     include_transfers: bool = False,
     seconds: float = 20.0,
     rounds: int | None = None,
@@ -156,8 +160,9 @@ def compare(
     in the first run. A word may name its engine, such as ``"torch,engine=torch-2.11"``: then each
     engine is a process of its own, and one measures at a time. It ends when every verdict is clear,
     after ``seconds`` at the latest, or after exactly so many ``rounds``. Ratios within
-    ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's ``too_slow`` says whether it is slower by
-    more, with confidence. ``on_round`` is told how everyone stands.
+    ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
+    ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is told how
+    everyone stands.
 
     Raises as ``run`` does, with the contender's name.
     """
@@ -174,7 +179,7 @@ def compare(
         cache=cache,
         fill=fill,
         seed=seed,
-        switches={"include_transfers": True} if include_transfers else {},
+        switches=_switches(switches, include_transfers),
     )
     wanted = read_words(contenders, request, [Path(folder) for folder in kernels], engine=python)
     wanted, threads = one_number_of_threads(wanted, threads)
@@ -211,6 +216,7 @@ def sweep(
     fill: str | None = None,
     seed: int = 1,
     threads: int | None = None,
+    switches: Mapping[str, bool | str] | None = None,
     include_transfers: bool = False,
     samples: int | None = SAMPLES,
     seconds: float | None = AT_MOST_S,
@@ -228,8 +234,9 @@ def sweep(
         gpuexplorer.sweep("matmul", {"size": [256, 512], "block.x": [8, 16, 32], "block.y": [1, 4]})
 
     ``axes`` are ``size`` (the first size symbol), ``size.N``, ``block`` (threads along x, y, z),
-    ``block.x``, ``block.y``, ``block.z``, ``precision``, ``variant``, ``tunable.NAME``, ``device``,
-    ``fill``, ``cache`` and ``threads``; the other arguments, as ``run`` has them, say the rest.
+    ``block.x``, ``block.y``, ``block.z``, ``precision``, ``variant``, ``tunable.NAME``,
+    ``switch.NAME``, ``device``, ``fill``, ``cache`` and ``threads``; the other arguments, as
+    ``run`` has them, say the rest.
     Each is measured until it has ``samples``, for ``seconds`` at the most, or until its median is
     known to ``max_noise``; the order is random after ``order_seed``. What cannot run, or fails, is
     skipped with its reason. ``history`` keeps every run as soon as it is done: True in the user's
@@ -253,7 +260,7 @@ def sweep(
         fill=fill,
         seed=seed,
         threads=threads,
-        switches={"include_transfers": True} if include_transfers else {},
+        switches=_switches(switches, include_transfers),
     )
     named = {f"size.{first}" if name == "size" else name: v for name, v in axes.items()}
     space = Space(request, tuple(Axis(n, tuple(map(_axis_value, v))) for n, v in named.items()))
@@ -371,6 +378,13 @@ def tune(
         tuning = tuner.run()
         keeper.finish(tuning)
         return tuning
+
+
+def _switches(
+    switches: Mapping[str, bool | str] | None, include_transfers: bool
+) -> dict[str, bool | int | float | str]:
+    """Return the switches of a request: those of a model, and whether transfers are timed."""
+    return {**(switches or {}), **({TRANSFERS: True} if include_transfers else {})}
 
 
 def _raise(error: ExplorerError) -> None:

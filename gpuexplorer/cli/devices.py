@@ -11,6 +11,8 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, family_of, framework_of
+from gpuexplorer.workloads.models import MODELS
 
 SCHEMA = "gpuexplorer/devices/1"
 
@@ -61,4 +63,8 @@ def _print(found: DeviceList) -> None:
 
 def _runs(device: DeviceInfo) -> str:
     parts = ["kernels"] if device.runs_kernels else []
-    return ", ".join([*parts, *device.libraries])
+    names = device.libraries
+    models = [n for n in names if framework_of(n) in FRAMEWORKS and family_of(n) in MODELS]
+    calls = ", ".join([*parts, *(n for n in names if n not in models)])
+    named = f"models: {', '.join(map(family_of, models))}" if models else ""
+    return "; ".join(part for part in (calls, named) if part)

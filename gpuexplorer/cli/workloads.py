@@ -8,11 +8,17 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.charts.words import block_words
-from gpuexplorer.cli.messages import output_console
+from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.core.change import switch_value
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.choose import default_block
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.switches import Switch, of_model
 from gpuexplorer.workloads.workload import Workload
 
 SCHEMA = "gpuexplorer/workloads/1"
@@ -29,7 +35,7 @@ def command(options: argparse.Namespace) -> int:
     if options.json == "-":
         return 0
     if options.name:
-        _print_one(shown[0])
+        _print_one(shown[0], _devices(shown[0], options))
     else:
         _print_all(shown)
     return 0
@@ -52,6 +58,8 @@ def _document(workload: Workload) -> dict[str, Any]:
                 "title": variant.title,
                 "teaches": variant.teaches,
                 "library": variant.library,
+                "model": variant.model,
+                "switches": {s.name: _switch_document(s) for s in _switches(variant)},
                 "block": default_block(variant),
                 "precisions": workload.precisions_of(name),
                 "requires": variant.requires,
@@ -59,6 +67,22 @@ def _document(workload: Workload) -> dict[str, Any]:
             }
             for name, variant in manifest.variants.items()
         },
+    }
+
+
+def _switches(variant: VariantSpec) -> tuple[Switch, ...]:
+    return of_model(variant.model) if variant.model is not None else ()
+
+
+def _switch_document(switch: Switch) -> dict[str, Any]:
+    return {
+        "title": switch.title,
+        "teaches": switch.teaches,
+        "values": list(switch.values),
+        "default": switch.default,
+        "kinds": list(switch.kinds),
+        "gpu_values": list(switch.gpu_values),
+        "with_transfers": switch.with_transfers,
     }
 
 
@@ -83,7 +107,7 @@ def _print_all(workloads: list[Workload]) -> None:
     console.print("\nDetails: gpuexplorer workloads NAME", style="dim")
 
 
-def _print_one(workload: Workload) -> None:
+def _print_one(workload: Workload, devices: DeviceList | None) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -91,26 +115,77 @@ def _print_one(workload: Workload) -> None:
     console.print(Text.assemble((manifest.title, "bold"), f"  ({manifest.name})"))
     console.print(Text(manifest.summary))
     console.print(Text(workload.source.origin, style="dim"))
+    console.print()
     for symbol, size in manifest.sizes.items():
         title = f"{size.title}: " if size.title else ""
-        console.print(f"\n{title}{symbol} from {size.min} to {size.max}, default {size.default}")
+        console.print(f"{title}{symbol} from {size.min} to {size.max}, default {size.default}")
+    for constraint in manifest.constraints:
+        console.print(Text(f"only with {constraint.rule}: {constraint.because}"))
     tolerances = [f"{name} (±{p.tolerance:g})" for name, p in manifest.precisions.items()]
     console.print(f"Precisions and tolerances: {', '.join(tolerances)}")
-    inputs = [f"{n} {a.fill}" for n, a in manifest.arrays.items() if a.role in ("in", "inout")]
+    inputs = [
+        f"{name} {array.fill if array.below is None else f'0 to below {array.below}'}"
+        for name, array in manifest.arrays.items()
+        if array.role in ("in", "inout")
+    ]
     console.print(f"Inputs: {', '.join(inputs)}; --fill {'|'.join(FILLS)} fills all of them")
     for name, variant in manifest.variants.items():
         mark = "  default" if name == manifest.first_variant else ""
         console.print(Text.assemble("\n", (name, "bold"), f"  {variant.title}", (mark, "dim")))
         console.print(Padding(Text(variant.teaches), (0, 0, 0, 2)))
-        for line in _facts(workload, name, variant):
+        for line in _facts(workload, name, variant, devices):
             console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
+    switches = {s.name: s for v in manifest.variants.values() for s in _switches(v)}
+    if switches:
+        console.print(Text("\nSwitches, each value's default first", style="bold"))
+    for switch in switches.values():
+        console.print(Text.assemble(("  " + _switch_words(switch), "bold"), f"  {switch.title}"))
+        console.print(Padding(Text(switch.teaches), (0, 0, 0, 4)))
 
 
-def _facts(workload: Workload, name: str, variant: VariantSpec) -> list[str]:
+def _switch_words(switch: Switch) -> str:
+    """Return how a switch is set, its default first: ``--switch compile=off|default|...``."""
+    others = [v for v in switch.values if v != switch.default]
+    return f"--switch {switch.name}=" + "|".join(map(switch_value, (switch.default, *others)))
+
+
+def _devices(workload: Workload, options: argparse.Namespace) -> DeviceList | None:
+    """Return what the engine has, where that tells which frameworks are here; None without one."""
+    if not any(variant.model for variant in workload.manifest.variants.values()):
+        return None
+    try:
+        with open_session(options) as session:
+            return session.devices()
+    except CannotRunHere as error:  # the workload itself can be shown without
+        say(f"gpuexplorer: {error}")
+        return None
+
+
+def _framework(model: str, devices: DeviceList | None) -> str:
+    """Say where a model runs, or what would make it run."""
+    framework = framework_of(model)
+    title = FRAMEWORKS[framework]
+    if devices is None:
+        return f"needs {title} in the engine's Python"
+    able = [d for d in devices if model in d.libraries]
+    if able:
+        return f"{able[0].driver}, on {', '.join(d.id for d in able)}"
+    for missing in devices.unavailable:
+        if missing.backend == framework:
+            return f"not here: {missing.reason}; {missing.remedy}"
+    return f"not here: no device offers {model}"
+
+
+def _facts(
+    workload: Workload, name: str, variant: VariantSpec, devices: DeviceList | None
+) -> list[str]:
     facts = []
     block = default_block(variant)
     if variant.library:
         facts.append(f"library call: {variant.library}")
+    elif variant.model:
+        facts.append(f"model {variant.model}: {_framework(variant.model, devices)}")
+        facts.append(f"switches: {', '.join(s.name for s in _switches(variant))}")
     elif block:
         facts.append(f"block: {variant.dimensions} dimensions, default {block_words(block)}")
     if variant.precisions:

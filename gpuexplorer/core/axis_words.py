@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpuexplorer.core.change import block_words
+from gpuexplorer.core.change import block_words, switch_value
 from gpuexplorer.core.config import OWN_FILL
 
 BLOCK_AXES = ("block.x", "block.y", "block.z")
@@ -19,6 +19,8 @@ def axis_title(name: str) -> str:
     kind, _, symbol = name.partition(".")
     if kind in ("size", "tunable") and symbol:
         return symbol
+    if kind == "switch" and symbol:
+        return symbol.replace("_", " ")
     return {"threads": "CPU threads", "fill": "inputs"}.get(name, name)
 
 
@@ -33,7 +35,7 @@ def value_words(name: str, value: Any) -> str:
         return block_words((*value, 1, 1)[:3])
     if name == "fill":
         return "the manifest's own" if value == OWN_FILL else str(value)
-    return str(value)
+    return switch_value(value)
 
 
 def values_words(values: Mapping[str, Any]) -> str:

@@ -25,6 +25,8 @@ PAGES = {
     "sweeps": "Sweeps",
     "tuning": "Tuning",
     "comparing": "Comparing",
+    "models": "Models: what is computed",
+    "lab": "The Lab",
     "studies": "Precision, switches, CPU against GPU",
     "frameworks": "PyTorch, TensorFlow, Keras, JAX",
     "history": "History",

@@ -39,6 +39,7 @@ from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, table, text
 from gpuexplorer.report.study import on_study, study_of
 from gpuexplorer.report.style import page_head
+from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
 """Configurations of a chart of bars; of more the fastest."""
@@ -236,6 +237,9 @@ def axis_values(axes: Iterable[str], config: RunConfig) -> dict[str, Any]:
             values[axis] = config.block["xyz".index(symbol)] if symbol else list(config.block)
         elif kind in ("size", "tunable"):
             values[axis] = (config.size if kind == "size" else config.tunables).get(symbol)
+        elif kind == "switch":
+            default = SWITCHES[symbol].default if symbol in SWITCHES else None
+            values[axis] = config.switches.get(symbol, default)
         else:
             values[axis] = getattr(config, kind, None)
     return values

@@ -22,6 +22,7 @@ from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.switches import kept, of_model
 from gpuexplorer.workloads.workload import Workload
 
 __all__ = ["BLOCK_AXES", "Axis", "Point", "Space", "value_words", "values_words"]
@@ -29,6 +30,8 @@ __all__ = ["BLOCK_AXES", "Axis", "Point", "Space", "value_words", "values_words"
 MAX_POINTS = 100_000
 """A space may have so many; more would take days, and were hardly meant."""
 PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
+NAMED_AXES = ("size", "tunable", "switch")
+"""Kinds of axes that go on with a name: ``size.N``."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Axis:
     """One knob and the values it takes, in order.
 
     ``name``: ``size.N``, ``block`` (tuples of threads), ``block.x``, ``block.y``, ``block.z``,
-    ``precision``, ``variant``, ``tunable.TILE``, ``device``, ``fill``, ``cache`` or ``threads``.
+    ``precision``, ``variant``, ``tunable.TILE``, X.
     """
 
     name: str
@@ -44,9 +47,9 @@ class Axis:
 
     @property
     def symbol(self) -> str:
-        """The size's or the tunable's own name; empty for every other axis."""
+        """The size's, the tunable's or the switch's own name; empty for every other axis."""
         kind, _, symbol = self.name.partition(".")
-        return symbol if kind in ("size", "tunable") else ""
+        return symbol if kind in NAMED_AXES else ""
 
     @property
     def title(self) -> str:
@@ -148,7 +151,7 @@ class Space:
         changes: dict[str, Any] = {n: values[n] for n in PLAIN_AXES if n in values}
         name = changes.get("variant", base.variant) or workload.manifest.first_variant
         variant = workload.variant(name)
-        size, tunables = dict(base.size), dict(base.tunables)
+        size, tunables, switches = dict(base.size), dict(base.tunables), dict(base.switches)
         for axis in self.axes:
             if axis.name.startswith("size."):
                 if axis.symbol == next(iter(workload.manifest.sizes)):
@@ -156,9 +159,12 @@ class Space:
                 size[axis.symbol] = values[axis.name]
             elif axis.name.startswith("tunable."):
                 tunables[axis.symbol] = values[axis.name]
+            elif axis.name.startswith("switch."):
+                switches[axis.symbol] = values[axis.name]
         if "variant" in self.by_name:  # each variant takes the knobs that it has
             tunables = {n: v for n, v in tunables.items() if n in variant.tunables}
-        changes |= {"variant": name, "size": size, "tunables": tunables}
+            switches = kept(switches, variant)
+        changes |= {"variant": name, "size": size, "tunables": tunables, "switches": switches}
         changes["block"] = self._block(values, variant)
         return msgspec.structs.replace(base, **changes)
 
@@ -227,6 +233,8 @@ class Space:
                         f"no variant of this sweep has a tunable '{axis.symbol}' to choose",
                         remedy=suggestion(axis.symbol, offered),
                     )
+            if kind == "switch":
+                _check_switch(axis, variants)
             if kind == "fill":
                 _known(axis, (OWN_FILL, *FILLS), "no input distribution")
             if kind == "cache":
@@ -244,15 +252,33 @@ class Space:
 def _check_axis(axis: Axis) -> None:
     kind, dot, symbol = axis.name.partition(".")
     known = axis.name in (*PLAIN_AXES, "block", *BLOCK_AXES)
-    if not known and not (kind in ("size", "tunable") and dot and symbol):
+    if not known and not (kind in NAMED_AXES and dot and symbol):
+        named = "size.N, tunable.NAME, switch.NAME"
         raise InputError(
             f"'{axis.name}' is no axis of a sweep",
-            remedy=f"use size.N, tunable.NAME, block, {', '.join((*BLOCK_AXES, *PLAIN_AXES))}",
+            remedy=f"use {named}, block, {', '.join((*BLOCK_AXES, *PLAIN_AXES))}",
         )
     if not axis.values:
         raise InputError(f"axis '{axis.name}' has no values", remedy="give one at least")
     if len(set(axis.values)) < len(axis.values):
         raise InputError(f"axis '{axis.name}' names a value twice", remedy="name each once")
+
+
+def _check_switch(axis: Axis, variants: Mapping[str, VariantSpec]) -> None:
+    """Refuse a switch that no variant of the sweep has, and values that it cannot take."""
+    offered = {
+        switch.name: switch
+        for variant in variants.values()
+        if variant.model is not None
+        for switch in of_model(variant.model)
+    }
+    if axis.symbol not in offered:
+        raise InputError(
+            f"no variant of this sweep has a switch '{axis.symbol}'",
+            remedy=suggestion(axis.symbol, offered),
+        )
+    for value in axis.values:
+        offered[axis.symbol].require(value)
 
 
 def _known(axis: Axis, known: Sequence[str] | Mapping[str, Any], what: str) -> None:

@@ -52,6 +52,14 @@ class Switch:
         """Return the values that a kind of device (``cpu``, ``gpu``) has."""
         return tuple(v for v in self.values if kind == "gpu" or v not in self.gpu_values)
 
+    def require(self, value: object) -> None:
+        """Raise InputError when it is none of the switch's values, which are typed: no 1 for on."""
+        if value not in self.values or isinstance(value, bool) != isinstance(self.default, bool):
+            raise InputError(
+                f"switch '{self.name}' cannot be {value!r}",
+                remedy=f"use {', '.join(repr(v) for v in self.values)}",
+            )
+
     def read(self, text: str) -> Value:
         """Return the value that a text names; InputError when it is none of them."""
         word = text.strip().lower()
@@ -281,14 +289,7 @@ def check(
                 f"variant '{name}' has no switch '{switch_name}'",
                 remedy="switches belong to frameworks' models; leave --switch out",
             )
-        if value not in switch.values or isinstance(value, bool) != isinstance(
-            switch.default, bool
-        ):
-            allowed = [switch_value(v) for v in switch.values]
-            raise InputError(
-                f"switch '{switch_name}' cannot be '{value}'",
-                remedy=suggestion(str(value), allowed),
-            )
+        switch.require(value)
         if value == switch.default:
             continue
         why = _why_not(switch, variant.model, device.kind, device.id)

@@ -49,7 +49,7 @@ def transformer_block(arrays: Arrays, sizes: Sizes) -> dict[str, Array]:
     """A pre-norm transformer block as in GPT-2: causal attention, then an MLP of width 4 D.
 
     Y = R + Wd GELU(Wu LN2(R) + bu) + bd with R = X + Wo attention(LN1(X)) + bo. The rows of Wqkv
-    (3 D, D) are those of the queries, the keys and the values in turn, each heads one after another.
+    (3 D, D) are those of the queries, the keys and the values in turn, each head after head.
     """
     x, heads = arrays["X"], sizes["H"]
     batch, length, width = x.shape
