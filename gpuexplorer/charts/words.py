@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuexplorer.core.config import OWN_FILL, Block, RunConfig
+from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -48,6 +48,8 @@ def switch_words(config: RunConfig) -> str:
     """Return the switches that differ from their defaults, such as ``compile = default``."""
     parts = []
     for name, value in config.switches.items():
+        if name == EVEN_IF_WRONG:  # which says nothing of what is computed
+            continue
         plain = name.replace("_", " ")
         if isinstance(value, bool):
             if value or name != "include_transfers":  # which is off where nothing is said

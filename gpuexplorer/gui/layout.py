@@ -12,6 +12,7 @@ from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
+from gpuexplorer.gui.panels.lab_tab import LabTab
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.sweep_tab import SweepTab
@@ -48,6 +49,7 @@ class Panels(QSplitter):
         self.block_map = LateView("blockMap", lambda: _block_map(session))
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
         self.sweep = SweepTab(session)
+        self.lab = LabTab(session)
         self.compare = CompareView(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
@@ -83,6 +85,7 @@ class Panels(QSplitter):
         self.tabs.addTab(self.block_map, "Block map")
         self.tabs.addTab(self.roofline, "Roofline")
         self.tabs.addTab(self.sweep, "Sweep")
+        self.tabs.addTab(self.lab, "Lab")
         self.tabs.addTab(self.compare, "Compare")
         self.tabs.addTab(self.kernel, "Kernel")
         centre = QWidget()

@@ -196,9 +196,10 @@ class MapModel:
             self.reason = "There is no device yet."
             return None
         if knobs.block is None or not experiment.dimensions:
+            kernels = any(v.dimensions for v in experiment.workload.manifest.variants.values())
             self.reason = (
                 f"{experiment.variant.title} chooses its own blocks: there is no map of them. "
-                "Choose a variant with block sliders."
+                f"Choose a {'variant' if kernels else 'workload'} with block sliders."
             )
             return None
         z = 1

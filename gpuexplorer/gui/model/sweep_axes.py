@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.core.axis_words import axis_title
+from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.model.block import AXES
@@ -14,6 +16,7 @@ from gpuexplorer.gui.model.knobs import power_below
 from gpuexplorer.search import ranges
 from gpuexplorer.search.space import BLOCK_AXES, Axis, Space
 from gpuexplorer.workloads.manifest import FILLS
+from gpuexplorer.workloads.switches import read_switch
 
 FIRST_LARGEST = 1024
 """Sizes are offered up to this at first, or to twice the present one."""
@@ -52,12 +55,15 @@ def offers(experiment: Experiment) -> list[AxisOffer]:
                 AxisOffer(f"tunable.{name}", name, "numbers", _join(c.name for c in choices),
                           f"{tunable.title or name}: a compile-time value of the kernel", choices)
             )  # fmt: skip
+    found += _switches(experiment)
     found.append(_named("precision", "precision", experiment.precision_offers(),
                         "The number format of the arrays"))  # fmt: skip
     found.append(_named("variant", "variant", experiment.variant_offers(),
                         "Implementations of the workload"))  # fmt: skip
     devices = experiment.devices.devices if experiment.devices is not None else ()
-    runs = [Offer(d.id, f"{d.name} ({d.id})") for d in devices if d.runs_kernels]
+    call = experiment.variant.call
+    able = [d for d in devices if (call in d.libraries if call else d.runs_kernels)]
+    runs = [Offer(d.id, f"{d.name} ({d.id})") for d in able]
     if len(runs) > 1:
         found.append(_named("device", "device", runs, "Where it runs"))
     fills = [Offer(OWN_FILL, "the manifest's own"), *(Offer(f, f) for f in FILLS)]
@@ -114,6 +120,19 @@ def _blocks(experiment: Experiment) -> list[AxisOffer]:
     return found
 
 
+def _switches(experiment: Experiment) -> list[AxisOffer]:
+    """Return the switches that can be turned here, with all the values they may have."""
+    found = []
+    for offer in experiment.switch_offers():
+        able = [c.words for c in offer.choices if c.reason is None]
+        if len(able) > 1:
+            name = f"switch.{offer.name}"
+            choices = tuple(Offer(c.words, c.words, c.reason) for c in offer.choices)
+            tip = f"{offer.switch.title}: {offer.switch.teaches}"
+            found.append(AxisOffer(name, axis_title(name), "choice", _join(able), tip, choices))
+    return found
+
+
 def _named(name: str, title: str, choices: Sequence[Offer], tip: str) -> AxisOffer:
     possible = _join(c.name for c in choices if c.reason is None)
     return AxisOffer(name, title, "choice", possible, tip, tuple(choices))
@@ -131,6 +150,9 @@ def axis_of(name: str, text: str) -> Axis:
             return Axis(name, ranges.whole_numbers(text))
         if name == "block":
             return Axis(name, ranges.blocks(text))
+        if kind == "switch":
+            switch = name.partition(".")[2]
+            return Axis(name, tuple(read_switch(switch, word) for word in ranges.names(text)))
         return Axis(name, ranges.names(text))
     except InputError as error:
         title = Axis(name, ()).title
@@ -150,9 +172,11 @@ def space_of(experiment: Experiment, chosen: Mapping[str, str]) -> Space:
 
 def values_text(values: Sequence[Any]) -> str:
     """Return values in the grammar of ranges, as short as they can be said."""
-    if values and all(isinstance(v, int) for v in values):
+    if values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
         return _numbers_text(list(values))
-    return _join("x".join(map(str, _short(v))) if isinstance(v, tuple) else str(v) for v in values)
+    return _join(
+        "x".join(map(str, _short(v))) if isinstance(v, tuple) else switch_value(v) for v in values
+    )
 
 
 def _numbers_text(values: list[int]) -> str:

@@ -18,6 +18,8 @@ from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
+from gpuexplorer.workloads.manifest import VariantSpec
 
 DEFAULT = "sm_90"
 """Chosen until the user chooses, where no NVIDIA GPU is at hand."""
@@ -208,13 +210,7 @@ class KernelPanel(QWidget):
         self._fill_entries()
         if experiment.variant.call is not None:
             self.kernels = []
-            kind = "library call" if experiment.variant.library else "model"
-            self._show_message(
-                InputError(
-                    f"the {kind} {experiment.variant.call} has its own kernels",
-                    remedy="choose a variant with a kernel to see its source and what it takes",
-                )
-            )
+            self._show_message(_no_kernel(experiment.variant))
             return
         self.worker.ask(
             Question(
@@ -253,7 +249,8 @@ class KernelPanel(QWidget):
         experiment = self._session.experiment
         at = self.entry_box.currentIndex()
         if not 0 <= at < len(experiment.variant.launch):
-            self.source_title.setText("no source: a library call")
+            kind = "model of a framework" if experiment.variant.model else "library call"
+            self.source_title.setText(f"no source: a {kind}")
             self.source.show_source("", "")
             return
         step = experiment.variant.launch[at]
@@ -301,3 +298,17 @@ class KernelPanel(QWidget):
         gpus = gpu_words(kernel.arch)
         on = f"{kernel.arch} ({gpus})" if gpus else kernel.arch
         self.status.setText(f"Compiled for {on}, {kernel.precision}; nothing was run.")
+
+
+def _no_kernel(variant: VariantSpec) -> InputError:
+    """Return in a sentence why a variant has nothing to show here."""
+    if variant.model is None:
+        return InputError(
+            f"the library call {variant.library} has its own kernels",
+            remedy="choose a variant with a kernel to see its source and what it takes",
+        )
+    framework = framework_of(variant.model)
+    return InputError(
+        f"{FRAMEWORKS.get(framework, framework)} chooses this model's kernels while it runs",
+        remedy="choose a workload or a variant with a kernel to see its source and what it takes",
+    )

@@ -34,6 +34,13 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self.setStyle(tickLength=-4, autoExpandTextSpace=False, autoReduceTextSpace=False)
 
+    def set_unit(self, unit: str) -> None:
+        """Name ticks in another unit."""
+        if unit != self._unit:
+            self._unit = unit
+            self.picture = None
+            self.update()
+
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Return ticks; on a log axis of less than a decade, round values in between."""
         if not self.logMode:

@@ -1,0 +1,461 @@
+"""The Lab: three studies, how far each is, and what it found as rows of a table and places to go.
+
+A place is a configuration that was measured, with what is known of it; rows of the table and marks
+of the chart lead to places by their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.studies import (
+    Added,
+    BreakEven,
+    Measured,
+    PrecisionPoint,
+    PrecisionStudy,
+    SizePoint,
+    Speedup,
+    SpeedupStudy,
+    Study,
+    Switched,
+    SwitchesStudy,
+)
+from gpuexplorer.core.units import count, percent, quantity, ratio
+
+Kind = Literal["precision", "switches", "speedup"]
+State = Literal["empty", "running", "paused", "stopped", "done"]
+TITLES: dict[Kind, str] = {
+    "precision": "Precision",
+    "switches": "Switches",
+    "speedup": "CPU against GPU",
+}
+STOPPED = "it was stopped before"
+"""What a study says of what it has not come to."""
+SIDES = ("first", "second", "second_with")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is: runs done and to be done, what comes now, and the time that is left."""
+
+    done: int
+    total: int
+    words: str
+    left_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """One configuration that was measured."""
+
+    config: RunConfig | None
+    words: str
+    """What is known of it, a line each."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table; ``note`` stands in the place of figures where there are none."""
+
+    cells: tuple[str, ...]
+    tip: str
+    place: int | None = None
+    note: str = ""
+    strong: bool = False
+    """Whether it stands out: the Pareto front, a switch that is kept."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A study as a table, with the places that its rows and the chart's marks lead to."""
+
+    columns: tuple[tuple[str, str], ...] = ()
+    """Titles and what they mean; the first is words, all others are figures."""
+    rows: tuple[Row, ...] = ()
+    places: tuple[Place, ...] = ()
+    by_run: dict[str, int] = field(default_factory=dict)
+    """The place of each run by its id."""
+
+
+@dataclass
+class LabModel:
+    """One of the three studies."""
+
+    kind: Kind
+    state: State = "empty"
+    study: Study | None = None
+    progress: Progress | None = None
+    error: str = ""
+    """Why the last one ended early, in a sentence."""
+
+    @property
+    def running(self) -> bool:
+        """Whether its job goes on, be it paused."""
+        return self.state in ("running", "paused")
+
+    def begin(self) -> None:
+        """Start anew."""
+        self.state, self.study, self.progress, self.error = "running", None, None, ""
+
+    def take(self, progress: Progress, study: Study | None) -> None:
+        """Take in how far it is, and what is known by now where there is news."""
+        self.progress = progress
+        if study is not None:
+            self.study = study
+
+    def end(self, study: Study | None, error: str = "") -> None:
+        """Note that nothing is measured any more."""
+        if study is not None and has_figures(study):
+            self.study = study
+        elif self.study is not None and not has_figures(self.study):
+            self.study = None
+        self.progress, self.error = None, error
+        done = self.study is not None and study is self.study and self.study.stopped_by == "done"
+        self.state = "empty" if self.study is None else "done" if done and not error else "stopped"
+
+    @property
+    def words(self) -> str:
+        """How far it is, or what it found, in a line."""
+        if self.running:
+            return self._running_words()
+        found = finding(self.study) if self.study is not None else ""
+        return f"Stopped early. {found}" if found and self.state == "stopped" else found
+
+    def _running_words(self) -> str:
+        at = self.progress
+        if at is None:
+            return "Starting"
+        done = f"{count(at.done)} of {count(at.total)} runs"
+        if self.state == "paused":
+            return f"Paused at {done}"
+        left = f", {duration(at.left_s)} left" if at.left_s is not None else ""
+        return f"{done}{left}: {at.words}"
+
+
+def has_figures(study: Study) -> bool:
+    """Return whether anything of a study was measured."""
+    return bool(study.runs)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as one says it: ``about 40 s``, ``about 4 min``."""
+    if seconds < 1.5:
+        return "about 1 s"
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    if seconds < 6000:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+# ---- what a study found
+
+
+def finding(study: Study) -> str:
+    """Return the finding in a sentence or two; empty while there is none."""
+    if isinstance(study, PrecisionStudy):
+        return _precision_finding(study)
+    if isinstance(study, SwitchesStudy):
+        return _switches_finding(study)
+    return _speedup_finding(study)
+
+
+def _precision_finding(study: PrecisionStudy) -> str:
+    able = [p for p in study.points if p.measured is not None and p.front and not p.measured.wrong]
+    if not able:
+        return f"{_number(len(study.runs), 'precision')} measured." if study.runs else ""
+    best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
+    words = f"Fastest within the tolerance: {best.precision}"
+    if best.against is not None and study.reference is not None:
+        words += f", {times_as_fast(best.against)} {study.reference}"
+    error = study.error(best)
+    return f"{words}, error {error_words(error)}." if error is not None else f"{words}."
+
+
+def _switches_finding(study: SwitchesStudy) -> str:
+    if study.baseline is None:
+        return ""
+    kept = [added.title for added in study.added if added.kept]
+    if study.total is not None and kept:
+        return f"{' + '.join(kept)}: {times_as_fast(study.total)} the baseline."
+    if study.stopped_by == "done":
+        return "No switch is sure to make it faster here."
+    done = sum(one.measured is not None for one in study.alone)
+    return f"{_number(done, 'switch')} measured beside the baseline." if done else ""
+
+
+def _speedup_finding(study: SpeedupStudy) -> str:
+    found = [b.words for b in (study.break_even, study.break_even_with) if b is not None]
+    return " ".join(found) if any(p.speedup for p in study.points) else ""
+
+
+def _number(number: int, what: str) -> str:
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
+
+
+def times_as_fast(ratio_of_times: Comparison) -> str:
+    """Return a ratio of times as a speed, such as ``2.1× as fast as``."""
+    return f"{ratio(1 / ratio_of_times.ratio, '', 3).strip()}× as fast as"
+
+
+def effect_words(effect: Comparison | None) -> str:
+    """Return what a change did to the time, such as ``−12 %``; ``?`` for too few rounds."""
+    if effect is None:
+        return "?"
+    change = effect.ratio - 1
+    sign = "−" if change < 0 else "+"
+    return "±0 %" if effect.verdict == "same" else f"{sign}{percent(abs(change))}"
+
+
+def interval_words(effect: Comparison | None) -> str:
+    """Return a ratio of times with its interval and verdict, in a line."""
+    if effect is None:
+        return "Too few rounds for an interval."
+    low, high = (ratio(v, "", 4).strip() for v in (effect.ci95_low, effect.ci95_high))
+    middle = ratio(effect.ratio, "", 4).strip()
+    return f"{middle} times the time, 95 % interval {low} to {high}: {effect.verdict}"
+
+
+def error_words(error: float | None) -> str:
+    """Return a relative error, such as ``3.1e-04``; ``0`` for none at all."""
+    if error is None:
+        return "–"
+    return f"{error:.1e}" if error else "0"
+
+
+def figures_words(measured: Measured) -> list[str]:
+    """Return what one run came to, a line each."""
+    lines = [f"{_time(measured)} a launch"]
+    if measured.flop_per_s:
+        lines[0] += f", {quantity(measured.flop_per_s, 'FLOP/s')}"
+    if measured.rms_rel_error is not None or measured.max_rel_error is not None:
+        parts = []
+        if measured.rms_rel_error is not None:
+            parts.append(f"{error_words(measured.rms_rel_error)} as a whole")
+        if measured.max_rel_error is not None:
+            parts.append(f"{error_words(measured.max_rel_error)} at the most")
+        lines.append(f"Error against float64: {', '.join(parts)}")
+    if measured.wrong:
+        lines.append(f"Further from float64 than the tolerance of {measured.tolerance:.0e}.")
+    if measured.memory_B is not None:
+        lines.append(f"Memory at its peak: {quantity(measured.memory_B, 'B')}")
+    if measured.suspect:
+        lines.append(f"SUSPECT: {measured.suspect}.")
+    return lines
+
+
+def _time(measured: Measured) -> str:
+    text = quantity(measured.time_s, "s")
+    low, high = measured.ci95_low_s, measured.ci95_high_s
+    if low is None or high is None or measured.time_s <= 0:
+        return text
+    return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
+
+
+# ---- as tables
+
+
+def table_of(study: Study | None, *, running: bool = False) -> Table:
+    """Return a study as a table; ``running`` says that what is missing is still to come."""
+    if isinstance(study, PrecisionStudy):
+        return _precision_table(study, running)
+    if isinstance(study, SwitchesStudy):
+        return _switches_table(study, running)
+    if isinstance(study, SpeedupStudy):
+        return _speedup_table(study, running)
+    return Table()
+
+
+class _Places:
+    """Gathers places while rows are made."""
+
+    def __init__(self, study: Study) -> None:
+        self._configs = {run.id: run.config for run in study.runs}
+        self.places: list[Place] = []
+        self.by_run: dict[str, int] = {}
+
+    def add(self, measured: Measured | None, title: str, *lines: str) -> int | None:
+        """Return the number of the place of a run; None where there is no run."""
+        if measured is None:
+            return None
+        if measured.run not in self.by_run:
+            words = "\n".join([title, *figures_words(measured), *(line for line in lines if line)])
+            self.by_run[measured.run] = len(self.places)
+            self.places.append(Place(self._configs.get(measured.run), words))
+        return self.by_run[measured.run]
+
+    def table(self, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> Table:
+        """Return the table with the places gathered."""
+        return Table(tuple(columns), tuple(rows), tuple(self.places), self.by_run)
+
+
+def _missing(reason: str | None, running: bool) -> str:
+    if reason is None or (running and reason == STOPPED):
+        return "waiting" if running else STOPPED
+    return reason
+
+
+PRECISION_COLUMNS = (
+    ("precision", "What was asked for"),
+    ("time", "Median time of one launch, in seconds"),
+    ("speed", "How many times as fast as the reference, from the same turns"),
+    ("error", "Relative error against float64, of the result as a whole"),
+    ("ran", "The arithmetic that really ran, where that can be told"),
+    ("sums in", "The type that products are added in"),
+)
+
+
+def _precision_table(study: PrecisionStudy, running: bool) -> Table:
+    places = _Places(study)
+    rows = [_precision_row(study, point, places, running) for point in study.points]
+    return places.table(PRECISION_COLUMNS, rows)
+
+
+def _precision_row(
+    study: PrecisionStudy, point: PrecisionPoint, places: _Places, running: bool
+) -> Row:
+    measured = point.measured
+    if measured is None:
+        note = _missing(point.skipped, running)
+        return Row((point.precision,), f"{point.title}: {note}", note=note)
+    about = [
+        point.fallback or "",
+        f"Ran in {point.ran}; {point.how}" if point.ran and point.how else point.how or "",
+        "On the Pareto front: nothing is both faster and nearer to float64."
+        if point.front
+        else "",
+    ]
+    place = places.add(measured, point.title, *about)
+    speed = "1" if point.precision == study.reference else "–"
+    if point.against is not None:
+        speed = f"{ratio(1 / point.against.ratio, '', 3).strip()}×"
+    ran = (point.ran or "–") + (" ⚠" if point.fallback else "")
+    error = error_words(study.error(point)) + (" ✗" if measured.wrong else "")
+    cells = (
+        point.precision, quantity(measured.time_s, "s"), speed, error, ran,
+        point.accumulates_in or "–",
+    )  # fmt: skip
+    tip = places.places[place].words if place is not None else point.title
+    return Row(cells, tip, place, strong=point.front)
+
+
+SWITCHES_COLUMNS = (
+    ("switch", "The switch, with its value"),
+    ("time", "Median time of one launch with this switch alone, in seconds"),
+    ("alone", "What it does to the baseline's time by itself"),
+    ("on top", "What it does on top of those that were kept before it"),
+    ("memory", "Peak of the device's memory, where it was counted"),
+)
+
+
+def _switches_table(study: SwitchesStudy, running: bool) -> Table:
+    places = _Places(study)
+    rows = []
+    if study.baseline is not None:
+        place = places.add(study.baseline, "Baseline")
+        rows.append(_figures_row("baseline", study.baseline, "", "", "The knobs as they stand.", place))
+    added = {(one.switch, one.value): one for one in study.added}
+    for one in study.alone:
+        rows.append(_alone_row(one, added.get((one.switch, one.value)), places, running))
+    for share in study.shares:
+        places.add(share.measured, share.title, f"Beside the combination: {interval_words(share.effect)}")
+    if study.together is not None and len(study.combination) > 1:
+        tip = f"All that were kept: {interval_words(study.total)}"
+        if study.combining is not None:
+            tip += f"\nBeside what they would come to by themselves: {study.combining.ratio:.3g}"
+        place = places.add(study.together, "The combination", tip)
+        rows.append(
+            _figures_row("together", study.together, effect_words(study.total), "", tip, place,
+                         strong=True)  # fmt: skip
+        )
+    rows += [Row((title,), f"{title}: {why}", note=why) for title, why in study.not_offered.items()]
+    return places.table(SWITCHES_COLUMNS, rows)
+
+
+def _alone_row(one: Switched, added: Added | None, places: _Places, running: bool) -> Row:
+    if one.measured is None:
+        note = _missing(one.skipped, running)
+        return Row((one.title,), f"{one.title}: {note}", note=note)
+    on_top, kept, about = "", False, [f"By itself: {interval_words(one.effect)}"]
+    if added is not None:
+        kept = added.kept
+        on_top = effect_words(added.effect) if added.effect is not None else "–"
+        on_top += " ✓" if kept else ""
+        about.append("Kept in the combination." if kept else f"Not kept: {added.reason}.")
+    place = places.add(one.measured, one.title, *about)
+    tip = places.places[place].words if place is not None else one.title
+    return _figures_row(
+        one.title, one.measured, effect_words(one.effect), on_top, tip, place, strong=kept
+    )
+
+
+def _figures_row(
+    title: str,
+    measured: Measured,
+    alone: str,
+    on_top: str,
+    tip: str,
+    place: int | None,
+    *,
+    strong: bool = False,
+) -> Row:
+    memory = quantity(measured.memory_B, "B") if measured.memory_B is not None else "–"
+    cells = (title, quantity(measured.time_s, "s"), alone, on_top, memory)
+    return Row(cells, tip, place, strong=strong)
+
+
+def _speedup_table(study: SpeedupStudy, running: bool) -> Table:
+    places = _Places(study)
+    rows = [_size_row(study, point, places, running) for point in study.points]
+    columns = (
+        (study.symbol, f"{study.symbol_title}: the size that varies"),
+        (study.first.device, f"Median time on {study.first.name}, in seconds"),
+        (study.second.device, f"Median time on {study.second.name}, the data there already"),
+        ("with transfers", "The same with allocating, copying there and back, and freeing"),
+        ("speed-up", "First over second, without transfers"),
+        ("with transfers", "First over second, with transfers"),
+    )
+    return places.table(columns, rows)
+
+
+def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places, running: bool) -> Row:
+    found = {side: getattr(point, side) for side in SIDES}
+    at = f"{study.symbol} = {count(point.value)}"
+    names = {
+        "first": study.first.label,
+        "second": study.second.label,
+        "second_with": f"{study.second.label} with transfers",
+    }
+    numbers = {side: places.add(found[side], f"{at}, {names[side]}") for side in SIDES}
+    if all(measured is None for measured in found.values()):
+        note = _missing(next(iter(point.skipped.values()), None), running)
+        return Row((count(point.value),), f"{at}: {note}", note=note)
+    cells = (
+        count(point.value),
+        *(quantity(found[side].time_s, "s") if found[side] else "–" for side in SIDES),
+        *(_speedup(one) for one in (point.speedup, point.speedup_with)),
+    )
+    tips = [at]
+    tips += [f"{names[s]}: {_missing(why, running)}" for s, why in point.skipped.items()]
+    for one, how in ((point.speedup, "without"), (point.speedup_with, "with")):
+        if one is not None and one.ci95_low is not None and one.ci95_high is not None:
+            low, high = (ratio(v, "", 3).strip() for v in (one.ci95_low, one.ci95_high))
+            tips.append(f"Speed-up {how} transfers: 95 % interval {low} to {high}")
+    place = numbers["second"] if numbers["second"] is not None else numbers["first"]
+    return Row(cells, "\n".join(tips), place)
+
+
+def _speedup(found: Speedup | None) -> str:
+    return f"{ratio(found.factor, '', 3).strip()}×" if found is not None else "–"
+
+
+def break_evens(study: SpeedupStudy) -> list[tuple[str, BreakEven]]:
+    """Return where the second device breaks even, as far as it does, with what tells them apart."""
+    pairs = (("without transfers", study.break_even), ("with transfers", study.break_even_with))
+    return [(how, one) for how, one in pairs if one is not None and one.size is not None]

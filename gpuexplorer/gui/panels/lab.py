@@ -1,0 +1,376 @@
+"""The Lab: three studies of one workload, started, paused and cancelled, each filling its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QButtonGroup,
+    QHBoxLayout,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.charts.studies_words import subject
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
+from gpuexplorer.gui.lab_job import LabJob, Wanted
+from gpuexplorer.gui.model.lab import TITLES, Kind, LabModel, Place, Progress, has_figures
+from gpuexplorer.gui.model.lab_command import study_command
+from gpuexplorer.gui.model.lab_offers import time_words, total_words
+from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.panels.lab_bench import LabBench
+from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.sweep_job import Background
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.history.store import Store
+
+LOOK_AFTER_MS = 180
+"""A knob that is being turned is not followed at every step."""
+DOING: dict[Kind, str] = {
+    "precision": "measuring precisions",
+    "switches": "measuring switches",
+    "speedup": "comparing two devices",
+}
+TIPS: dict[Kind, str] = {
+    "precision": "Speed against accuracy, over every precision that the workload has here",
+    "switches": "What each switch of a model's structure buys, by itself and with the others",
+    "speedup": "Times on two devices over a range of sizes, with and without transfers",
+}
+START_TIP = "Measure; Live pauses meanwhile, and every run is kept in the history"
+ASK = "Choose what to look at, then press Start."
+
+
+class LabView(QWidget):
+    """Wires choices, job and benches; ``notice``, ``said`` and ``restored`` are for the window."""
+
+    notice = Signal(object)
+    said = Signal(str)
+    restored = Signal(object)
+    """A configuration that the knobs shall take."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("labView")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(self.palette().ColorRole.Base)
+        self._session = session
+        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
+        """Returns the user's kernel folders, which a copied command names."""
+        self.benches: dict[Kind, LabBench] = {kind: LabBench(LabModel(kind)) for kind in TITLES}
+        self._job: LabJob | None = None
+        self._measured: LabBench | None = None
+        self._wanted: Wanted | None = None
+        """What the shown study would measure; None while that cannot be."""
+        self._asked: object | None = None
+        self._pointed: str | None = None
+        self._background = Background("lab-background")
+        self._background.ended.connect(self._looked)
+        self._look_timer = QTimer(self)
+        self._look_timer.setSingleShot(True)
+        self._look_timer.timeout.connect(self._look)
+        self._build()
+        session.knobs_changed.connect(self._follow)
+        session.devices_changed.connect(self._follow)
+        session.state_changed.connect(self._show_state)
+        self._show_state()
+
+    # ---- construction
+
+    def _build(self) -> None:
+        self._group = QButtonGroup(self)
+        self.views: dict[Kind, QToolButton] = {}
+        head = QHBoxLayout()
+        head.setContentsMargins(10, 6, 8, 4)
+        head.setSpacing(4)
+        for kind, title in TITLES.items():
+            button = QToolButton()
+            button.setObjectName(f"labView_{kind}")
+            button.setText(title)
+            button.setToolTip(TIPS[kind])
+            button.setProperty("role", "view")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.clicked.connect(partial(self._view_clicked, kind))
+            self._group.addButton(button)
+            self.views[kind] = button
+            head.addWidget(button)
+        self.words = Words(ASK)
+        self.words.setObjectName("labWords")
+        self.progress = QProgressBar()
+        self.progress.setObjectName("labProgress")
+        self.progress.setTextVisible(False)
+        self.progress.setFixedSize(90, 8)
+        self.copy_button = small_button(
+            "labCopy", "Copy this study as a 'gpuexplorer study' command line"
+        )
+        self.copy_button.setAccessibleName("Copy command")
+        self.copy_button.clicked.connect(self.copy_command)
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+        self.start_button = self._button("Start", "labStart", self.start, START_TIP)
+        self.pause_button = self._button(
+            "Pause", "labPause", self.pause, "Give the engine back to Live for a while"
+        )
+        self.cancel_button = self._button(
+            "Cancel", "labCancel", self._session.cancel_job, "Stop; what was measured is kept"
+        )
+        head.addSpacing(6)
+        head.addWidget(self.words, 1)
+        for widget in (self.progress, self.copy_button, self.start_button, self.pause_button,
+                       self.cancel_button):  # fmt: skip
+            head.addWidget(widget)
+        self.pages = QStackedWidget()
+        for bench in self.benches.values():
+            self.pages.addWidget(bench)
+            bench.setup.changed.connect(self._look_soon)
+            bench.chosen.connect(self._choose)
+            bench.pointed.connect(self._point)
+        self.views["precision"].setChecked(True)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(head)
+        whole.addWidget(self.pages, 1)
+
+    @staticmethod
+    def _button(words: str, name: str, act: Callable[[], None], tip: str) -> QPushButton:
+        button = QPushButton(words)
+        button.setObjectName(name)
+        button.setToolTip(tip)
+        button.clicked.connect(lambda _=False: act())
+        return button
+
+    def _repaint_theme(self) -> None:
+        self.copy_button.setIcon(theme().icon("copy"))
+
+    # ---- which study
+
+    @property
+    def kind(self) -> Kind:
+        """The study that is shown."""
+        return self.bench.model.kind
+
+    @property
+    def bench(self) -> LabBench:
+        """The study that is shown."""
+        shown = self.pages.currentWidget()
+        assert isinstance(shown, LabBench)
+        return shown
+
+    def show_kind(self, kind: Kind) -> None:
+        """Show another study; the one that is measured goes on."""
+        self.views[kind].setChecked(True)
+        self.pages.setCurrentWidget(self.benches[kind])
+        self._pointed = None
+        self._follow()
+        self._show_state()
+
+    def _view_clicked(self, kind: Kind, _checked: bool = False) -> None:
+        self.show_kind(kind)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the knobs from now on."""
+        super().showEvent(event)
+        self._follow()
+
+    # ---- what is asked for
+
+    def _follow(self) -> None:
+        """Offer what the knobs let the shown study look at; nothing while nobody looks."""
+        if not self.isVisible():
+            return
+        self.bench.setup.follow(self._session.experiment, self._subject())
+        self._look_soon()
+
+    def _subject(self) -> str:
+        config = self._session.config
+        if config is None:
+            knobs = self._session.experiment.knobs
+            return f"{knobs.workload} · {knobs.variant}"
+        left = {"precision": ("precision",), "switches": (), "speedup": ("device", "threads")}
+        return subject(config, without=left[self.kind])
+
+    def _look_soon(self) -> None:
+        self._wanted = self._asked = None
+        self._look_timer.start(LOOK_AFTER_MS)
+        self._show_state()
+
+    def _look(self) -> None:
+        """Find out, in another thread, what the study comes to."""
+        if not self.isVisible():
+            return
+        try:
+            wanted = self.bench.setup.wanted(self._session.experiment)
+        except ExplorerError as error:
+            self._found(self.bench, None, f"{capital(str(error))}.", "")
+            return
+        asked = self._asked = object()
+        bench = self.bench
+
+        def work() -> tuple[object, LabBench, Wanted | None, str, str]:
+            try:
+                lab = wanted.lab()
+            except ExplorerError as error:
+                return asked, bench, None, f"{capital(str(error))}.", ""
+            model = wanted.workload.variant(wanted.request.variant or "").model is not None
+            took = time_words(lab, wanted.how, model=model)
+            return asked, bench, wanted, total_words(lab), took
+
+        self._background.ask("look", work)
+
+    def _looked(self, _kind: str, outcome: object) -> None:
+        if isinstance(outcome, ExplorerError):
+            self._found(self.bench, None, f"{capital(str(outcome))}.", "")
+        elif isinstance(outcome, tuple) and outcome[0] is self._asked:
+            self._found(*outcome[1:])
+
+    def _found(self, bench: LabBench, wanted: Wanted | None, total: str, took: str) -> None:
+        if bench is self.bench:
+            self._wanted = wanted
+        bench.setup.show_total(total, took)
+        bench.say_empty(f"{total} {took}")
+        self._show_state()
+
+    # ---- the job
+
+    def start(self) -> None:
+        """Measure what is asked for."""
+        wanted, session = self._wanted, self._session
+        if wanted is None or self._job is not None:
+            return
+        job = LabJob(session.worker, wanted, DOING[wanted.kind], ceilings=session.store.find)
+        job.stepped.connect(self._stepped)
+        job.ended.connect(self._ended)
+        if session.begin_job(job):
+            self._job, self._measured = job, self.benches[wanted.kind]
+            self._measured.model.begin()
+            self._measured.refresh()
+            self._show_state()
+
+    def pause(self) -> None:
+        """Give the engine back to live measuring once the present run has ended, or go on."""
+        if self._measured is None:
+            return
+        model = self._measured.model
+        if model.state == "paused":
+            self._session.resume_job()
+            model.state = "running"
+        else:
+            model.state = "paused"
+            self._session.pause_job()
+        self._show_state()
+
+    def _stepped(self, step: tuple[Progress, Study | None]) -> None:
+        bench = self._measured
+        if bench is None:
+            return
+        bench.model.take(*step)
+        if step[1] is not None:
+            bench.refresh()
+        self.progress.setMaximum(max(1, step[0].total))
+        self.progress.setValue(step[0].done)
+        self._show_words()
+
+    def _ended(self, outcome: object) -> None:
+        job, bench = self._job, self._measured
+        self._job = self._measured = None
+        if job is None or bench is None:
+            return
+        error = f"{capital(str(outcome))}." if isinstance(outcome, ExplorerError) else ""
+        bench.model.end(job.result, error)
+        if job.result is not None and has_figures(job.result):
+            self._keep(job.result)
+        bench.refresh()
+        self._look_soon()
+        self._show_state()
+        if bench.model.state == "done":
+            self.said.emit(f"{TITLES[bench.model.kind]}: {bench.model.words}")
+
+    def _keep(self, study: Study) -> None:
+        """Keep the study's runs in the history, together."""
+        document, runs = without_runs(study), list(study.runs)
+
+        def keep(store: Store) -> str:
+            return store.add_group(STUDY_GROUP, document, runs)
+
+        self._session.runs.do(keep, self._told_kept)
+
+    def _told_kept(self, outcome: str | ExplorerError) -> None:
+        if isinstance(outcome, ExplorerError):
+            text = f"The study's runs are not kept in the history: {outcome}."
+            self.notice.emit(Notice("warning", text, detail=outcome.detail))
+
+    def close_down(self) -> None:
+        """End the thread and the timer."""
+        self._look_timer.stop()
+        self._background.close()
+
+    # ---- showing
+
+    def _show_state(self) -> None:
+        measured = self._measured
+        busy = measured is not None
+        paused = measured is not None and measured.model.state == "paused"
+        model = self.bench.model
+        again = model.study is not None and not model.running
+        self.start_button.setVisible(not busy)
+        self.start_button.setText("Measure again" if again else "Start")
+        self.start_button.setEnabled(self._wanted is not None and self._session.job is None)
+        self.pause_button.setVisible(busy)
+        self.pause_button.setText("Resume" if paused else "Pause")
+        self.cancel_button.setVisible(busy)
+        self.progress.setVisible(busy)
+        self.copy_button.setEnabled(self._wanted is not None)
+        self._show_words()
+
+    def _show_words(self) -> None:
+        if self._pointed is not None:
+            self.words.setText(self._pointed)
+            return
+        shown, measured = self.bench.model, self._measured
+        if measured is not None and measured.model is not shown:
+            title = TITLES[measured.model.kind]
+            self.words.setText(f"{title} is measured: {measured.model.words}")
+        else:
+            self.words.setText(shown.words or ASK)
+
+    def _point(self, words: str | None) -> None:
+        self._pointed = words
+        self._show_words()
+
+    def _choose(self, place: Place) -> None:
+        if place.config is not None:
+            self.restored.emit(place.config)
+            self.said.emit(f"The knobs stand at {place.words.splitlines()[0]}.")
+
+    # ---- keeping
+
+    def copy_command(self) -> None:
+        """Put the study's command line on the clipboard."""
+        if self._wanted is None:
+            self.said.emit("There is no study to copy yet.")
+            return
+        text = study_command(
+            self._wanted, self.kernel_folders(), threads=self._session.options.threads
+        )
+        QApplication.clipboard().setText(text)
+        self.said.emit("The study's command line is on the clipboard.")
+
+    def study(self) -> Study:
+        """Return the study that is shown; InputError when nothing of it was measured."""
+        found = self.bench.model.study
+        if found is None or not has_figures(found):
+            raise InputError("there is no study to export yet", remedy="press Start first")
+        return found

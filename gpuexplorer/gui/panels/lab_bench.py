@@ -1,0 +1,152 @@
+"""One study of the Lab: its choices, its chart that fills while it is measured, its table."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
+from gpuexplorer.gui.model.lab import Kind, LabModel, Table, has_figures, table_of
+from gpuexplorer.gui.model.lab_offers import about
+from gpuexplorer.gui.panels.lab_setup import LabSetup
+from gpuexplorer.gui.panels.lab_table import LabTable
+from gpuexplorer.gui.plots.base import muted_label
+from gpuexplorer.gui.plots.lab import MarkedPlot
+from gpuexplorer.gui.plots.lab_precision import PrecisionPlot
+from gpuexplorer.gui.plots.lab_speedup import SpeedupPlot
+from gpuexplorer.gui.plots.lab_switches import SwitchesPlot
+from gpuexplorer.gui.widgets.empty_state import EmptyState
+
+WIDE = 960
+"""From this width on the table stands beside the chart."""
+SETUP_WIDTH = 232
+BESIDE, BELOW = (0.56, 0.44), (0.62, 0.38)
+"""How chart and table share their room."""
+AXES: dict[Kind, str] = {
+    "precision": "relative error against float64, ‖result − reference‖ / ‖reference‖: left is "
+    "nearer, up is faster; the dashed line is the Pareto front",
+    "switches": "time of one launch; the line is the baseline",
+    "speedup": "size; below: faster",
+}
+
+
+class LabBench(QWidget):
+    """Shows a ``LabModel``; ``chosen`` carries a configuration, ``pointed`` a place's words or None."""
+
+    chosen = Signal(object)
+    pointed = Signal(object)
+
+    def __init__(self, model: LabModel) -> None:
+        super().__init__()
+        self.setObjectName(f"labBench_{model.kind}")
+        self.model = model
+        self.table = Table()
+        self._stale = True
+        self.setup = LabSetup(model.kind)
+        self.empty = EmptyState(f"labEmpty_{model.kind}")
+        self.plot = self._plot()
+        self.rows = LabTable(f"labTable_{model.kind}")
+        self.axis = muted_label(AXES[model.kind])
+        self.axis.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.notes = muted_label()
+        self._lay_out()
+        self.plot.hovered.connect(self._point)
+        self.plot.chosen.connect(self._choose)
+        self.rows.hovered.connect(self._point)
+        self.rows.chosen.connect(self._choose)
+
+    def _plot(self) -> MarkedPlot:
+        if self.model.kind == "precision":
+            return PrecisionPlot()
+        return SwitchesPlot() if self.model.kind == "switches" else SpeedupPlot()
+
+    def _lay_out(self) -> None:
+        above = QWidget()
+        column = QVBoxLayout(above)
+        column.setContentsMargins(4, 2, 4, 4)
+        column.setSpacing(2)
+        column.addWidget(self.plot, 1)
+        column.addWidget(self.axis)
+        column.addWidget(self.notes)
+        self.outcome = QSplitter(Qt.Orientation.Vertical)
+        self.outcome.addWidget(above)
+        self.outcome.addWidget(self.rows)
+        self.outcome.setStretchFactor(0, 3)
+        self.outcome.setStretchFactor(1, 2)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.outcome)
+        self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.across.addWidget(self.setup)
+        self.across.addWidget(self.pages)
+        self.across.setStretchFactor(1, 1)
+        self.across.setSizes([SETUP_WIDTH, 700])
+        self.outcome.setSizes([int(1000 * share) for share in BELOW])
+        for splitter in (self.across, self.outcome):
+            splitter.setHandleWidth(1)
+            splitter.setChildrenCollapsible(False)
+        self.across.setCollapsible(0, True)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.across)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the table beside the chart where there is room, else below it."""
+        super().resizeEvent(event)
+        beside = self.width() - SETUP_WIDTH >= WIDE
+        wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
+        if self.outcome.orientation() != wanted:
+            self.outcome.setOrientation(wanted)
+            self.outcome.setSizes([int(1000 * share) for share in (BESIDE if beside else BELOW)])
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what came while another view was in front."""
+        super().showEvent(event)
+        self.refresh()
+
+    # ---- showing
+
+    def say_empty(self, more: str) -> None:
+        """Say what the study will do, and how long about, where its chart will be."""
+        title, words = about(self.model.kind)
+        self.empty.say(title, (words, self.model.error, more))
+
+    def refresh(self) -> None:
+        """Draw what is known now; nothing while another view is shown."""
+        self._stale = True
+        if not self.isVisible():
+            return
+        self._stale = False
+        study = self.model.study
+        drawn = study is not None and has_figures(study)
+        self.pages.setCurrentWidget(self.outcome if drawn else self.empty)
+        if study is None or not drawn:
+            return
+        self.table = table_of(study, running=self.model.running)
+        self.rows.show_table(self.table)
+        self.notes.setText(" ".join(study.notes))
+        if isinstance(self.plot, PrecisionPlot):
+            self.plot.show_study(cast(PrecisionStudy, study), self.table)
+        elif isinstance(self.plot, SwitchesPlot):
+            self.plot.show_study(cast(SwitchesStudy, study), self.table)
+        elif isinstance(self.plot, SpeedupPlot):
+            speedup = cast(SpeedupStudy, study)
+            self.axis.setText(f"{speedup.symbol_title} ({speedup.symbol}); lower is faster")
+            self.plot.show_study(speedup, self.table)
+
+    # ---- pointing
+
+    def _point(self, place: int | None) -> None:
+        known = place is not None and 0 <= place < len(self.table.places)
+        self.pointed.emit(
+            self.table.places[place].words.replace("\n", " · ")
+            if known and place is not None
+            else None
+        )
+
+    def _choose(self, place: int) -> None:
+        if 0 <= place < len(self.table.places):
+            self.chosen.emit(self.table.places[place])

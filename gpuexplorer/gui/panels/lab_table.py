@@ -1,0 +1,110 @@
+"""A study in a table: figures, or in their place why there are none."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+
+from gpuexplorer.gui.model.lab import Table
+from gpuexplorer.gui.theme import theme
+
+ROW_HEIGHT = 23
+SPARE_PX = 16
+"""What a column has beside its words."""
+FIRST_WIDEST = 230
+
+
+class LabTable(QTableWidget):
+    """Shows a ``Table``; ``chosen`` carries a place, ``hovered`` a place or None."""
+
+    chosen = Signal(int)
+    hovered = Signal(object)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setAlternatingRowColors(True)
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        self.shown = Table()
+        self.itemActivated.connect(self._activated)
+        self.itemEntered.connect(lambda item: self.hovered.emit(self._place(item.row())))
+        theme().changed.connect(lambda: self.show_table(self.shown))
+
+    def show_table(self, table: Table) -> None:
+        """Show these rows."""
+        fresh = table.columns != self.shown.columns
+        self.shown = table
+        with QSignalBlocker(self):
+            self.clearSpans()
+            self.setColumnCount(len(table.columns))
+            self.setRowCount(len(table.rows))
+            for column, (title, tip) in enumerate(table.columns):
+                head = QTableWidgetItem(title)
+                head.setToolTip(tip)
+                head.setTextAlignment(_side(column))
+                self.setHorizontalHeaderItem(column, head)
+            for line in range(len(table.rows)):
+                self._show_row(line)
+        if fresh or not self._sized():
+            self._size()
+
+    def _show_row(self, line: int) -> None:
+        row = self.shown.rows[line]
+        wide = len(self.shown.columns)
+        cells = [*row.cells, row.note] if row.note else list(row.cells)
+        tip = row.tip + ("\nDouble click sets the knobs to it." if row.place is not None else "")
+        for column in range(wide):
+            item = QTableWidgetItem(cells[column] if column < len(cells) else "")
+            item.setToolTip(tip)
+            item.setTextAlignment(_side(0 if row.note else column))
+            if row.note:
+                item.setForeground(theme().q("muted"))
+            if row.strong:
+                font = item.font()
+                font.setBold(True)
+                item.setFont(font)
+            self.setItem(line, column, item)
+        if row.note and wide > 2:
+            self.setSpan(line, 1, 1, wide - 1)
+
+    def _sized(self) -> bool:
+        """Whether every word has room."""
+        widths = self._wanted()
+        return all(self.columnWidth(c) >= w for c, w in enumerate(widths[:-1]))
+
+    def _wanted(self) -> list[int]:
+        """Return the width that each column's words take."""
+        metrics = self.fontMetrics()
+        found = []
+        for column, (title, _) in enumerate(self.shown.columns):
+            words = [title, *(r.cells[column] for r in self.shown.rows if column < len(r.cells))]
+            wide = max(metrics.horizontalAdvance(w) for w in words) * 1.06 + SPARE_PX
+            found.append(min(int(wide), FIRST_WIDEST) if column == 0 else int(wide))
+        return found
+
+    def _size(self) -> None:
+        for column, wide in enumerate(self._wanted()):
+            self.setColumnWidth(column, wide)
+
+    def _place(self, line: int) -> int | None:
+        return self.shown.rows[line].place if 0 <= line < len(self.shown.rows) else None
+
+    def _activated(self, item: QTableWidgetItem) -> None:
+        place = self._place(item.row())
+        if place is not None:
+            self.chosen.emit(place)
+
+
+def _side(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
