@@ -504,7 +504,7 @@ def framework_requirements(
     """Return what the frameworks' environment gets besides torch, built for the CPU alone."""
     intel = (machine or host.machine()).lower() in {"x86_64", "amd64"}
     # Elsewhere there is one build, which is for the CPU.
-    tensorflow = "tensorflow-cpu" if intel and platform != "darwin" else "tensorflow"
+    tensorflow = "tensorflow-cpu" if intel and platform == "linux" else "tensorflow"
     return (*ENGINE_NEEDS, tensorflow, "keras", "jax")
 
 

@@ -21,14 +21,21 @@ from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import Plan
 
 OFFERED = dict.fromkeys(f"jax.{name}" for name in MODEL_NAMES)
-FACTORS_IN: dict[str, str] = {"tf32": "tensorfloat32"}
-"""What products of 32-bit numbers round their factors to; nothing for the other precisions.
+FACTORS_IN = {"fp64": "highest", "fp32": "highest", "tf32": "tensorfloat32"}
+"""What products round their factors to; of a 16-bit type there is nothing to round.
 
-JAX's default rounds them on a GPU, as tf32 does, without a word.
+JAX's default rounds 32-bit factors on a GPU, as tf32 does, without a word.
 """
-NOT_ROUNDED = "highest"
 TYPES = {"f64": "fp64", "f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 _PRODUCTS = re.compile(r"= (f64|f32|bf16|f16)\[[^ ]* (?:dot|convolution)\(")
+
+
+def factors(jax: Any, precision: str) -> AbstractContextManager[object]:
+    """Return a context in which products round their factors as a precision says."""
+    context: AbstractContextManager[object] = jax.default_matmul_precision(
+        FACTORS_IN.get(precision)
+    )
+    return context
 
 
 class JaxModel(FunctionalModel):
@@ -105,9 +112,7 @@ class JaxRunner(ModelRunner):
         return JaxModel(self.plan, family, written, jax, self._place)
 
     def _mode(self) -> AbstractContextManager[object]:
-        factors_in = FACTORS_IN.get(self.plan.config.precision, NOT_ROUNDED)
-        mode: AbstractContextManager[object] = self._jax.default_matmul_precision(factors_in)
-        return mode
+        return factors(self._jax, self.plan.config.precision)
 
     def _out_of_memory(self, error: Exception) -> bool:
         return "RESOURCE_EXHAUSTED" in str(error)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from gpuexplorer.backends.frameworks import import_framework
-from gpuexplorer.backends.jax.runner import FACTORS_IN, NOT_ROUNDED
+from gpuexplorer.backends.jax.runner import factors
 from gpuexplorer.backends.jax.start import jax_device
 from gpuexplorer.backends.jax.start import load as load_jax
 from gpuexplorer.backends.tensorflow.start import load as load_tensorflow
@@ -96,9 +96,7 @@ class OnJax(Below):
 
     def mode(self, precision: str, *, trains: bool) -> AbstractContextManager[object]:
         """Set what products of 32-bit numbers are made of."""
-        factors_in = FACTORS_IN.get(precision, NOT_ROUNDED)
-        mode: AbstractContextManager[object] = self.jax.default_matmul_precision(factors_in)
-        return mode
+        return factors(self.jax, precision)
 
     def compiled(self, call: Call, model: Any, *, tf_function: bool, xla: bool) -> Call:
         """Compile with XLA, the variables' values being arguments."""

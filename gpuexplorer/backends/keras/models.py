@@ -11,10 +11,17 @@ import keras
 
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.layouts import FILTERS, HEADS, IMAGES, LINEAR, AfterImages, Layout
-from gpuexplorer.workloads.models.layers import LAYER_NORM_EPSILON
+from gpuexplorer.workloads.models.layers import GELU_CUBE, GELU_SCALE, LAYER_NORM_EPSILON
 
 Sizes = Mapping[str, int]
-_gelu = partial(keras.ops.gelu, approximate=True)
+
+
+def _gelu(x: Any) -> Any:
+    """Return GELU in its tanh form; TensorFlow's own has constants in fp32 only."""
+    double = keras.backend.standardize_dtype(x.dtype) == "float64"
+    if double and keras.backend.backend() == "tensorflow":
+        return 0.5 * x * (1 + keras.ops.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x)))
+    return keras.ops.gelu(x, approximate=True)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class KerasModel:
         self._training = None
         self._weights = network.weights
         if network.trains:
-            self._training = training_on(self._below, network, self._stored_as, **switches)
+            self._training = training_on(self._below, network, **switches)
             self._weights = self._training.weights
             self._call: Callable[..., Any] = self._training.step
         else:
@@ -217,6 +217,8 @@ class KerasRunner(ModelRunner):
         kind, _, index = self.device.id.partition(":")[2].partition(":")
         place = f"gpu:{index}" if kind == "cuda" else "cpu:0"
         trains = REFERENCES[family_of(self.plan.model or "")].trains
+        double = self.plan.config.precision == "fp64"
+        self._keras.config.set_floatx("float64" if double else "float32")  # of losses and rates
         with (
             self._keras.device(place),
             self._below.mode(self.plan.config.precision, trains=trains),

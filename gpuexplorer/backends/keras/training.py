@@ -21,10 +21,9 @@ class Training(ABC):
 
     step: Step
 
-    def __init__(self, network: Network, dtype: str) -> None:
+    def __init__(self, network: Network) -> None:
         self.model = network.model
-        wide = "float64" if dtype == "float64" else "float32"
-        self.loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=wide)
+        self.loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self.optimizer = keras.optimizers.SGD(LEARNING_RATE, momentum=MOMENTUM)
         self.optimizer.build(self.model.trainable_variables)
         layouts: dict[int, tuple[str, Layout | None]] = {
@@ -50,8 +49,8 @@ class Training(ABC):
 class TensorFlowTraining(Training):
     """A step with a gradient tape."""
 
-    def __init__(self, network: Network, dtype: str, below: OnTensorFlow, **switches: bool) -> None:
-        super().__init__(network, dtype)
+    def __init__(self, network: Network, below: OnTensorFlow, **switches: bool) -> None:
+        super().__init__(network)
         tf, variables = below.tf, self.model.trainable_variables
 
         def step(x: Any, labels: Any) -> Any:
@@ -66,8 +65,8 @@ class TensorFlowTraining(Training):
 class TorchTraining(Training):
     """A step with PyTorch's own backward pass."""
 
-    def __init__(self, network: Network, dtype: str, below: OnTorch, **switches: bool) -> None:
-        super().__init__(network, dtype)
+    def __init__(self, network: Network, below: OnTorch, **switches: bool) -> None:
+        super().__init__(network)
         torch, variables = below.torch, self.model.trainable_variables
 
         def step(x: Any, labels: Any) -> Any:
@@ -84,8 +83,8 @@ class TorchTraining(Training):
 class JaxTraining(Training):
     """A step as a function from one state to the next."""
 
-    def __init__(self, network: Network, dtype: str, below: OnJax, **switches: bool) -> None:
-        super().__init__(network, dtype)
+    def __init__(self, network: Network, below: OnJax, **switches: bool) -> None:
+        super().__init__(network)
         model, optimizer, loss_of = self.model, self.optimizer, self.loss
 
         def loss_and_rest(learn: Any, keep: Any, x: Any, labels: Any) -> tuple[Any, Any]:
@@ -122,11 +121,11 @@ class JaxTraining(Training):
                 variable.assign(value)
 
 
-def training_on(below: Below, network: Network, dtype: str, **switches: bool) -> Training:
+def training_on(below: Below, network: Network, **switches: bool) -> Training:
     """Return the training step of a framework below Keras."""
     if isinstance(below, OnTensorFlow):
-        return TensorFlowTraining(network, dtype, below, **switches)
+        return TensorFlowTraining(network, below, **switches)
     if isinstance(below, OnTorch):
-        return TorchTraining(network, dtype, below, **switches)
+        return TorchTraining(network, below, **switches)
     assert isinstance(below, OnJax)
-    return JaxTraining(network, dtype, below, **switches)
+    return JaxTraining(network, below, **switches)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from gpuexplorer.backends.functional import Arrays, Written
 from gpuexplorer.backends.layouts import FILTERS, IMAGES, LINEAR, AfterImages
-from gpuexplorer.workloads.models.layers import LAYER_NORM_EPSILON
+from gpuexplorer.workloads.models.layers import GELU_CUBE, GELU_SCALE, LAYER_NORM_EPSILON
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM, WEIGHTS
 
 Sizes = Mapping[str, int]
@@ -27,6 +27,13 @@ def _linear(x: Any, arrays: Arrays, layer: str) -> Any:
     rows = tf.reshape(x, (-1, x.shape[-1]))
     product = tf.nn.bias_add(tf.linalg.matmul(rows, weight), arrays[f"b{layer}"])
     return tf.reshape(product, (*x.shape[:-1], weight.shape[1]))
+
+
+def _gelu(x: Any) -> Any:
+    """Return GELU in its tanh form; TensorFlow's own has constants in fp32 only."""
+    if x.dtype == tf.float64:
+        return 0.5 * x * (1 + tf.tanh(GELU_SCALE * (x + GELU_CUBE * x * x * x)))
+    return tf.nn.gelu(x, approximate=True)
 
 
 def _layer_norm(x: Any, gain: Any, bias: Any) -> Any:
@@ -75,8 +82,8 @@ def mlp_training(sizes: Sizes) -> Written:
         weights = {name: arrays[name] for name in WEIGHTS}
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(weights)
-            hidden = tf.nn.gelu(_linear(arrays["X"], weights, "1"), approximate=True)
-            hidden = tf.nn.gelu(_linear(hidden, weights, "2"), approximate=True)
+            hidden = _gelu(_linear(arrays["X"], weights, "1"))
+            hidden = _gelu(_linear(hidden, weights, "2"))
             logits = _wide(_linear(hidden, weights, "3"))
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(arrays["labels"], logits)
             loss = tf.reduce_mean(losses)
@@ -130,7 +137,7 @@ def transformer_block(sizes: Sizes) -> Written:
         mixed = tf.transpose(_attention(q, k, v, causal=True), (0, 2, 1, 3))
         residual = x + _linear(tf.reshape(mixed, x.shape), arrays, "o")
         normed = _layer_norm(residual, arrays["g2"], arrays["n2"])
-        hidden = tf.nn.gelu(_linear(normed, arrays, "u"), approximate=True)
+        hidden = _gelu(_linear(normed, arrays, "u"))
         return {"Y": residual + _linear(hidden, arrays, "d")}
 
     return Written(compute, {name: LINEAR for name in ("Wqkv", "Wo", "Wu", "Wd")})

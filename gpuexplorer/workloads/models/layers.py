@@ -10,8 +10,8 @@ from gpuexplorer.workloads.models.reference import Array
 
 LAYER_NORM_EPSILON = 1e-5
 """PyTorch's default; every framework is given it."""
-_GELU_SCALE = math.sqrt(2 / math.pi)
-_GELU_CUBE = 0.044715
+GELU_SCALE = math.sqrt(2 / math.pi)
+GELU_CUBE = 0.044715
 MAX_SCORES = 1 << 24
 """Attention scores held at once (128 MiB)."""
 
@@ -28,13 +28,13 @@ def relu(x: Array) -> Array:
 
 def gelu(x: Array) -> Array:
     """Return GELU in its tanh form (Hendrycks and Gimpel 2016), as every framework is told to."""
-    return 0.5 * x * (1.0 + np.tanh(_GELU_SCALE * (x + _GELU_CUBE * x**3)))
+    return 0.5 * x * (1.0 + np.tanh(GELU_SCALE * (x + GELU_CUBE * x**3)))
 
 
 def gelu_slope(x: Array) -> Array:
     """Return the derivative of ``gelu``."""
-    t = np.tanh(_GELU_SCALE * (x + _GELU_CUBE * x**3))
-    inner = _GELU_SCALE * (1.0 + 3.0 * _GELU_CUBE * x**2)
+    t = np.tanh(GELU_SCALE * (x + GELU_CUBE * x**3))
+    inner = GELU_SCALE * (1.0 + 3.0 * GELU_CUBE * x**2)
     return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t**2) * inner
 
 
