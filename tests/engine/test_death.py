@@ -1,0 +1,46 @@
+"""How an engine ended is told from the system's own count, not guessed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import pytest
+
+from gpuexplorer.engine import death
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (3, 4, "ended by the system (SIGKILL), most likely for want of memory"),
+        (3, 3, "from outside, and not for want of memory"),
+        (None, 3, "by hand or by the system for want of memory"),
+        (3, None, "by hand or by the system for want of memory"),
+    ],
+)
+def test_a_killed_engine(
+    monkeypatch: pytest.MonkeyPatch, before: int | None, now: int | None, words: str
+) -> None:
+    monkeypatch.setattr(death, "killed_for_memory", lambda: now)
+    assert words in death.how_it_ended(-signal.SIGKILL, before)
+
+
+def test_a_library_that_gave_up_for_want_of_memory() -> None:
+    said = ["terminate called after throwing an instance of 'std::bad_alloc'", "  what(): ..."]
+    assert "for want of memory" in death.how_it_ended(-signal.SIGABRT, 0, said)
+    assert "found its memory damaged" in death.how_it_ended(-signal.SIGABRT, 0, ["abort"])
+
+
+def test_other_ends() -> None:
+    assert "SIGSEGV" in death.how_it_ended(-signal.SIGSEGV, 0)
+    assert "status 3" in death.how_it_ended(3, 0)
+    assert "had to be ended" in death.how_it_ended(None, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux counts")
+def test_linux_counts_what_it_ends() -> None:
+    found = death.killed_for_memory()
+    assert found is None or found >= 0
