@@ -8,6 +8,7 @@ What ends the process itself (``os._exit``, a crash, a loop that never returns) 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import io
 import linecache
@@ -24,7 +25,15 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.backends.frameworks import pip_install
-from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
+from gpuexplorer.backends.torch import failures
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    DeviceLost,
+    ExplorerError,
+    InputError,
+    OutOfMemory,
+    WorkFailed,
+)
 from gpuexplorer.core.units import count
 
 KEPT_LINES = 12
@@ -152,7 +161,7 @@ class UserFile:
             args = tuple(inputs)
         else:
             args = (inputs,)
-        if not any(isinstance(v, torch.Tensor) for v in self.leaves((args, kwargs))):
+        if not tensors_in(torch, (args, kwargs)):
             raise InputError(
                 f"{where} no tensor among its example inputs, but {_kind_words(inputs)}",
                 remedy="return a tensor, a tuple of them, or a dict of them by argument name",
@@ -164,11 +173,6 @@ class UserFile:
                 remedy="a loss is a function of the module's output that returns one number",
             )
         return Built(module, args, kwargs, loss)
-
-    def leaves(self, tree: Any) -> list[Any]:
-        """Return what stands at the ends of nested tuples, lists and dicts."""
-        found: list[Any] = self._torch.utils._pytree.tree_leaves(tree)
-        return found
 
     @contextlib.contextmanager
     def running(self, doing: str) -> Iterator[None]:
@@ -210,13 +214,13 @@ class UserFile:
                 remedy=f"the engine's Python is {sys.version.split()[0]}; correct the file",
                 detail=detail,
             )
-        if self.out_of_memory(error):
-            return WorkFailed(
+        if isinstance(error, Exception) and failures.out_of_memory(self._torch, error):
+            return OutOfMemory(
                 f"{place}: memory ran out while {doing}",
                 remedy="choose a smaller size, or a device with more memory",
                 detail=detail,
             )
-        if self._poisoned(error):
+        if isinstance(error, Exception) and failures.device_failed(self._torch, error):
             return DeviceLost(
                 f"{place}: the GPU failed while {doing}: {first}",
                 remedy="the engine starts afresh; with CUDA_LAUNCH_BLOCKING=1 the line is exact",
@@ -244,27 +248,6 @@ class UserFile:
             f"{place}: it needs the package '{package}', which the engine's Python does not have",
             remedy=f"install it with {pip_install(package)}",
             detail=detail,
-        )
-
-    def out_of_memory(self, error: BaseException) -> bool:
-        """Whether an error says that memory is short, the device's or the machine's."""
-        kinds = tuple(
-            kind
-            for name in ("OutOfMemoryError", "AcceleratorError")
-            if isinstance(kind := getattr(self._torch, name, None), type)
-        )
-        text = str(error).lower()
-        return (
-            isinstance(error, MemoryError)
-            or (isinstance(error, kinds) and "memory" in text)
-            or (isinstance(error, RuntimeError) and "not enough memory" in text)
-            or (isinstance(error, RuntimeError) and "can't allocate memory" in text)
-        )
-
-    def _poisoned(self, error: BaseException) -> bool:
-        """Whether the GPU's context is of no more use."""
-        return isinstance(error, RuntimeError) and (
-            "CUDA error" in str(error) or "device-side assert" in str(error)
         )
 
     def _frames(self, error: BaseException) -> list[traceback.FrameSummary]:
@@ -302,3 +285,32 @@ def _kind_words(value: Any) -> str:
         return "None"
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def mapped(torch: Any, value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a value with every tensor in it changed, in tuples, lists and dicts as well."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, tuple | list):
+        parts = [mapped(torch, part, change) for part in value]
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*parts)
+        return tuple(parts) if isinstance(value, tuple) else parts
+    if isinstance(value, Mapping):
+        return {key: mapped(torch, part, change) for key, part in value.items()}
+    return value
+
+
+def tensors_in(torch: Any, value: Any) -> list[Any]:
+    """Return the tensors in a value: in tuples, lists, dicts and dataclasses, in their order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, Mapping):
+        parts = list(value.values())
+    elif isinstance(value, tuple | list):
+        parts = list(value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    else:
+        return []
+    return [tensor for part in parts for tensor in tensors_in(torch, part)]

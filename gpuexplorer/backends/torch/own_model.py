@@ -1,0 +1,375 @@
+"""A user's own module as a model: converted to the run's precision, stepped, and set back.
+
+The module that ``build()`` returned stays on the host as it is, and so do the example inputs: they
+are the masters from which every run, and the check in float64, takes weights and data.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.backends.base import HostArray
+from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.torch.compiled import STEPS, Compiled, check_compiler
+from gpuexplorer.backends.torch.model import TorchModel
+from gpuexplorer.backends.torch.own_model_file import Built, UserFile, mapped, tensors_in
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.frameworks import OWN_MODELS
+from gpuexplorer.workloads.own_model import ITERATIONS, look_over
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
+from gpuexplorer.workloads.workload import MODEL_FILE
+
+LEARNING_RATE = 1e-3
+"""Of the optimiser's step (SGD); its time does not depend on it."""
+WEIGHTS, LOSS = "weights", "loss"
+_FORWARD, _TRAINING = OWN_MODELS
+
+
+class OwnModel(TorchModel):
+    """The module of a user's file, in the plan's precision or in another one."""
+
+    def __init__(self, torch: Any, plan: Plan, place: str) -> None:
+        super().__init__(torch, plan, place)
+        text = plan.files[MODEL_FILE]
+        self.file = UserFile(text, plan.origin, torch)
+        self.said = look_over(text, Path(plan.origin))
+        self.trains = plan.model == _TRAINING
+        self.first_s: float | None = None
+        """What an iteration took, as far as it was tried while building."""
+        self._optimizer: Any = None
+        self._call: Callable[..., Any] | None = None
+        self._args: tuple[Any, ...] = ()
+        self._kwargs: dict[str, Any] = {}
+        self._held: list[Any] = []
+        """Weights and buffers as they were written, on the device, for ``reset``."""
+
+    # ---- the textbook program
+
+    def prepare(self) -> None:
+        """Run the file, convert the module, try it, count its work, and compile it if asked to.
+
+        Afterwards ``plan`` has the operations, bytes and arrays that no manifest knew.
+        """
+        if self.switches.get("cuda_graph") and self.plan.config.include_transfers:
+            raise InputError(
+                "a CUDA graph of your own model holds its arrays, so it cannot copy them anew",
+                remedy="leave --include-transfers or --switch cuda_graph out",
+            )
+        self.built = self.build()
+        if self.trains and self.built.loss is None:
+            raise InputError(
+                f"{self.file.origin}: there is no loss to train with",
+                remedy="define loss(output), or return it from build() as the third",
+            )
+        self.module = self.converted(self.dtype)
+        if self.trains:
+            self._optimizer = self._new_optimizer(self.module)
+        self._call = self.module
+        self._fill()
+        with self._mode_of("grad" if self.trains else "no_grad"):
+            self._count()
+        with self.mode():
+            self._compile()
+            began = perf_counter()
+            self.step()
+            self.wait()
+            self.first_s = perf_counter() - began
+        self.file.show_printed()
+        self.free()
+
+    def build(self) -> Built:
+        """Run the file's ``build()``; the same seed makes the same module."""
+        sizes = {name: self.plan.config.size[name] for name in self.said.sizes}
+        built = self.file.build(sizes, self.plan.config.seed)
+        if any(self.torch.nn.parameter.is_lazy(p) for p in built.module.parameters()):
+            with self.torch.no_grad():
+                built.module(*built.args, **built.kwargs)  # lazy layers learn their shapes
+        return built
+
+    def converted(self, dtype: Any) -> Any:
+        """Return a copy of the module on the device, its floating-point numbers as ``dtype``."""
+        module = self._copy().to(device=self.place, dtype=dtype)
+        if self.switches.get("channels_last"):
+            module = module.to(memory_format=self.torch.channels_last)
+        return module.train(self.trains)
+
+    def _copy(self) -> Any:
+        try:
+            return copy.deepcopy(self.built.module)
+        except Exception:  # noqa: BLE001 - what cannot be copied is built once more
+            return self.build().module
+
+    def inputs(self, dtype: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the example inputs on the device, their floating-point numbers as ``dtype``."""
+
+        def moved(tensor: Any) -> Any:
+            wanted = dtype if tensor.is_floating_point() else tensor.dtype
+            made = tensor.detach().to(device=self.place, dtype=wanted, copy=True)
+            if self.switches.get("channels_last") and made.dim() == 4:
+                made = made.contiguous(memory_format=self.torch.channels_last)
+            return made
+
+        args = tuple(mapped(self.torch, value, moved) for value in self.built.args)
+        kwargs = {k: mapped(self.torch, v, moved) for k, v in self.built.kwargs.items()}
+        return args, kwargs
+
+    def _new_optimizer(self, module: Any) -> Any:
+        fused = bool(self.switches.get("fused_optimizer", False))
+        weights = [p for p in module.parameters() if p.requires_grad]
+        if not weights:
+            raise InputError(
+                f"{self.file.origin}: the module has no weights to train",
+                remedy="choose the forward variant",
+            )
+        return self.torch.optim.SGD(weights, lr=LEARNING_RATE, fused=fused)
+
+    def allocate(self) -> None:
+        """Allocate weights and data, uninitialised."""
+        self.free()
+        with self.torch.no_grad():
+            for own, master in self._pairs():
+                own.data = self.torch.empty_like(
+                    self._as_own(master), device=self.place, dtype=self._type_of(master)
+                )
+
+    def write(self, arrays: Mapping[str, HostArray]) -> None:
+        """Round the masters and copy them; ``arrays`` is empty, for the file brings its own."""
+        self._fill()
+
+    def _fill(self) -> None:
+        with self.torch.no_grad():
+            for own, master in self._pairs():
+                if own.shape == master.shape:
+                    own.copy_(master)
+                else:  # freed, and not allocated again
+                    own.data = self._as_own(master).to(
+                        device=self.place, dtype=self._type_of(master), copy=True
+                    )
+            if self.trains:
+                self._held = [own.detach().clone() for own, _ in self._pairs()]
+        self._args, self._kwargs = self.inputs(self.dtype)
+        self.wait()
+
+    def _pairs(self) -> Iterator[tuple[Any, Any]]:
+        """Yield weights and buffers of the run beside their masters."""
+        master = self.built.module
+        yield from zip(self.module.parameters(), master.parameters(), strict=True)
+        yield from zip(self.module.buffers(), master.buffers(), strict=True)
+
+    def _as_own(self, master: Any) -> Any:
+        if self.switches.get("channels_last") and master.dim() == 4:
+            return master.detach().contiguous(memory_format=self.torch.channels_last)
+        return master.detach()
+
+    def _type_of(self, master: Any) -> Any:
+        return self.dtype if master.is_floating_point() else master.dtype
+
+    def reset(self) -> None:
+        """Set weights and buffers back to what was written."""
+        with self.torch.no_grad():
+            for (own, _), held in zip(self._pairs(), self._held, strict=True):
+                own.copy_(held)
+
+    def read(self, results: Any, names: tuple[str, ...]) -> dict[str, HostArray]:
+        """Copy results to the host, halves as float32."""
+        torch = self.torch
+        found = dict(zip(self._outputs(results), self.results_of(results), strict=True))
+        host: dict[str, HostArray] = {}
+        for name in names:
+            tensor = found[name].detach().cpu()
+            wide = tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+            host[name] = wide.numpy().copy()
+        return host
+
+    def results_of(self, results: Any) -> list[Any]:
+        """Return the tensors that an iteration gave."""
+        return tensors_in(self.torch, results)
+
+    def free(self) -> None:
+        """Free every array on the device; the masters stay."""
+        self._bound = None
+        self._args, self._kwargs, self._held = (), {}, []
+        if self.module is None:
+            return
+        self.module.zero_grad(set_to_none=True)
+        for own in (*self.module.parameters(), *self.module.buffers()):
+            own.data = self.torch.empty(0, dtype=own.dtype, device=self.place)
+
+    # ---- the step
+
+    @contextmanager
+    def mode(self) -> Iterator[None]:
+        """Have gradients for training, and otherwise what the switch says."""
+        with self._mode_of("grad" if self.trains else str(self.switches.get("grad_mode"))):
+            yield
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of one launch: a size of files that have none of their own."""
+        return 1 if self.said.sizes else self.plan.config.size.get(ITERATIONS, 1)
+
+    def eager(self) -> Step:
+        """Return the step as it is launched without a graph."""
+        args, kwargs = self._args, self._kwargs
+        call = self._cast(self._call or self.module)
+        if self.trains:
+            once = self.learning(call, self._optimizer, args, kwargs)
+        else:
+
+            def once() -> Any:
+                return call(*args, **kwargs)
+
+        times = self.iterations
+        if times == 1:
+            return once
+
+        def several() -> Any:
+            for _ in range(times - 1):
+                once()
+            return once()
+
+        return several
+
+    def learning(
+        self,
+        call: Callable[..., Any],
+        optimizer: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        plain: bool = False,
+    ) -> Step:
+        """Return one training step, which returns the loss; ``plain``: without autocast."""
+        loss_of = self.built.loss
+        assert loss_of is not None
+        autocast = nullcontext if plain else self._autocast
+
+        def learn() -> Any:
+            optimizer.zero_grad(set_to_none=True)
+            with autocast():
+                loss = loss_of(call(*args, **kwargs))
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        return learn
+
+    def _cast(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call under autocast, where the precision is one; training casts its loss, too."""
+        if self.format.autocast is None or self.trains:
+            return call
+        autocast = self._autocast
+
+        def cast(*args: Any, **kwargs: Any) -> Any:
+            with autocast():
+                return call(*args, **kwargs)
+
+        return cast
+
+    def _autocast(self) -> Any:
+        torch = self.torch
+        lower = None if self.format.autocast is None else getattr(torch, self.format.autocast)
+        return torch.autocast(
+            "cpu" if self.kind == "cpu" else "cuda", lower, enabled=lower is not None
+        )
+
+    def _bind(self) -> Step:
+        step = super()._bind()
+        if self.trains:
+            self.reset()  # recording a graph has learnt
+        return step
+
+    def _compile(self) -> None:
+        mode = str(self.switches.get("compile", "off"))
+        if mode == "off":
+            return
+        check_compiler(self.torch, self.kind)
+        Compiled.forget(self.torch)
+        if self.kind == "cpu":  # helpers that wait for work would be there while we measure
+            self.torch._inductor.config.compile_threads = 1
+        self._call = self.torch.compile(
+            self.module, dynamic=False, mode=None if mode == "default" else mode
+        )
+        self._bound = None
+        for _ in range(STEPS):
+            self.step()
+        self.wait()
+
+    # ---- what no manifest knows
+
+    def _count(self) -> None:
+        """Run an iteration, count its operations, and put what is known into the plan."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        step = self.eager()
+        try:
+            with FlopCounterMode(display=False) as counter:
+                results = step()
+            flops = float(counter.get_total_flops())
+        except Exception:  # noqa: BLE001 - the counter does not know every operator
+            results, flops = step(), 0.0  # what fails again is the file's own
+        self.wait()
+        if self.trains:
+            self._check_loss(results)
+        read, write, arrays = self._arrays(results)
+        self.plan = msgspec.structs.replace(
+            self.plan,
+            arrays=arrays,
+            reset=(WEIGHTS,) if self.trains else (),
+            flops=flops,
+            compulsory_read_B=float(read),
+            compulsory_write_B=float(write),
+        )
+        self._bound = None
+
+    def _check_loss(self, loss: Any) -> None:
+        torch = self.torch
+        if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            shape = f" of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else ""
+            raise InputError(
+                f"{self.file.origin}: the loss is a {type(loss).__name__}{shape}",
+                remedy="return one number as a tensor, such as a mean",
+            )
+
+    def _arrays(self, results: Any) -> tuple[int, int, tuple[ArrayPlan, ...]]:
+        """Return bytes read and written at least, and the arrays: weights, inputs, outputs."""
+        own = [p for p, _ in self._pairs()]
+        weights_B = sum(p.numel() * p.element_size() for p in own)
+        arrays = [_array(WEIGHTS, (weights_B,), 1, "in")] if weights_B else []
+        inputs = tensors_in(self.torch, (self._args, self._kwargs))
+        for index, tensor in enumerate(inputs):
+            arrays.append(_array(_numbered("input", index), tuple(tensor.shape),
+                                 tensor.element_size(), "in"))  # fmt: skip
+        names = self._outputs(results)
+        outputs = self.results_of(results)
+        for name, tensor in zip(names, outputs, strict=True):
+            arrays.append(_array(name, tuple(tensor.shape), tensor.element_size(), "out"))
+        read_B = weights_B + sum(t.numel() * t.element_size() for t in inputs)
+        write_B = sum(t.numel() * t.element_size() for t in outputs)
+        return read_B, write_B + (weights_B if self.trains else 0), tuple(arrays)
+
+    def _outputs(self, results: Any) -> list[str]:
+        if self.trains:
+            return [LOSS]
+        return [_numbered("output", i) for i in range(len(self.results_of(results)))]
+
+    def estimate_s(self) -> float | None:
+        """Return what an iteration took while building."""
+        return self.first_s
+
+
+def _array(name: str, shape: tuple[int, ...], itemsize_B: int, role: Any) -> ArrayPlan:
+    return ArrayPlan(
+        name=name, shape=shape, type="float", role=role, fill="normal", itemsize_B=itemsize_B
+    )
+
+
+def _numbered(name: str, index: int) -> str:
+    return name if index == 0 else f"{name}[{index}]"
