@@ -21,6 +21,7 @@ from gpuexplorer.backends.torch.compiled import STEPS, Compiled, check_compiler
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.own_model_file import Built, UserFile, mapped, tensors_in
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.frameworks import OWN_MODELS
 from gpuexplorer.workloads.own_model import ITERATIONS, look_over
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
@@ -41,6 +42,7 @@ class OwnModel(TorchModel):
         self.file = UserFile(text, plan.origin, torch)
         self.said = look_over(text, Path(plan.origin))
         self.trains = plan.model == _TRAINING
+        self.module: Any = None
         self.first_s: float | None = None
         """What an iteration took, as far as it was tried while building."""
         self._optimizer: Any = None
@@ -106,7 +108,7 @@ class OwnModel(TorchModel):
         except Exception:  # noqa: BLE001 - what cannot be copied is built once more
             return self.build().module
 
-    def inputs(self, dtype: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def example_inputs(self, dtype: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the example inputs on the device, their floating-point numbers as ``dtype``."""
 
         def moved(tensor: Any) -> Any:
@@ -154,7 +156,7 @@ class OwnModel(TorchModel):
                     )
             if self.trains:
                 self._held = [own.detach().clone() for own, _ in self._pairs()]
-        self._args, self._kwargs = self.inputs(self.dtype)
+        self._args, self._kwargs = self.example_inputs(self.dtype)
         self.wait()
 
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
@@ -207,7 +209,8 @@ class OwnModel(TorchModel):
     @contextmanager
     def mode(self) -> Iterator[None]:
         """Have gradients for training, and otherwise what the switch says."""
-        with self._mode_of("grad" if self.trains else str(self.switches.get("grad_mode"))):
+        chosen = str(self.switches.get("grad_mode", "inference"))
+        with self._mode_of("grad" if self.trains else chosen):
             yield
 
     @property
@@ -363,6 +366,16 @@ class OwnModel(TorchModel):
     def estimate_s(self) -> float | None:
         """Return what an iteration took while building."""
         return self.first_s
+
+    def arithmetic(self) -> Arithmetic | None:
+        """Say what ran: by the kernels' names, and by whether fp32 gives the very same."""
+        from gpuexplorer.backends.torch import evidence
+        from gpuexplorer.backends.torch.own_model_check import like_fp32
+
+        with self.mode():
+            kernels = evidence.kernel_names(self) if self.kind == "gpu" else []
+        same, why_not = like_fp32(self)
+        return evidence.told(self, same, why_not, kernels)
 
 
 def _array(name: str, shape: tuple[int, ...], itemsize_B: int, role: Any) -> ArrayPlan:

@@ -60,22 +60,27 @@ def check(model: OwnModel, results: Any) -> Verification | str:
     )
 
 
-def like_fp32(model: OwnModel, results: Any) -> bool | None:
-    """Return whether an iteration in fp32 gives the very same; None where that cannot be told."""
+def like_fp32(model: OwnModel) -> tuple[bool | None, str]:
+    """Return whether an iteration in fp32 gives the very same, or why that was not looked at."""
     torch = model.torch
+    if model.precision in ("fp32", "fp64"):
+        return None, ""
+    if model.trains:
+        return None, "a training step changes what it would be held against"
+    with model.mode():
+        own = _named(model, model.step())
+        model.wait()
     set_flags(torch)
     try:
         plain = _run(model, torch.float32, seed=1)
-    except Exception:  # noqa: BLE001 - what cannot run in fp32 says nothing about it
-        return None
+    except Exception as error:  # noqa: BLE001 - what cannot run in fp32 says nothing about it
+        return None, f"it cannot run in fp32: {failures.first_line(error)}"
     finally:
-        set_flags(torch, tf32=model.precision == "tf32")
-    if model.trains or results is None:
-        return None  # weights have learnt since
-    own = _named(model, results)
-    return own.keys() == plain.keys() and all(
+        model.set_flags()
+    same = own.keys() == plain.keys() and all(
         bool(torch.equal(own[name], plain[name])) for name in own
     )
+    return same, ""
 
 
 def _in_float64(model: OwnModel, *, seed: int) -> Named:
@@ -86,7 +91,7 @@ def _run(model: OwnModel, dtype: Any, *, seed: int) -> Named:
     """Run a fresh copy of the module, neither compiled nor under autocast; return its results."""
     torch = model.torch
     module = model.converted(dtype)
-    args, kwargs = model.inputs(dtype)
+    args, kwargs = model.example_inputs(dtype)
     torch.manual_seed(seed)
     if not model.trains:
         with torch.no_grad():

@@ -14,7 +14,7 @@ from gpuexplorer.backends.torch.model_runner import (
     TorchModelRunner,
 )
 from gpuexplorer.backends.torch.own_model import OwnModel
-from gpuexplorer.core.result import Arithmetic, Verification
+from gpuexplorer.core.result import Verification
 
 Made = TypeVar("Made")
 
@@ -35,11 +35,10 @@ class OwnRunner(TorchModelRunner):
 
     def _make(self) -> Model:
         self._torch = load()
-        self._set()
         self._start()
-        self._made = None
-        self._graphs = 0
-        return self._new_model()
+        model = self._new_model()
+        model.set_flags()
+        return model
 
     def _new_model(self) -> TorchModel:
         return OwnModel(self._torch, self.plan, self._place)
@@ -65,17 +64,6 @@ class OwnRunner(TorchModelRunner):
         results = self._results
         return self._surviving("being compared with float64", lambda: check(self._own, results))
 
-    def _looked(self, model: TorchModel) -> Arithmetic:
-        """Say what ran: by the kernels' names, and by whether fp32 gives the very same."""
-        from gpuexplorer.backends.torch import evidence
-        from gpuexplorer.backends.torch.own_model_check import like_fp32
-
-        kernels = self._kernels(model)
-        same: bool | None = None
-        if not evidence.formats_agree(self.plan.config.precision):
-            same = like_fp32(self._own, self._results)
-        return evidence.arithmetic(model, same, kernels)
-
 
 class OwnCpuRunner(OwnRunner, TorchCpuModelRunner):
     """A user's model on the CPU."""
@@ -83,6 +71,3 @@ class OwnCpuRunner(OwnRunner, TorchCpuModelRunner):
 
 class OwnCudaRunner(OwnRunner, TorchCudaModelRunner):
     """A user's model on a GPU."""
-
-    def _new_model(self) -> TorchModel:
-        return OwnModel(self._torch, self.plan, self._place)
