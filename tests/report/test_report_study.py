@@ -1,0 +1,95 @@
+"""A study as a page, and back from its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, with_runs, without_runs
+from gpuexplorer.exchange.formats import read_runs
+from gpuexplorer.history.importing import import_file
+from gpuexplorer.history.store import Store
+from gpuexplorer.report.page import Report, report_page
+from gpuexplorer.report.study import study_of
+from gpuexplorer.search.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
+from tests.support.results import made_result
+from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
+
+HOW = How(rounds=6, seconds=0.006, seed=1)
+ON = devices(cpu(), gpu(), torch_cpu())
+
+
+def gain(switches: object) -> float:
+    return 1e-3 / (1 + len(switches)) if isinstance(switches, dict) else 1e-3
+
+
+@pytest.fixture(scope="module")
+def studies() -> dict[str, Study]:
+    machine = StudyMachine(lambda c: gain(c.switches), memory_B=lambda c: 1e6, noise=1e-4)
+    return {
+        "precision": PrecisionLab(
+            asked("softmax", variant="torch"), SHIPPED["softmax"], ON, HOW
+        ).run(machine),
+        "switches": SwitchesLab(
+            asked("mlp", variant="torch"), SHIPPED["mlp"], ON, HOW,
+            switches=["compile=default", "in_place"],
+        ).run(machine),
+        "speedup": SpeedupLab(
+            asked("matmul"), SHIPPED["matmul"], ON, HOW, sizes=[16, 32]
+        ).run(machine),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("precision", ["fp32 (float)", "does not offer tf32", "on the front"]),
+        ("switches", ["torch.compile: default", "CUDA graph: ", "Put together", "1.00 MB"]),
+        ("speedup", ["opencl:0 (naive)", "Break-even", "with transfers"]),
+    ],
+)
+def test_the_page_has_the_chart_the_tables_and_the_study_itself(
+    studies: dict[str, Study], kind: str, words: list[str]
+) -> None:
+    study = studies[kind]
+    page = report_page(Report(runs=study.runs, rests=[without_runs(study)]))
+    for text in (*words, "<svg", "study.json.gz", "How it was measured"):
+        assert text in page, text
+    assert "There is no chart" not in page
+
+
+def test_a_file_is_read_with_its_runs_and_is_the_same_study(
+    studies: dict[str, Study], tmp_path: Path
+) -> None:
+    for kind, study in studies.items():
+        path = tmp_path / f"{kind}.json"
+        path.write_bytes(study_json(study))
+        found = read_runs(path)
+        assert list(found.runs) == study.runs
+        assert found.rest is not None and with_runs(found.rest, found.runs) == study
+
+
+def test_the_history_keeps_it_as_a_group_and_an_imported_one_is_a_study_again(
+    studies: dict[str, Study], tmp_path: Path
+) -> None:
+    study = studies["switches"]
+    with Store.open(tmp_path / "h.sqlite") as store:
+        group = store.group(store.add_group(STUDY_GROUP, without_runs(study), study.runs))
+        plain = msgspec.json.decode(msgspec.json.encode(group.document))
+        assert with_runs(plain, [store.get(run.id) for run in study.runs]) == study
+    path = tmp_path / "study.json"
+    path.write_bytes(study_json(study))
+    with Store.open(tmp_path / "other.sqlite") as store:
+        import_file(store, path)
+        (group,) = store.groups()
+        rest = (group.document or {}).get("rest")
+        assert study_of([rest], study.runs) == study
+
+
+def test_runs_of_something_else_are_no_study(studies: dict[str, Study]) -> None:
+    study = studies["precision"]
+    assert study_of([without_runs(study)], [*study.runs, made_result()]) is None
+    assert study_of([{"schema": "gpuexplorer/study/1", "kind": "other"}], study.runs) is None
+    assert study_of([], study.runs) is None

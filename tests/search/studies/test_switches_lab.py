@@ -1,0 +1,210 @@
+"""What switches buy, on a machine that knows what each does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.studies import SwitchesStudy
+from gpuexplorer.search.studies import How, SwitchesLab
+from gpuexplorer.search.studies.choices import with_switches
+from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
+
+CNN = SHIPPED["cnn"]
+TRAINING = SHIPPED["mlp_training"]
+HOW = How(rounds=10, seconds=0.1, seed=1)
+BASE_S = 1e-3
+
+
+def lab(workload: str = "cnn", *, baseline: dict[str, Any] | None = None, **more: Any) -> SwitchesLab:
+    return SwitchesLab(
+        asked(workload, variant="torch", switches=baseline or {}),
+        SHIPPED[workload], devices(torch_cpu()), HOW, **more,
+    )  # fmt: skip
+
+
+def effect_of(config: RunConfig) -> float:
+    """Compiling halves the time; channels-last takes a fifth, and nothing on top of compiling."""
+    factor = 1.0
+    compiled = config.switches.get("compile") == "default"
+    if compiled:
+        factor *= 0.5
+    if config.switches.get("channels_last"):
+        factor *= 1.0 if compiled else 0.8
+    if config.switches.get("in_place"):
+        factor *= 0.9
+    if config.switches.get("grad_mode") == "grad":
+        factor *= 1.2
+    if config.switches.get("one_by_one"):
+        factor *= 6.0
+    return factor
+
+
+def machine(**changes: Any) -> StudyMachine:
+    said: dict[str, Any] = {"noise": 1e-4, **changes}
+    return StudyMachine(lambda c: BASE_S * effect_of(c), **said)
+
+
+def alone(study: SwitchesStudy, switch: str, value: object) -> Any:
+    return next(o for o in study.alone if (o.switch, o.value) == (switch, value))
+
+
+def test_each_by_itself_has_the_effect_the_machine_gives_it() -> None:
+    study = lab().run(machine())
+    assert study.baseline is not None
+    assert study.baseline.time_s == pytest.approx(BASE_S, rel=0.01)
+    expected = {
+        ("compile", "default"): 0.5, ("channels_last", True): 0.8, ("in_place", True): 0.9,
+        ("grad_mode", "grad"): 1.2, ("grad_mode", "no_grad"): 1.0, ("one_by_one", True): 6.0,
+    }  # fmt: skip
+    for (switch, value), ratio in expected.items():
+        effect = alone(study, switch, value).effect
+        assert effect.ratio == pytest.approx(ratio, rel=0.005)
+        verdict = "same" if ratio == 1 else "faster" if ratio < 1 else "slower"
+        assert effect.verdict == verdict
+    assert all(one.effect is not None or one.skipped for one in study.alone)
+
+
+def test_those_not_offered_say_why() -> None:
+    study = lab().run(machine())
+    assert "GPU" in study.not_offered["CUDA graph"]
+    assert "mlp_training" in study.not_offered["Gradient checkpointing"]
+    assert "not timed" in study.not_offered["Pinned memory"] or "GPU" in (
+        study.not_offered["Pinned memory"]
+    )
+    assert not any(one.title in study.not_offered for one in study.alone)
+    assert not any("jax" in title.lower() for title in study.not_offered)
+
+
+def test_the_combination_keeps_what_still_pays() -> None:
+    study = lab(switches=["compile=default", "channels_last", "in_place", "grad_mode"]).run(
+        machine()
+    )
+    assert study.order == "greedy" and study.stopped_by == "done"
+    assert [(a.switch, a.kept) for a in study.added] == [
+        ("compile", True), ("channels_last", False), ("in_place", True),
+    ]  # fmt: skip
+    assert "does nothing" in study.added[1].reason
+    assert study.combination == {"compile": "default", "in_place": True}
+    assert study.total is not None and study.total.ratio == pytest.approx(0.45, rel=0.005)
+    assert study.combining is not None and study.combining.verdict == "same"
+    together = study.run(study.together)
+    assert together is not None
+    assert together.config.switches == {"compile": "default", "in_place": True}
+
+
+def test_a_stated_order_combines_what_does_not_pay_as_well() -> None:
+    study = lab(
+        switches=["compile=default", "channels_last"], order=["channels_last", "compile"]
+    ).run(machine())
+    assert [(a.switch, a.kept) for a in study.added] == [
+        ("channels_last", True), ("compile", True),
+    ]  # fmt: skip
+    assert study.order == "stated"
+    assert study.total is not None and study.total.ratio == pytest.approx(0.5, rel=0.005)
+    # alone they come to 0.4, together to 0.5: combining lost a quarter
+    assert study.combining is not None
+    assert study.combining.ratio == pytest.approx(0.5 / 0.4, rel=0.005)
+    assert study.combining.verdict == "slower"
+    shares = {share.switch: share.effect.ratio for share in study.shares if share.effect}
+    assert math.prod(shares.values()) * study.combining.ratio == pytest.approx(
+        study.total.ratio, rel=0.002
+    )
+
+
+def test_a_single_switch_that_pays_is_the_combination() -> None:
+    study = lab(switches=["in_place", "grad_mode"]).run(machine())
+    assert study.combination == {"in_place": True}
+    assert study.total is not None and study.total.ratio == pytest.approx(0.9, rel=0.005)
+    assert study.combining is None
+    assert [share.switch for share in study.shares] == ["in_place"]
+
+
+def test_nothing_pays_and_there_is_no_combination() -> None:
+    study = lab(switches=["grad_mode"]).run(machine())
+    assert study.combination == {} and study.together is None and study.added == []
+
+
+def test_the_baselines_own_switches_can_be_taken_away() -> None:
+    study = lab(baseline={"grad_mode": "grad", "one_by_one": True}, switches=["one_by_one"]).run(
+        machine()
+    )
+    only = alone(study, "one_by_one", False)
+    assert only.effect.ratio == pytest.approx(1 / 6, rel=0.01)
+    run = study.run(only.measured)
+    assert run is not None and run.config.switches == {"grad_mode": "grad"}
+    assert "off" in only.title
+
+
+def test_one_that_fails_has_its_reason_and_the_baseline_must_not() -> None:
+    study = lab(switches=["compile=default", "in_place"]).run(
+        machine(fails=lambda c: WorkFailed("no compiler") if c.switches.get("compile") else None)
+    )
+    assert alone(study, "compile", "default").skipped == "no compiler"
+    assert study.combination == {"in_place": True}
+    with pytest.raises(WorkFailed, match="no memory"):
+        lab().run(machine(fails=lambda c: WorkFailed("no memory") if not c.switches else None))
+
+
+def test_a_wrong_result_is_no_gain() -> None:
+    study = lab(switches=["compile=default", "in_place"]).run(
+        machine(error=lambda c: 1.0 if c.switches.get("compile") else 1e-7)
+    )
+    assert "wrong" in (alone(study, "compile", "default").skipped or "")
+    assert study.combination == {"in_place": True}
+
+
+def test_memory_stands_beside_the_time() -> None:
+    study = lab("mlp_training", switches=["checkpointing"]).run(
+        StudyMachine(
+            lambda c: 1e-3 * (1.3 if c.switches.get("checkpointing") else 1.0),
+            memory_B=lambda c: 4e6 if c.switches.get("checkpointing") else 1e7,
+        )
+    )
+    assert study.baseline is not None and study.baseline.memory_B == 1e7
+    assert study.baseline.memory_counter == "a counter"
+    assert alone(study, "checkpointing", True).measured.memory_B == 4e6
+
+
+def test_threads_are_tried_as_a_switch() -> None:
+    study = lab(switches=["in_place"], threads=[1, 2, 4]).run(
+        StudyMachine(lambda c: 4e-3 / (c.threads or 1), noise=1e-4)
+    )
+    assert [one.value for one in study.alone if one.switch == "threads"] == [1, 2]
+    assert alone(study, "threads", 1).effect.ratio == pytest.approx(4, rel=0.01)
+    assert study.config.threads == 4
+
+
+def test_what_has_no_switches_is_refused() -> None:
+    with pytest.raises(InputError, match="no switch to turn"):
+        SwitchesLab(asked("matmul", variant="naive"), SHIPPED["matmul"], devices(cpu()), HOW)
+    with pytest.raises(InputError, match="no switch 'compil'"):
+        lab(switches=["compil"])
+    with pytest.raises(InputError, match="no switch 'sdpa' to combine"):
+        lab(order=["sdpa"])
+    with pytest.raises(InputError, match="named twice"):
+        lab(order=["compile", "compile"])
+
+
+def test_stopped_after_the_first_part_there_is_no_combination() -> None:
+    one = lab(switches=["compile=default", "in_place"])
+    first = 3 * (1 + HOW.rounds)
+    study = one.run(machine(), lambda step: one.cancel() if step.done == first + 3 else None)
+    assert study.stopped_by == "user"
+    assert alone(study, "in_place", True).effect is not None
+    assert study.combination == {"compile": "default"}  # what was kept by then
+    assert study.rounds == HOW.rounds
+
+
+def test_the_default_is_left_out_of_a_configuration() -> None:
+    config = RunConfig(
+        workload="cnn", variant="torch", size={}, precision="fp32", device="torch:cpu",
+        switches={"in_place": True, "grad_mode": "grad"},
+    )  # fmt: skip
+    changed = with_switches(config, {"in_place": False, "threads": 2, "compile": "default"})
+    assert changed.switches == {"grad_mode": "grad", "compile": "default"}
+    assert changed.threads == 2
