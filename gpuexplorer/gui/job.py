@@ -17,6 +17,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
@@ -186,15 +187,41 @@ class EngineJob(QThread):
             elif isinstance(heard, protocol.Finished) and record is not None:
                 record.end(heard.stopped_by, heard.phases_s)
                 return record
-            elif isinstance(heard, protocol.Cancelled):
-                raise WorkFailed("the run was cancelled before it had a sample")
-            elif isinstance(heard, protocol.NeedsConfirmation):
-                raise LongRun(heard.predicted_s)
-            elif isinstance(heard, protocol.Failed):
-                raise error_of(heard)
-            elif isinstance(heard, EngineLost):
-                kind = WorkFailed if heard.restarting else EngineGone
-                raise kind(heard.reason)
+            else:
+                _raise_of(heard)
+
+    def operators(
+        self, config: RunConfig, workload: Workload, *, shapes: bool = False
+    ) -> OperatorProfile:
+        """Record the operators of one launch; waits and raises as ``measure`` does."""
+        self.keep_going()
+        inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
+        self._inbox = inbox
+        if self._cancelled:
+            raise JobCancelled
+        self._worker.ask_for(
+            inbox.put, config, workload, seconds=None, operators=True, shapes=shapes
+        )
+        while True:
+            heard = inbox.get()
+            if heard is None or self._cancelled:
+                raise JobCancelled
+            if isinstance(heard, protocol.Profiled):
+                return heard.profile
+            _raise_of(heard)
 
     measure_record = measure
     """The name a blocking session has for it, so that a job can stand where one is asked for."""
+
+
+def _raise_of(heard: Heard) -> None:
+    """Raise what a run ended with, if it did not end well."""
+    if isinstance(heard, protocol.Cancelled):
+        raise WorkFailed("the run was cancelled before it had a sample")
+    if isinstance(heard, protocol.NeedsConfirmation):
+        raise LongRun(heard.predicted_s)
+    if isinstance(heard, protocol.Failed):
+        raise error_of(heard)
+    if isinstance(heard, EngineLost):
+        kind = WorkFailed if heard.restarting else EngineGone
+        raise kind(heard.reason, remedy=heard.remedy, detail=heard.detail)

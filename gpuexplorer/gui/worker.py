@@ -37,7 +37,8 @@ UNANSWERED_GAP_S = 0.25
 
 Told = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
-    | protocol.MemoryCounted | protocol.Finished | protocol.Counted | protocol.Cancelled
+    | protocol.MemoryCounted | protocol.Finished | protocol.Counted | protocol.Profiled
+    | protocol.Cancelled
     | protocol.Failed | protocol.NeedsConfirmation
 )  # fmt: skip
 Heard = Told | protocol.Samples | Reading
@@ -79,6 +80,8 @@ class _Ask:
     warm_up_s: float | None = None
     keep_arrays: bool = False
     counters: bool = False
+    operators: bool = False
+    shapes: bool = False
     sink: Callable[[Heard], None] | None = None
     """Who is told of the run instead of the main thread."""
 
@@ -149,6 +152,8 @@ class EngineWorker(QThread):
         warm_up_s: float | None = None,
         keep_arrays: bool = False,
         allow_long: bool = False,
+        operators: bool = False,
+        shapes: bool = False,
     ) -> None:
         """Measure a configuration for a job, instead of whatever runs or waits; from any thread.
 
@@ -158,7 +163,7 @@ class EngineWorker(QThread):
         self._ask_engine(
             _Ask(
                 JOB_TICKET, config, workload, allow_long, seconds, max_noise, samples, warm_up_s,
-                keep_arrays, sink=sink,
+                keep_arrays, operators=operators, shapes=shapes, sink=sink,
             )
         )  # fmt: skip
 
@@ -260,6 +265,8 @@ class EngineWorker(QThread):
                 keep_arrays=ask.keep_arrays,
                 allow_long=ask.allow_long,
                 counters=ask.counters,
+                operators=ask.operators,
+                shapes=ask.shapes,
             )
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
