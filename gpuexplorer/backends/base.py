@@ -188,6 +188,10 @@ class Runner(ABC):
         """Run one launch and wait, with nothing beside it on the device: a profiler looks."""
         self.launch(1)
 
+    def once(self) -> None:
+        """Run one launch that nobody times or keeps the results of; arrays are set back before."""
+        self.launch_alone()
+
     @abstractmethod
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays back to the host and wait; shapes and dtypes are the plan's."""

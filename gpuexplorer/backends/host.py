@@ -117,6 +117,11 @@ class LibraryRunner(Runner):
             durations_ns[i] = perf_counter_ns() - before
         return Batch(start_ns=start_ns, seconds=durations_ns * 1e-9)
 
+    def once(self) -> None:
+        """Call once, untimed."""
+        self._reset()
+        self._bound()()
+
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays back to the host."""
         return {name: self._read(self._arrays[name]) for name in names}

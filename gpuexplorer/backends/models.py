@@ -169,6 +169,14 @@ class ModelRunner(Runner):
         with self._mode():
             return self._surviving("running", lambda: self._timed(count))
 
+    def once(self) -> None:
+        """Run one step that nobody times, and let go of its results."""
+        self._results = None
+        with self._mode():
+            if self.plan.reset:
+                self._surviving("setting arrays back", self.model.reset)
+            self._surviving("running", self.model.step)
+
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy the last step's results and the weights to the host."""
         if self._results is None:
