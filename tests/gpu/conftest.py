@@ -15,6 +15,7 @@ from gpuexplorer.backends.cuda import CudaBackend
 from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
+from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.measure.recipe import Ready
@@ -54,6 +55,7 @@ class Measured:
     stages: list[str] = field(default_factory=list)
     ready: Ready | None = None
     parts: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    uses: list[MemoryUse] = field(default_factory=list)
 
     def stage(self, name: str, deadline_s: float | None) -> None:
         self.stages.append(name)
@@ -63,6 +65,9 @@ class Measured:
 
     def samples(self, batch: SampleBatch) -> None:
         self.parts.append(batch.durations_s)
+
+    def memory(self, use: MemoryUse) -> None:
+        self.uses.append(use)
 
     @property
     def seconds(self) -> npt.NDArray[np.float64]:

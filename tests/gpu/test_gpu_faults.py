@@ -59,6 +59,7 @@ class Quiet:
     def stage(self, name, deadline_s): print("stage", name, flush=True)
     def prepared(self, ready): pass
     def samples(self, batch): pass
+    def memory(self, use): pass
 
 laboratory = Laboratory(threads=1)
 workload = loader.pick(loader.load([Path(sys.argv[1])]), sys.argv[2])

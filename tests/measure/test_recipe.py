@@ -13,7 +13,8 @@ import pytest
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.errors import DeviceLost, WorkFailed, WrongResult
+from gpuexplorer.core.memory import MemoryParts, MemoryUse
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure import recipe
@@ -94,6 +95,7 @@ class Diary:
         self.stages: list[str] = []
         self.ready: Ready | None = None
         self.batches: list[SampleBatch] = []
+        self.uses: list[MemoryUse] = []
 
     def stage(self, name: str, deadline_s: float | None) -> None:
         self.stages.append(name)
@@ -104,6 +106,10 @@ class Diary:
     def samples(self, batch: SampleBatch) -> None:
         assert self.ready is not None, "samples came before the run was verified"
         self.batches.append(batch)
+
+    def memory(self, use: MemoryUse) -> None:
+        assert self.batches, "memory was counted before the first sample"
+        self.uses.append(use)
 
 
 def plan(**switches: bool) -> Plan:
@@ -304,3 +310,87 @@ def test_with_transfers_nothing_is_settled(monkeypatch: pytest.MonkeyPatch) -> N
     runner = Arithmetic(plan(include_transfers=True))
     monkeypatch.setattr(runner, "settle", lambda first_s: pytest.fail("settled"))
     run_job(job(runner, include_transfers=True), Diary())
+
+
+# ---- memory
+
+
+class Counting(Arithmetic):
+    """A runner whose backend counts memory."""
+
+    counts_memory = True
+
+    def __init__(self, plan: Plan, error: Exception | None = None) -> None:
+        super().__init__(plan)
+        self.error = error
+
+    def peak_memory(self, inputs: Mapping[str, HostArray]) -> tuple[float, str] | None:
+        self.diary.append("count")
+        assert set(inputs) == {"A", "B"}
+        if self.error is not None:
+            self.arrays = {}
+            raise self.error
+        return 1000.0, "a counter"
+
+
+PREDICTED = MemoryUse(predicted=MemoryParts.of({"inputs": 900.0}), reason="not yet")
+
+
+def test_memory_is_counted_once_after_the_last_sample() -> None:
+    runner, sink = Counting(plan()), Diary()
+    one = job(runner, memory=PREDICTED)
+    run_job(one, sink)
+    assert runner.diary[-1] == "count"
+    assert sink.ready is not None
+    assert sink.ready.memory == PREDICTED
+    counted = MemoryUse(predicted=PREDICTED.predicted, peak_B=1000.0, counter="a counter")
+    assert sink.uses == [counted]
+    assert one.memory == counted
+
+
+def test_what_was_counted_before_is_told_and_not_counted_again() -> None:
+    known = MemoryUse(predicted=PREDICTED.predicted, peak_B=1.0, counter="a counter")
+    runner, sink = Counting(plan()), Diary()
+    run_job(job(runner, memory=known), sink)
+    assert "count" not in runner.diary
+    assert sink.uses == [known]
+
+
+def test_a_run_without_an_end_counts_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "MEMORY_AFTER_S", 0.0)
+    runner, sink = Counting(plan()), Diary()
+    one = job(runner, memory=PREDICTED, stop_rules=[], cancelled=lambda: len(sink.batches) > 5)
+    run_job(one, sink)
+    assert runner.diary.count("count") == 1
+    place = runner.diary.index("count")
+    assert any(word.startswith("launch") for word in runner.diary[place:])
+    assert len(sink.uses) == 1
+
+
+def test_a_backend_that_counts_nothing_is_not_asked() -> None:
+    runner, sink = Arithmetic(plan()), Diary()
+    run_job(job(runner, memory=PREDICTED), sink)
+    assert "memory" not in sink.stages
+    assert sink.uses == []
+
+
+def test_who_waits_for_the_device_does_not_wait_for_a_count() -> None:
+    runner, sink = Counting(plan()), Diary()
+    run_job(job(runner, stop_rules=[], cancelled=lambda: len(sink.batches) > 2), sink)
+    assert "count" not in runner.diary
+
+
+def test_a_count_that_fails_leaves_the_run_and_its_arrays() -> None:
+    runner, sink = Counting(plan(), WorkFailed("no counter today")), Diary()
+    one = job(runner, memory=PREDICTED)
+    assert run_job(one, sink) == "time"
+    (use,) = sink.uses
+    assert use.peak_B is None
+    assert use.reason is not None and "no counter today" in use.reason
+    assert one.arrays == "filled"
+    assert np.isfinite(runner.arrays["A"]).all()
+
+
+def test_a_device_that_is_lost_while_counting_is_lost() -> None:
+    with pytest.raises(DeviceLost):
+        run_job(job(Counting(plan(), DeviceLost("gone"))), Diary())
