@@ -47,6 +47,7 @@ check "devices" 60 "$PYTHON" -m gpuexplorer devices --json "$OUT/devices.json"
 check "doctor" 60 "$PYTHON" -m gpuexplorer doctor
 check "tests" 420 "$PYTHON" -m pytest tests/gpu tests/backends/test_cuda_against_cupy.py \
   -p no:cacheprovider -q --timeout 120 --junitxml "$OUT/gpu-tests.xml"
+check "memory" 180 "$PYTHON" tests/bench/memory_prediction.py --device torch:cuda:0
 check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.json"
 check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024
 check "calibrate" 240 "$PYTHON" -m gpuexplorer calibrate --device cuda:0 --json "$OUT/ceilings.json"
