@@ -253,7 +253,7 @@ class Laboratory:
 
 def _uncounted(runner: Runner) -> MemoryUse:
     """Return what is known of a run's memory before anything was counted."""
-    reason = "the run ended before it was counted" if runner.counts_memory else runner.uncounted
+    reason = "not counted so far" if runner.counts_memory else runner.uncounted
     return MemoryUse(predicted=predict(runner.plan), reason=reason)
 
 
