@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
-from gpuexplorer.backends.cuda.timing import GROUP_S, short_launch_s
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
+from gpuexplorer.backends.torch import clock
+from gpuexplorer.backends.torch.clock import CudaClock
+from gpuexplorer.backends.torch.settings import set_flags, set_threads
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
+from gpuexplorer.core.operators import Recorded
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.library import CALLS
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
-
-MAX_SPIN_S = 0.030
-"""Longest time a GPU spins so that calls queue up behind it."""
-GROUPED = "CUDA events around {} calls at a time queued behind a spinning kernel, their mean"
-MAX_QUEUED = 128
-"""Calls queued at once: below the thousand or so operations at which the host has to wait."""
 
 
 class TorchRunner(LibraryRunner):
@@ -44,6 +39,7 @@ class TorchRunner(LibraryRunner):
                 f"PyTorch cannot be imported: {error}", remedy="install it again"
             ) from None
         self._torch = torch
+        set_flags(torch)
         self._start()
 
     def _start(self) -> None:
@@ -73,6 +69,20 @@ class TorchRunner(LibraryRunner):
 
     def _fill_bytes(self, array: Any, byte: int) -> None:
         array.view(-1).view(self._torch.uint8).fill_(byte)
+
+    def operators(self, *, shapes: bool) -> Recorded:
+        """Record the operators of the call by PyTorch's own profiler."""
+        from gpuexplorer.backends.torch.operators import record
+
+        with self._torch.inference_mode():
+            return record(
+                self._torch,
+                self._bound(),
+                self._wait,
+                prepare=self._reset,
+                gpu=self.device.kind == "gpu",
+                shapes=shapes,
+            )
 
     def _bind(self, operands: list[Any]) -> Call:
         torch = self._torch
@@ -112,7 +122,7 @@ class TorchCpuRunner(TorchRunner):
         self._threads = threads
 
     def _start(self) -> None:
-        self._torch.set_num_threads(self._threads)
+        set_threads(self._torch, self._threads)
 
     def launch(self, count: int) -> Batch:
         """Call ``count`` times and time each call."""
@@ -123,22 +133,18 @@ class TorchCpuRunner(TorchRunner):
 class TorchCudaRunner(TorchRunner):
     """One call on a GPU, between two events each, queued while the GPU spins."""
 
-    timed_by: ClassVar[str] = "CUDA events around each call, queued behind a spinning kernel"
-    clock_step_s: ClassVar[float] = 0.5e-6
+    timed_by: ClassVar[str] = clock.TIMED_BY
+    clock_step_s: ClassVar[float] = clock.RESOLUTION_S
 
-    _queue_s: float = 2e-5
-    """What queueing one call takes the host, as last seen."""
-    _spin_Hz: float = 1e9
+    _clock: CudaClock
     _l2_B: int = 0
-    _group: int = 1
-    """Calls between two events; a sample is their mean."""
 
     def _start(self) -> None:
         with self._explained("choosing the device"):
             self._torch.cuda.set_device(self._torch.device(self._place))
             properties = self._torch.cuda.get_device_properties(self._place)
         self._l2_B = int(getattr(properties, "L2_cache_size", 0) or 0)
-        self._spin_Hz = float(getattr(properties, "clock_rate", 0) or 2e6) * 1e3
+        self._clock = CudaClock(self._torch, self._place)
 
     @property
     def flush_words(self) -> str:
@@ -169,35 +175,26 @@ class TorchCudaRunner(TorchRunner):
     @property
     def method(self) -> str:
         """How launches are timed and what the caches hold, as it stands beside the number."""
-        words = GROUPED.format(self._group) if self._group > 1 else self.timed_by
-        return f"{words}; {self.cache_words}"
+        return f"{self._clock.words}; {self.cache_words}"
 
     @property
     def resolution_s(self) -> float:
         """The finest difference between two samples that can be told."""
-        return self.clock_step_s / self._group
+        return self._clock.resolution_s
 
     def settle(self, first_s: float) -> None:
         """Time short calls in groups, unless something has to be done between them."""
-        self._group = 1
-        if self.cold or self.plan.reset:
-            return
-        call_s = short_launch_s(first_s, self.launch)
-        if call_s is not None:
-            self._group = min(math.ceil(GROUP_S / max(call_s, 1e-7)), MAX_QUEUED)
+        self._clock.settle(first_s, self.launch, apart=self.cold or bool(self.plan.reset))
 
     def launch(self, count: int) -> Batch:
         """Queue ``count`` calls in stretches and return the device's time for each.
 
         ``count`` is rounded up to whole groups.
         """
-        start_ns = self.now_ns()
-        samples, together = -(-count // self._group), MAX_QUEUED // self._group
+        call = self._bound()
+        before = self._prepare if self.cold or self.plan.reset else None
         with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
-            parts = [
-                self._stretch(min(together, samples - done)) for done in range(0, samples, together)
-            ]
-        return Batch(start_ns=start_ns, seconds=np.concatenate(parts), launches=self._group)
+            return self._clock.time(call, before, count)[0]
 
     def launch_alone(self) -> None:
         """Call once and wait, without a spinning kernel before it."""
@@ -205,29 +202,6 @@ class TorchCudaRunner(TorchRunner):
             self._prepare()
             self._bound()()
             self._torch.cuda.synchronize(self._place)
-
-    def _stretch(self, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Time calls that are all queued before the first runs, as far as the spin lasts."""
-        cuda = self._torch.cuda
-        call, count = self._bound(), samples * self._group
-        events = [
-            (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)) for _ in range(samples)
-        ]
-        last = cuda.Event(blocking=True)
-        spin_s = min(MAX_SPIN_S, 1.5 * self._queue_s * count)
-        cuda._sleep(math.ceil(spin_s * self._spin_Hz))
-        started = perf_counter()
-        for before, after in events:
-            self._prepare()
-            before.record()
-            for _ in range(self._group):
-                call()
-            after.record()
-        self._queue_s = (perf_counter() - started) / count
-        last.record()
-        last.synchronize()
-        whole_ms = np.array([before.elapsed_time(after) for before, after in events])
-        return whole_ms * (1e-3 / self._group)
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:

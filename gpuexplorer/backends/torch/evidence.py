@@ -1,0 +1,224 @@
+"""Which arithmetic really ran: what the numbers, the kernels' names and the CPU itself say."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gpuexplorer.backends.base import HostArray
+from gpuexplorer.backends.models import same_bits
+from gpuexplorer.backends.torch.failures import out_of_memory
+from gpuexplorer.backends.torch.model import TorchModel
+from gpuexplorer.core.result import Arithmetic
+from gpuexplorer.workloads.frameworks import family_of
+
+SUMS = {"bfloat16": ("bf16", 256), "float16": ("fp16", 2048)}
+"""Where a sum of ones stops growing when it is kept in a 16-bit type."""
+ONES = 8192
+WITHOUT_PRODUCTS = ("softmax", "layer_norm")
+PRODUCT = re.compile(r"gemm|cutlass|nvjet|xmma|conv|wgrad|dgrad|flash|fmha|attention", re.IGNORECASE)
+LOWER = {
+    "tf32": re.compile(r"tf32|s1688", re.IGNORECASE),
+    "bf16": re.compile(r"bf16|bfloat16|nvjet_t", re.IGNORECASE),
+    "fp16": re.compile(r"f16|half|nvjet_h", re.IGNORECASE),
+}
+"""What the names of NVIDIA's kernels hold where they compute in a lower precision."""
+COMPARED_BELOW_S = 0.5
+"""A longer step is not run once more in fp32, to see whether the results are the same."""
+SHOWN = 3
+"""Names of kernels that are told."""
+
+
+def asked_for(model: TorchModel) -> str:
+    """Return what weights and data are stored as, and who decides about products."""
+    torch = model.torch
+    stored = f"weights and data are {model.format.stored}"
+    if model.format.autocast is not None:
+        return f"{stored}, and autocast computes products in {model.format.autocast}"
+    if model.precision in ("fp32", "tf32") and model.kind == "gpu":
+        allowed = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
+        return f"{stored}, and tf32 is {allowed}"
+    if model.precision == "int8":
+        layer = "quantized::linear_dynamic" if model.kind == "cpu" else "torch._int_mm"
+        return f"{stored}; layers are {layer} with int8 weights and inputs rounded as they come"
+    if model.precision == "fp8_e4m3":
+        return f"{stored}; products are torch._scaled_mm of e4m3 numbers"
+    return stored
+
+
+def cpu_words(model: TorchModel) -> str | None:
+    """Return whether the CPU has instructions for the precision, where that is a question."""
+    has = model.torch.cpu.get_capabilities()
+    needed = {
+        "bf16": ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"),
+        "autocast_bf16": ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"),
+        "fp16": ("avx512_fp16", "amx_fp16", "fp16_arith"),
+        "autocast_fp16": ("avx512_fp16", "amx_fp16", "fp16_arith"),
+        "int8": ("avx512_vnni", "avx_vnni", "amx_int8", "dot", "i8mm"),
+    }.get(model.precision)
+    if needed is None:
+        return None
+    found = [name for name in needed if has.get(name)]
+    if found:
+        return f"this CPU has instructions for it ({found[0]})"
+    return "this CPU has no instructions for it and computes by way of others"
+
+
+def accumulates_in(model: TorchModel) -> tuple[str, str]:
+    """Return the type that products are added in, and how that is known."""
+    known = model.format.accumulates_in
+    stored = model.format.autocast or model.format.stored
+    if stored not in SUMS or family_of(model.plan.model or "") in WITHOUT_PRODUCTS:
+        return known, ""
+    name, stops_at = SUMS[stored]
+    found = _sum_of_ones(model.torch, model.place, stored)
+    if found == ONES:
+        return "fp32", f"{ONES} products of ones add up, where {name} sums would stop at {stops_at}"
+    return name, f"{ONES} products of ones add up to {found:g}"
+
+
+@functools.cache
+def _sum_of_ones(torch: Any, place: str, stored: str) -> float:
+    dtype = getattr(torch, stored)
+    with torch.no_grad():
+        rows = torch.ones(64, ONES, dtype=dtype, device=place)
+        return float((rows @ rows.t()).float().min())
+
+
+def kernel_names(model: TorchModel) -> list[str]:
+    """Return the kernels of one step, in order; empty where the profiler cannot see them."""
+    profiler = model.torch.profiler
+    try:
+        with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as seen:
+            model.step()
+            model.wait()
+    except RuntimeError:  # no CUPTI, or another profiler has it
+        return []
+    names = [e.name for e in seen.events() if "CUDA" in str(e.device_type)]
+    return [name for name in names if not name.startswith(("Memcpy", "Memset"))]
+
+
+def distinguishable(inputs: Mapping[str, HostArray]) -> bool:
+    """Whether a lower precision must change the results: inputs that it has to round."""
+    wide = [values for values in inputs.values() if values.dtype == np.float32]
+    return any(bool((values.view(np.uint32) & 0x1FFF).any()) for values in wide)
+
+
+def look(model: TorchModel) -> Arithmetic:
+    """Say what ran, after a step has: by the numbers, and on a GPU by its kernels' names.
+
+    Runs the model once more; weights that learn are then as they were written.
+    """
+    with model.mode():
+        kernels = kernel_names(model) if model.kind == "gpu" else []
+    same, why_not = _held_against_fp32(model)
+    return told(model, same, why_not, kernels)
+
+
+def _held_against_fp32(model: TorchModel) -> tuple[bool | None, str]:
+    """Return whether a step in fp32 gives the very same numbers, or why nobody looked."""
+    if model.precision in ("fp32", "fp64"):
+        return None, ""
+    inputs = dict(model.inputs)
+    if not distinguishable(inputs):
+        return None, "every precision holds these inputs as they are"
+    names = tuple(a.name for a in model.plan.outputs)
+    learned = {a.name: inputs[a.name] for a in model.plan.arrays if a.role == "inout"}
+    model.write(learned)
+    began = perf_counter()
+    own = _results(model, names)
+    took_s = perf_counter() - began
+    model.write(learned)
+    if took_s > COMPARED_BELOW_S:
+        return None, "that would take long"
+    plain = TorchModel(model.torch, model.plan, model.place, "fp32")
+    try:
+        plain.set_flags()
+        plain.prepare()
+        plain.allocate()
+        plain.write(inputs)
+        return same_bits(own, _results(plain, names)), ""
+    except Exception as error:
+        if not out_of_memory(model.torch, error):
+            raise
+        return None, "memory is short"
+    finally:
+        plain.free()
+        model.set_flags()
+
+
+def _results(model: TorchModel, names: tuple[str, ...]) -> dict[str, HostArray]:
+    with model.mode():
+        results = model.step()
+        model.wait()
+    return model.read(results, names)
+
+
+def told(
+    model: TorchModel, same: bool | None, why_not: str, kernels: list[str]
+) -> Arithmetic:
+    """Put together what is known; ``same``: whether the results are fp32's, None: nobody looked."""
+    asked = model.precision
+    sums, known_by = accumulates_in(model)
+    told = [asked_for(model)]
+    if model.kind == "cpu":
+        told += [words for words in [cpu_words(model)] if words]
+    if kernels:
+        told.append(f"kernels: {', '.join(_short(kernels))}")
+    if known_by:
+        told.append(known_by)
+    if same is not None:
+        told.append("the results are" + ("" if same else " not") + " those of fp32")
+    elif why_not:
+        told.append(f"not compared with fp32: {why_not}")
+    fallback = fallback_of(model, same, kernels)
+    return Arithmetic(
+        asked=asked,
+        ran=asked if fallback is None else "fp32",
+        accumulates_in=sums,
+        how="; ".join(told),
+        fallback=fallback,
+    )
+
+
+def fallback_of(model: TorchModel, same: bool | None, kernels: list[str]) -> str | None:
+    """Return the sentence that says what ran instead of what was asked for; None if that ran."""
+    asked = model.precision
+    if asked in ("fp64", "fp32"):
+        return None
+    if same:
+        reason = {
+            "tf32": "tf32 was allowed, and nothing used it",
+            "autocast_bf16": "autocast leaves this model's operators in fp32",
+            "autocast_fp16": "autocast leaves this model's operators in fp32",
+        }.get(asked, f"nothing was computed in {asked}")
+        return f"{reason}: the results are those of fp32 to the last bit"
+    if asked == "fp8_e4m3" and model.kind == "cpu" and not has_amx(model):
+        return (
+            "this CPU has no fp8 arithmetic: PyTorch rounds the numbers to e4m3 and multiplies them "
+            "in fp32"
+        )
+    lower = LOWER.get(asked.removeprefix("autocast_"))
+    products = [name for name in kernels if PRODUCT.search(name)]
+    if lower is not None and products and not any(lower.search(name) for name in products):
+        if all("sgemm" in name or "simt" in name or "f32f32" in name for name in products):
+            return f"the products ran in fp32, as the names of their kernels say: {products[0]}"
+    return None
+
+
+def has_amx(model: TorchModel) -> bool:
+    """Whether the CPU has the matrix instructions by which PyTorch multiplies fp8."""
+    has = model.torch.cpu.get_capabilities()
+    return bool(has.get("amx_int8") or has.get("amx_fp16"))
+
+
+def _short(kernels: list[str]) -> list[str]:
+    """Return the names of a few kernels, products first, without their template arguments."""
+    ordered = sorted(dict.fromkeys(kernels), key=lambda name: not PRODUCT.search(name))
+    return [re.sub(r"[<(].*", "", name)[:80] for name in ordered[:SHOWN]]
+
