@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-import signal
-import subprocess
 from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 import pytest
 
+from gpuexplorer.cli import main
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, Study, with_runs
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
-from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
+from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.studies import StudyMachine, cpu, devices, gpu
 
 QUICK = ("--rounds", "6", "--seconds", "0.06", "--samples", "60")
 
@@ -49,12 +51,10 @@ def test_two_devices_over_sizes_with_files_and_a_group_in_the_history(tmp_path: 
         again = with_runs(group.document, [])
         assert isinstance(again, SpeedupStudy) and again.points == study.points
     page = tmp_path / "study.html"
-    done = run_cli("report", group.id, page, "--history", history, cwd=tmp_path)
-    if done.returncode == 2:  # report takes the history from the environment
-        done = run_cli(
-            "report", group.id, page, cwd=tmp_path,
-            environment={"GPUEXPLORER_HISTORY_URL": str(history)},
-        )  # fmt: skip
+    done = run_cli(
+        "report", group.id, page, cwd=tmp_path,
+        environment={"GPUEXPLORER_HISTORY_URL": str(history)},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Break-even" in page.read_text()
 
@@ -85,29 +85,43 @@ def test_the_table_says_what_was_measured(tmp_path: Path) -> None:
     assert "Measured in 6 turns each" in done.stdout.replace("\n", " ")
 
 
-def test_an_interrupt_keeps_the_sizes_that_were_done(tmp_path: Path) -> None:
-    command = cli_command(
-        "study", "speedup", "matmul", "--devices", "opencl:0,numpy:cpu", "--size", "16:512:+4",
-        "--json", "part.json", "--no-history", "-v",
+class Interrupted:
+    """Stands where the engines do, and hears Ctrl-C in the middle of the second size."""
+
+    devices = devices(cpu(), gpu())
+
+    def __init__(self, *_: object) -> None:
+        self._machine = StudyMachine(lambda config: 1e-4)
+        self._runs = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def measure_record(self, *arguments: Any, **choices: Any) -> RunRecord:
+        self._runs += 1
+        if self._runs > 25:
+            raise KeyboardInterrupt
+        return self._machine.measure_record(*arguments, **choices)
+
+
+def test_an_interrupt_keeps_the_sizes_that_were_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gpuexplorer.cli.study.Several", Interrupted)
+    file = tmp_path / "part.json"
+    code = main(
+        ["study", "speedup", "matmul", "--size", "16:64:*2", "--rounds", "6", "--json", str(file),
+         "--no-history"]
     )  # fmt: skip
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=cli_environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True,
-    ) as process:  # fmt: skip
-        assert process.stderr is not None
-        said = ""
-        for line in process.stderr:  # a plain line comes after five seconds
-            said += line
-            if line.startswith("One device against another: "):
-                break
-        process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=60)[1]
-    assert process.returncode == 130, said + rest
-    assert "stopped after 12 rounds" in rest
-    study = document((tmp_path / "part.json").read_text())
+    assert code == 130
+    assert "stopped after 6 rounds" in capfd.readouterr().err
+    study = document(file.read_text())
     assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
     assert study.points[0].speedup is not None
-    assert study.points[-1].skipped["first"] == "it was stopped before"
+    assert study.points[2].skipped["first"] == "it was stopped before"
 
 
 @pytest.mark.parametrize(

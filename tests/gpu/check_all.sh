@@ -52,6 +52,12 @@ check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.js
 check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024
 check "calibrate" 240 "$PYTHON" -m gpuexplorer calibrate --device cuda:0 --json "$OUT/ceilings.json"
 check "copy" 120 "$PYTHON" tests/bench/copy_bandwidth.py --device cuda
+check "study precision" 180 "$PYTHON" -m gpuexplorer study precision matmul --variant torch --device torch:cuda:0 \
+  --size 4096 --plot "$OUT/precision.png" --json "$OUT/precision.json"
+check "study switches" 400 "$PYTHON" -m gpuexplorer study switches mlp_training --variant torch \
+  --device torch:cuda:0 --rounds 6 --plot "$OUT/switches.png" --json "$OUT/switches.json"
+check "study speedup" 180 "$PYTHON" -m gpuexplorer study speedup matmul --size 32:2048:*2 --yes \
+  --plot "$OUT/speedup.png" --json "$OUT/speedup.json"
 measure matmul-naive matmul --variant naive --size 4096 --block 16x16 --seconds 1
 measure matmul-naive-32x8 matmul --variant naive --size 4096 --block 32x8 --seconds 1
 measure matmul-tiled matmul --variant tiled --size 4096 --seconds 1
