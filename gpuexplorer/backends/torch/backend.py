@@ -17,12 +17,14 @@ from gpuexplorer.backends.cpu import (
     nominal_clock_Hz,
 )
 from gpuexplorer.backends.cuda import driver as cuda
+from gpuexplorer.backends.torch.formats import MODELS, cpu_precisions, gpu_precisions
+from gpuexplorer.backends.torch.load import load
+from gpuexplorer.backends.torch.model_runner import TorchCpuModelRunner, TorchCudaModelRunner
 from gpuexplorer.backends.torch.runner import TorchCpuRunner, TorchCudaRunner
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
+from gpuexplorer.workloads.frameworks import OWN_MODELS, is_own
 from gpuexplorer.workloads.library import calls_of
 from gpuexplorer.workloads.plan import Plan
-
-PRECISIONS = ("fp64", "fp32", "fp16")
 
 
 class TorchBackend(Backend):
@@ -53,8 +55,8 @@ class TorchBackend(Backend):
             last_level_cache_B=last_level_cache_B(),
             nominal_clock_Hz=nominal_clock_Hz(),
             limits=DeviceLimits(memory_B=memory_total_B()),
-            precisions=PRECISIONS,
-            libraries=calls_of(self.name),
+            precisions=cpu_precisions(version),
+            libraries=self._offered,
             threads=self.threads,
         )
 
@@ -79,15 +81,31 @@ class TorchBackend(Backend):
                 last_level_cache_B=device.attribute(cuda.L2_CACHE_B),
                 nominal_clock_Hz=device.clock_Hz,
                 limits=DeviceLimits(memory_B=device.memory_B),
-                precisions=PRECISIONS,
-                libraries=calls_of(self.name),
+                precisions=gpu_precisions(device.capability),
+                libraries=self._offered,
                 compute_capability=device.capability,
             )
             for device in facts
         )
 
+    @property
+    def _offered(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*calls_of(self.name), *MODELS, *OWN_MODELS)))
+
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
-        """Return a runner for one library call."""
+        """Return a runner for one library call or one model.
+
+        PyTorch is imported here, so that its seconds stand in no phase of the run.
+        """
+        load()
+        if is_own(plan.model):
+            from gpuexplorer.backends.torch.own_model_runner import OwnCpuRunner, OwnCudaRunner
+
+            own = OwnCudaRunner if device.kind == "gpu" else OwnCpuRunner
+            return own(plan, device, self.threads)
+        if plan.model is not None:
+            kind = TorchCudaModelRunner if device.kind == "gpu" else TorchCpuModelRunner
+            return kind(plan, device, self.threads)
         if device.kind == "gpu":
             return TorchCudaRunner(plan, device)
         return TorchCpuRunner(plan, device, self.threads)
