@@ -18,7 +18,14 @@ from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.operators import OperatorProfile
-from gpuexplorer.core.result import Environment, Phases, Resources, Traffic, Verification
+from gpuexplorer.core.result import (
+    Arithmetic,
+    Environment,
+    Phases,
+    Resources,
+    Traffic,
+    Verification,
+)
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.workloads.workload import WorkloadSource
@@ -154,6 +161,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     memory: MemoryUse | None = None
     """What the memory will be, by formula; what a counter saw follows in MemoryCounted."""
     not_verified: str | None = None
+    arithmetic: Arithmetic | None = None
+    """What ran, beside what was asked for; None where the configuration alone says it."""
 
 
 class Samples(Message, frozen=True, kw_only=True):

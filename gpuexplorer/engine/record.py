@@ -246,6 +246,7 @@ class RunRecord:
             traffic=[*prepared.traffic, *([dram] if dram else []), *counted],
             verification=prepared.verification,
             not_verified=prepared.not_verified,
+            arithmetic=prepared.arithmetic,
             resources=prepared.resources,
             telemetry=telemetry,
             memory=self.memory,

@@ -343,6 +343,7 @@ class _RunSink:
                 device=ready.device,
                 environment=self._server.laboratory.environment(plan, ready.device),
                 verification=ready.verification,
+                arithmetic=ready.runner.arithmetic(),
                 resources=ready.runner.resources(),
                 phases_s=ready.phases_s,
                 traffic=traffic_of(plan),
