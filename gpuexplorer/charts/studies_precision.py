@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
 from gpuexplorer.charts.studies_words import labelled, subject, times
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
@@ -46,7 +48,9 @@ def precision_chart(study: PrecisionStudy) -> ChartSpec:
         height=HEIGHT,
     )
     if points:
-        panel = _with_words(panel, points, places)
+        at = [places[p.precision] for p in points]
+        notes = labelled(panel, at, [words(p) for p in points])
+        panel = msgspec.structs.replace(panel, annotations=notes)
     return ChartSpec(
         title=study.title,
         subtitle=f"{subject(study.config, without=('precision',))}\n{study.device}",
@@ -125,16 +129,6 @@ def _point(
         series("", "line", "model", x=[x, x], y=[low, high], colour=colour),
         series(label, "points", role, x=[x], y=[y], colour=colour),
     ]
-
-
-def _with_words(
-    panel: Panel, points: Sequence[PrecisionPoint], places: dict[str, tuple[float, float]]
-) -> Panel:
-    notes = labelled(panel, [places[p.precision] for p in points], [words(p) for p in points])
-    return Panel(
-        title=panel.title, x=panel.x, y=panel.y, series=panel.series, annotations=notes,
-        height=panel.height,
-    )  # fmt: skip
 
 
 def words(point: PrecisionPoint) -> str:

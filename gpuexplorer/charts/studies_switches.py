@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from gpuexplorer.charts.comparison import VERDICT_COLOURS, Line, ratio_range
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.studies_words import effect_words, factor_words, labelled, subject, times
@@ -204,10 +206,7 @@ def _memory(study: SwitchesStudy) -> Panel | None:
         name if (x, y) == base else f"{name}  {times(y / base[1])} memory"
         for (name, _, _), (x, y) in zip(known, points, strict=True)
     ]
-    return Panel(
-        title=panel.title, x=panel.x, y=panel.y, series=panel.series,
-        annotations=labelled(panel, points, words),
-    )  # fmt: skip
+    return msgspec.structs.replace(panel, annotations=labelled(panel, points, words))
 
 
 def _notes(study: SwitchesStudy, memory: bool) -> list[str]:

@@ -145,7 +145,7 @@ class PrecisionLab(Running[PrecisionStudy]):
         run = runs.get(name)
         if run is None:
             error = self._turns.failed.get(place)
-            reason = error.what if error is not None else "it was stopped before"
+            reason = error.what if error is not None else self._missing
             return PrecisionPoint(precision=name, title=title, skipped=reason)
         against = None
         if reference is not None and name != reference:

@@ -55,7 +55,7 @@ class Running(ABC, Generic[S]):
         self.id = uuid.uuid4().hex
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._stop = threading.Event()
-        self._finished = False
+        self._finished = self._ended = False
         self._done = self._total = 0
         self._on_step: Callable[[Step], None] | None = None
 
@@ -73,9 +73,11 @@ class Running(ABC, Generic[S]):
         self._on_step = on_step
         try:
             self._measure(session)
+            self._finished = True
         except Cancelled:
-            return self.document()
-        self._finished = True
+            pass  # what there is, is the answer
+        finally:
+            self._ended = True
         return self.document()
 
     @abstractmethod
@@ -85,6 +87,11 @@ class Running(ABC, Generic[S]):
     @abstractmethod
     def _measure(self, session: Measures) -> None:
         """Measure; call ``_step`` before every run."""
+
+    @property
+    def _missing(self) -> str:
+        """Why something that nothing speaks against has no figure."""
+        return "it was stopped before" if self._ended else "not measured yet"
 
     @property
     def _stopped_by(self) -> StudyEnd:

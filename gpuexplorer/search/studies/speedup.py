@@ -203,7 +203,7 @@ class SpeedupLab(Running[SpeedupStudy]):
         turns, place = self._turns.get(size), self._places(size)[part]
         if turns is not None and place in turns.failed:
             return turns.failed[place].what
-        return "it was stopped before"
+        return self._missing
 
     def _speedup(
         self,

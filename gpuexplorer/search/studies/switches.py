@@ -240,7 +240,7 @@ class SwitchesLab(Running[SwitchesStudy]):
             switch=choice.switch,
             value=choice.value,
             title=choice.title,
-            skipped=error.what if error is not None else "it was stopped before",
+            skipped=error.what if error is not None else self._missing,
         )
 
     def _share(
