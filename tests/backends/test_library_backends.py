@@ -58,12 +58,20 @@ def test_the_device_says_what_it_is(name: str) -> None:
     assert device.hardware_id == backend_and_device("numpy")[1].hardware_id
     assert device.threads == device.compute_units == 1
     assert device.limits.memory_B is not None and device.limits.memory_B > 2**20
-    assert set(device.libraries) == {n for n, c in CALLS.items() if c.backend == name}
+    calls = {n for n, c in CALLS.items() if c.backend == name}
+    assert calls == {n for n in device.libraries if n in CALLS}
     assert backend.versions()[name] in device.driver
 
 
-@pytest.mark.parametrize("name", ["numpy", "torch"])
-@pytest.mark.parametrize("workload", SHIPPED.values(), ids=lambda w: w.name)
+@pytest.mark.parametrize(
+    ("workload", "name"),
+    [
+        pytest.param(workload, name, id=f"{workload.name}-{name}")
+        for workload in SHIPPED.values()
+        for name in ("numpy", "torch")
+        if any((v.call or "").startswith(f"{name}.") for v in workload.manifest.variants.values())
+    ],
+)
 def test_every_shipped_call_is_right_in_every_precision_and_size(
     workload: Workload, name: str
 ) -> None:
@@ -79,7 +87,7 @@ def test_every_shipped_call_is_right_in_every_precision_and_size(
         runner.allocate()
         runner.upload(inputs)
         runner.poison()
-        runner.launch(2)
+        runner.launch(1 if any(a.role == "inout" for a in plan.arrays) else 2)
         reference = Reference(workload, plan, inputs)
         outputs = outputs_of(runner)
         assert reference.verify(outputs).ok, f"{case.request}: {reference.explain(outputs)}"

@@ -52,6 +52,10 @@ check "agreement" 120 "$PYTHON" tests/gpu/agreement.py --json "$OUT/agreement.js
 check "A/A" 120 "$PYTHON" tests/bench/aa.py --device cuda --size 1024
 check "calibrate" 240 "$PYTHON" -m gpuexplorer calibrate --device cuda:0 --json "$OUT/ceilings.json"
 check "copy" 120 "$PYTHON" tests/bench/copy_bandwidth.py --device cuda
+if "$PYTHON" -c "import torch; raise SystemExit(not torch.cuda.is_available())" 2>/dev/null; then
+  check "torch.utils.benchmark" 180 "$PYTHON" tests/bench/torch_benchmark.py --device torch:cuda:0 \
+    --json "$OUT/torch-benchmark.json"
+fi
 check "study precision" 180 "$PYTHON" -m gpuexplorer study precision matmul --variant torch --device torch:cuda:0 \
   --size 4096 --plot "$OUT/precision.png" --json "$OUT/precision.json"
 check "study switches" 400 "$PYTHON" -m gpuexplorer study switches mlp_training --variant torch \
