@@ -272,6 +272,7 @@ def check_document(document: SessionDocument) -> None:
         _require(bool(re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name)), "a part has an odd name")
     knobs = document.knobs
     _names(knobs.workload, knobs.variant, knobs.precision, knobs.device, knobs.fill, *knobs.size)
+    _names(*knobs.switches, *(v for v in knobs.switches.values() if isinstance(v, str)))
     _numbers((*knobs.size.values(), *(knobs.block or ())), knobs.tunables)
     _require(0 <= document.view.span_s < LONGEST_S, "an odd stretch of time")
     for past in document.past:

@@ -34,9 +34,8 @@ TITLES: dict[Kind, str] = {
     "switches": "Switches",
     "speedup": "CPU against GPU",
 }
-STOPPED = "it was stopped before"
-"""What a study says of what it has not come to."""
 SIDES = ("first", "second", "second_with")
+UNKNOWN = "no figure"
 
 
 @dataclass(frozen=True)
@@ -261,14 +260,14 @@ def _time(measured: Measured) -> str:
 # ---- as tables
 
 
-def table_of(study: Study | None, *, running: bool = False) -> Table:
-    """Return a study as a table; ``running`` says that what is missing is still to come."""
+def table_of(study: Study | None) -> Table:
+    """Return a study as a table."""
     if isinstance(study, PrecisionStudy):
-        return _precision_table(study, running)
+        return _precision_table(study)
     if isinstance(study, SwitchesStudy):
-        return _switches_table(study, running)
+        return _switches_table(study)
     if isinstance(study, SpeedupStudy):
-        return _speedup_table(study, running)
+        return _speedup_table(study)
     return Table()
 
 
@@ -295,12 +294,6 @@ class _Places:
         return Table(tuple(columns), tuple(rows), tuple(self.places), self.by_run)
 
 
-def _missing(reason: str | None, running: bool) -> str:
-    if reason is None or (running and reason == STOPPED):
-        return "waiting" if running else STOPPED
-    return reason
-
-
 PRECISION_COLUMNS = (
     ("precision", "What was asked for"),
     ("time", "Median time of one launch, in seconds"),
@@ -311,18 +304,16 @@ PRECISION_COLUMNS = (
 )
 
 
-def _precision_table(study: PrecisionStudy, running: bool) -> Table:
+def _precision_table(study: PrecisionStudy) -> Table:
     places = _Places(study)
-    rows = [_precision_row(study, point, places, running) for point in study.points]
+    rows = [_precision_row(study, point, places) for point in study.points]
     return places.table(PRECISION_COLUMNS, rows)
 
 
-def _precision_row(
-    study: PrecisionStudy, point: PrecisionPoint, places: _Places, running: bool
-) -> Row:
+def _precision_row(study: PrecisionStudy, point: PrecisionPoint, places: _Places) -> Row:
     measured = point.measured
     if measured is None:
-        note = _missing(point.skipped, running)
+        note = point.skipped or UNKNOWN
         return Row((point.precision,), f"{point.title}: {note}", note=note)
     about = [
         point.fallback or "",
@@ -354,7 +345,7 @@ SWITCHES_COLUMNS = (
 )
 
 
-def _switches_table(study: SwitchesStudy, running: bool) -> Table:
+def _switches_table(study: SwitchesStudy) -> Table:
     places = _Places(study)
     rows = []
     if study.baseline is not None:
@@ -362,7 +353,7 @@ def _switches_table(study: SwitchesStudy, running: bool) -> Table:
         rows.append(_figures_row("baseline", study.baseline, "", "", "The knobs as they stand.", place))
     added = {(one.switch, one.value): one for one in study.added}
     for one in study.alone:
-        rows.append(_alone_row(one, added.get((one.switch, one.value)), places, running))
+        rows.append(_alone_row(one, added.get((one.switch, one.value)), places))
     for share in study.shares:
         places.add(share.measured, share.title, f"Beside the combination: {interval_words(share.effect)}")
     if study.together is not None and len(study.combination) > 1:
@@ -378,9 +369,9 @@ def _switches_table(study: SwitchesStudy, running: bool) -> Table:
     return places.table(SWITCHES_COLUMNS, rows)
 
 
-def _alone_row(one: Switched, added: Added | None, places: _Places, running: bool) -> Row:
+def _alone_row(one: Switched, added: Added | None, places: _Places) -> Row:
     if one.measured is None:
-        note = _missing(one.skipped, running)
+        note = one.skipped or UNKNOWN
         return Row((one.title,), f"{one.title}: {note}", note=note)
     on_top, kept, about = "", False, [f"By itself: {interval_words(one.effect)}"]
     if added is not None:
@@ -410,9 +401,9 @@ def _figures_row(
     return Row(cells, tip, place, strong=strong)
 
 
-def _speedup_table(study: SpeedupStudy, running: bool) -> Table:
+def _speedup_table(study: SpeedupStudy) -> Table:
     places = _Places(study)
-    rows = [_size_row(study, point, places, running) for point in study.points]
+    rows = [_size_row(study, point, places) for point in study.points]
     columns = (
         (study.symbol, f"{study.symbol_title}: the size that varies"),
         (study.first.device, f"Median time on {study.first.name}, in seconds"),
@@ -424,7 +415,7 @@ def _speedup_table(study: SpeedupStudy, running: bool) -> Table:
     return places.table(columns, rows)
 
 
-def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places, running: bool) -> Row:
+def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places) -> Row:
     found = {side: getattr(point, side) for side in SIDES}
     at = f"{study.symbol} = {count(point.value)}"
     names = {
@@ -434,7 +425,7 @@ def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places, running: b
     }
     numbers = {side: places.add(found[side], f"{at}, {names[side]}") for side in SIDES}
     if all(measured is None for measured in found.values()):
-        note = _missing(next(iter(point.skipped.values()), None), running)
+        note = next(iter(point.skipped.values()), UNKNOWN)
         return Row((count(point.value),), f"{at}: {note}", note=note)
     cells = (
         count(point.value),
@@ -442,7 +433,7 @@ def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places, running: b
         *(_speedup(one) for one in (point.speedup, point.speedup_with)),
     )
     tips = [at]
-    tips += [f"{names[s]}: {_missing(why, running)}" for s, why in point.skipped.items()]
+    tips += [f"{names[s]}: {why}" for s, why in point.skipped.items()]
     for one, how in ((point.speedup, "without"), (point.speedup_with, "with")):
         if one is not None and one.ci95_low is not None and one.ci95_high is not None:
             low, high = (ratio(v, "", 3).strip() for v in (one.ci95_low, one.ci95_high))

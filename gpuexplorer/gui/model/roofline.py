@@ -7,6 +7,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
+from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live, Run, ghost_label
@@ -28,7 +29,7 @@ class RooflineModel:
         """Return what there is to see now; ``precision`` is the knobs', for want of a run."""
         run = self._live.current
         if run is not None and run.prepared is not None:
-            precision = run.config.precision
+            precision = computed_in(run.prepared)
         spots = [*self._trail(run, device), *self._ghosts(run)]
         now = self.current_spot()
         if now is not None:
@@ -101,6 +102,12 @@ class RooflineModel:
             if reading.sm_clock_Hz is not None:
                 return round(reading.sm_clock_Hz / CLOCK_STEP_Hz) * CLOCK_STEP_Hz
         return None
+
+
+def computed_in(prepared: Prepared) -> str:
+    """Return the precision whose roofs a run stands under: what its products were computed in."""
+    ran = prepared.arithmetic.ran if prepared.arithmetic is not None else None
+    return (ran or prepared.config.precision).removeprefix("autocast_")
 
 
 def _spot(record: RunRecord, summary: Summary) -> Spot | None:

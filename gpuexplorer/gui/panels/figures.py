@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
-from gpuexplorer.core.result import TelemetrySummary
+from gpuexplorer.analysis.rates import items_per_s
+from gpuexplorer.core.result import Arithmetic, TelemetrySummary
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
@@ -13,7 +14,7 @@ from gpuexplorer.gui.widgets.words import Words
 
 
 class Figures(QWidget):
-    """Throughput, bandwidth, intensity, occupancy, registers and energy, as far as known."""
+    """Rate, throughput, bandwidth, intensity, arithmetic, occupancy and energy, as far as known."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -21,6 +22,11 @@ class Figures(QWidget):
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setVerticalSpacing(4)
         self._form.setHorizontalSpacing(6)
+        self.items = self._figure(
+            "Rate",
+            "itemsFigure",
+            "Samples of the batch, or tokens of its sequences, over the median",
+        )
         self.flops = self._figure(
             "Throughput", "flopFigure", "Useful operations over the median, FLOP/s"
         )
@@ -38,6 +44,12 @@ class Figures(QWidget):
             "intensityFigure",
             "Arithmetic intensity: useful operations for each compulsory byte, FLOP/B",
         )
+        self.arithmetic = self._figure(
+            "Arithmetic", "arithmeticFigure", "What the framework really computed in"
+        )
+        self.sums = self._figure(
+            "Sums in", "accumulationFigure", "The type that products are added in"
+        )
         self.occupancy = self._figure(
             "Occupancy",
             "occupancyFigure",
@@ -48,6 +60,7 @@ class Figures(QWidget):
             "Energy", "energyFigure", "Energy of one launch, J, less what the device takes at rest"
         )
         self._energy_tip = self.energy.toolTip()
+        self._arithmetic_tip = self.arithmetic.toolTip()
         self.clear()
 
     def _figure(self, title: str, name: str, tooltip: str) -> Words:
@@ -65,7 +78,9 @@ class Figures(QWidget):
         """Show that nothing is known."""
         for label in (self.flops, self.bandwidth, self.of_peak, self.intensity):
             label.setText("–")
-        for label in (self.occupancy, self.registers, self.energy):
+        for label in (
+            self.items, self.arithmetic, self.sums, self.occupancy, self.registers, self.energy,
+        ):  # fmt: skip
             self._form.setRowVisible(label, False)
 
     def show_figures(self, prepared: Prepared, summary: Summary | None) -> None:
@@ -75,6 +90,12 @@ class Figures(QWidget):
         flops = prepared.flops / median if median and prepared.flops else None
         bandwidth = least_B / median if median and least_B else None
         peak = prepared.device.peak_bandwidth_B_per_s
+        rate = items_per_s(prepared.config, median)
+        self._form.setRowVisible(self.items, rate is not None)
+        if rate is not None:
+            value, unit = rate
+            self.items.setText(f"{quantity(value, '')} {unit}")
+        self._show_arithmetic(prepared.arithmetic)
         self.flops.setText(quantity(flops, "FLOP/s"))
         self.bandwidth.setText(quantity(bandwidth, "B/s"))
         self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "not known")
@@ -88,6 +109,18 @@ class Figures(QWidget):
         self.occupancy.setText(f"{percent(resources.occupancy)}{limiter}")
         self._form.setRowVisible(self.registers, resources.registers_per_thread is not None)
         self.registers.setText(f"{resources.registers_per_thread} a thread")
+
+    def _show_arithmetic(self, found: Arithmetic | None) -> None:
+        """Show what a framework really computed in; nothing for a kernel or library call."""
+        self._form.setRowVisible(self.arithmetic, found is not None)
+        self._form.setRowVisible(self.sums, found is not None)
+        if found is None:
+            return
+        mark = " ⚠" if found.fallback else ""
+        self.arithmetic.setText((found.ran or "cannot be told") + mark)
+        self.sums.setText(found.accumulates_in or "not known")
+        lines = (self._arithmetic_tip, found.how, found.fallback)
+        self.arithmetic.setToolTip("\n".join(line for line in lines if line))
 
     def show_energy(self, state: TelemetrySummary | None) -> None:
         """Show the energy of one launch, or in its tooltip why it is not known.

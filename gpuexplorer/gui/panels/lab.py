@@ -59,6 +59,8 @@ class LabView(QWidget):
     said = Signal(str)
     restored = Signal(object)
     """A configuration that the knobs shall take."""
+    changed = Signal()
+    """Another study was measured."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -294,7 +296,7 @@ class LabView(QWidget):
             self._keep(job.result)
         bench.refresh()
         self._look_soon()
-        self._show_state()
+        self.changed.emit()
         if bench.model.state == "done":
             self.said.emit(f"{TITLES[bench.model.kind]}: {bench.model.words}")
 

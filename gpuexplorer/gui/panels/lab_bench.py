@@ -125,7 +125,7 @@ class LabBench(QWidget):
         self.pages.setCurrentWidget(self.outcome if drawn else self.empty)
         if study is None or not drawn:
             return
-        self.table = table_of(study, running=self.model.running)
+        self.table = table_of(study)
         self.rows.show_table(self.table)
         self.notes.setText(" ".join(study.notes))
         if isinstance(self.plot, PrecisionPlot):

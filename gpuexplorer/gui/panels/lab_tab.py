@@ -36,6 +36,7 @@ class LabTab(LateView):
     notice = Signal(object)
     said = Signal(str)
     restored = Signal(object)
+    changed = Signal()
 
     def __init__(self, session: Session) -> None:
         super().__init__("labTab", self._view)
@@ -51,12 +52,19 @@ class LabTab(LateView):
         view.notice.connect(self.notice)
         view.said.connect(self.said)
         view.restored.connect(self.restored)
+        view.changed.connect(self.changed)
         return view
 
     @property
     def lab(self) -> LabView | None:
         """The view; None before it was first wanted."""
         return self.view  # type: ignore[return-value]
+
+    @property
+    def has_study(self) -> bool:
+        """Whether any study has something to export."""
+        benches = self.lab.benches.values() if self.lab is not None else ()
+        return any(bench.model.study is not None for bench in benches)
 
     def close_down(self) -> None:
         """End what the view has started."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from gpuexplorer.gui.model.lab import Table
@@ -39,6 +39,11 @@ class LabTable(QTableWidget):
         self.itemActivated.connect(self._activated)
         self.itemEntered.connect(lambda item: self.hovered.emit(self._place(item.row())))
         theme().changed.connect(lambda: self.show_table(self.shown))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Point at nothing any more."""
+        super().leaveEvent(event)
+        self.hovered.emit(None)
 
     def show_table(self, table: Table) -> None:
         """Show these rows."""

@@ -108,7 +108,7 @@ class MarkedPlot(Plot):
 
     def _clicked(self, event: Any) -> None:
         mark = self.mark_at(event.scenePos())
-        if mark is not None and event.button() == Qt.MouseButton.LeftButton:
+        if mark is not None and mark.row >= 0 and event.button() == Qt.MouseButton.LeftButton:
             self.chosen.emit(mark.row)
 
     def leaveEvent(self, event: QEvent) -> None:

@@ -8,6 +8,7 @@ import pyqtgraph as pg
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.studies import Measured, SpeedupStudy
+from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.lab import SIDES, Table, break_evens
 from gpuexplorer.gui.plots.base import line_pen, role_pen
 from gpuexplorer.gui.plots.lab import Mark, MarkedPlot, log_range
@@ -20,6 +21,7 @@ ROLES: dict[str, tuple[Role, int, str]] = {
 }
 """Whose word a line is, its slot in the palette and its marks."""
 EMPTY_TIME = (1e-6, 1e-2)
+MOST_TICKS = 9
 
 
 class SpeedupPlot(MarkedPlot):
@@ -70,6 +72,7 @@ class SpeedupPlot(MarkedPlot):
         everything = [m.time_s for times in found.values() for _, m in times]
         sizes = [float(point.value) for point in study.points] if study is not None else []
         low, high = log_range(sizes, (16, 4096))
+        self.x_axis.setTicks([[(math.log10(v), count(int(v))) for v in thinned(sizes)]])
         room = 0.32 * (high - low)  # for the names at the lines' ends
         bottom, top = log_range(everything, EMPTY_TIME)
         self.box.setRange(xRange=(low, high + room), yRange=(bottom, top), padding=0.03)
@@ -118,6 +121,12 @@ class SpeedupPlot(MarkedPlot):
         for line in self._even:
             line.setPen(role_pen("ceiling", chart.muted))
         self._draw()
+
+
+def thinned(sizes: list[float]) -> list[float]:
+    """Return the sizes that carry a number: all, or every second, third, ..."""
+    step = math.ceil(len(sizes) / MOST_TICKS) or 1
+    return sizes[::step]
 
 
 def _apart(wanted: float, taken: list[float], gap: float) -> float:

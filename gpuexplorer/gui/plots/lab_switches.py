@@ -110,8 +110,8 @@ class SwitchesPlot(MarkedPlot):
         self.box.setRange(xRange=(low, high), yRange=(-0.7, rows - 0.4), padding=0)
         self._baseline.setPos(drawn[0][3])
         self._bars.setOpts(
-            x0=np.array([max(a, low) for _, _, a, _ in drawn]),
-            x1=np.array([max(b, low) for _, _, _, b in drawn]),
+            x0=np.array([max(min(a, b), low) for _, _, a, b in drawn]),
+            x1=np.array([max(a, b, low) for _, _, a, b in drawn]),
             y=np.array([y for y, _, _, _ in drawn]),
             height=BAR,
             brushes=[pg.mkBrush(self._colour(bar)) for _, bar, _, _ in drawn],
