@@ -21,6 +21,7 @@ from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.operators import told_variants
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -67,10 +68,7 @@ def with_torch(request: RunRequest, workload: Workload) -> RunRequest:
 
     Raises InputError when there is none.
     """
-    variants = workload.manifest.variants
-    able = [
-        name for name, spec in variants.items() if (spec.call or "").startswith("torch.")
-    ]
+    variants, able = workload.manifest.variants, told_variants(workload)
     if request.variant is not None and request.variant in variants:
         if request.variant in able:
             return request

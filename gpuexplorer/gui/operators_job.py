@@ -1,0 +1,41 @@
+"""The operators of one iteration, recorded through the window's engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.operators import OperatorProfile
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.flame import Flame
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class RecordedProfile:
+    """A profile with what its flame chart draws, worked out in the job's thread."""
+
+    profile: OperatorProfile
+    flame: Flame
+    title: str
+
+
+class OperatorsJob(EngineJob):
+    """Records one configuration; ``ended`` carries a ``RecordedProfile``."""
+
+    doing = "recording the operators of one iteration"
+    done = "operators recorded"
+    not_done = "recording was cancelled"
+
+    def __init__(
+        self, worker: EngineWorker, config: RunConfig, workload: Workload, *, shapes: bool
+    ) -> None:
+        super().__init__(worker)
+        self.setObjectName("operators")
+        self._config, self._workload, self._shapes = config, workload, shapes
+
+    def work(self) -> object:
+        """Record, and lay out the flame chart."""
+        profile = self.operators(self._config, self._workload, shapes=self._shapes)
+        return RecordedProfile(profile, Flame(profile), self._workload.manifest.title)

@@ -1,0 +1,317 @@
+"""The Operators view: what one iteration of the present model calls, over time and in a table."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, notes, operator_chart
+from gpuexplorer.charts.spec import encode
+from gpuexplorer.charts.words import config_words
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.exchange import atomic_file
+from gpuexplorer.exchange.operator_trace import write_operator_trace
+from gpuexplorer.gui.export import CHARTS, Exporter, render
+from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
+from gpuexplorer.gui.panels.operators_table import OperatorTable
+from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.plots.flame import FlamePlot
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.workloads.operators import told_variants
+
+FORMATS = {
+    "png": "PNG image",
+    "svg": "SVG drawing",
+    "pdf": "PDF document",
+    "json": "JSON document of the operators",
+}
+TRACE = {"json": "Chrome trace, for Perfetto"}
+NOTHING_YET = (
+    "Record one iteration of a model to see which operators it calls, how long each takes, and "
+    "what calls what. Measuring pauses meanwhile."
+)
+
+
+class OperatorsView(QWidget):
+    """Records through the session's engine; ``notice`` carries a sentence for the banner.
+
+    ``exporter`` is who asks for file names and writes in the background.
+    """
+
+    notice = Signal(object)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("operatorsView")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(self.palette().ColorRole.Base)
+        self._session = session
+        self.exporter: Exporter | None = None
+        self.shown: RecordedProfile | None = None
+        self._job: OperatorsJob | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addWidget(self._pages(), 1)
+        session.knobs_changed.connect(self.refresh)
+        session.devices_changed.connect(self.refresh)
+        session.state_changed.connect(self.refresh)
+        theme().changed.connect(self._colour)
+        self._colour()
+        self.refresh()
+
+    # ---- construction
+
+    def _head(self) -> QHBoxLayout:
+        self.record_button = QPushButton("Record one iteration")
+        self.record_button.setObjectName("recordOperatorsButton")
+        self.record_button.clicked.connect(lambda _=False: self.record())
+        self.shapes_box = QCheckBox("Shapes")
+        self.shapes_box.setObjectName("operatorShapesBox")
+        self.shapes_box.setToolTip("A row for each operator and shapes of its inputs")
+        self.status = Words()
+        self.status.setObjectName("operatorsStatus")
+        self.status.setProperty("role", "muted")
+        self.trace_button = small_button(
+            "operatorTraceButton", "Save the calls as a Chrome trace, which Perfetto opens"
+        )
+        self.trace_button.setText("Trace…")
+        self.trace_button.clicked.connect(lambda _=False: self.ask_trace())
+        self.chart_button = small_button(
+            "operatorChartButton", "Save flame chart and table as a drawing, or all of it as JSON"
+        )
+        self.chart_button.setText("Save…")
+        self.chart_button.clicked.connect(lambda _=False: self.ask_chart())
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 8, 12, 6)
+        head.setSpacing(10)
+        head.addWidget(self.record_button)
+        head.addWidget(self.shapes_box)
+        head.addWidget(self.status, 1)
+        head.addWidget(self.trace_button)
+        head.addWidget(self.chart_button)
+        return head
+
+    def _pages(self) -> QWidget:
+        self.plot = FlamePlot()
+        self.table = OperatorTable()
+        self.plot.picked.connect(self._picked_in_plot)
+        self.table.picked.connect(self.plot.pick)
+        self.legend = QLabel()
+        self.legend.setObjectName("flameLegend")
+        self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.legend.setContentsMargins(12, 0, 12, 2)
+        self.notes = Words()
+        self.notes.setObjectName("operatorNotes")
+        self.notes.setProperty("role", "muted")
+        self.notes.setContentsMargins(12, 3, 12, 4)
+        room = QScrollArea()
+        room.setObjectName("flameRoom")
+        room.setWidgetResizable(True)
+        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        room.setMinimumHeight(110)
+        room.setWidget(self.plot)
+        upper = QWidget()
+        above = QVBoxLayout(upper)
+        above.setContentsMargins(0, 0, 0, 0)
+        above.setSpacing(0)
+        above.addWidget(self.legend)
+        above.addWidget(room, 1)
+        lower = QWidget()
+        below = QVBoxLayout(lower)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(0)
+        below.addWidget(self.table, 1)
+        below.addWidget(self.notes)
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.setHandleWidth(1)
+        self.split.addWidget(upper)
+        self.split.addWidget(lower)
+        self.split.setStretchFactor(0, 1)
+        self.split.setStretchFactor(1, 1)
+        self.split.setSizes([260, 240])
+        self.message = QLabel(NOTHING_YET)
+        self.message.setObjectName("operatorsMessage")
+        self.message.setWordWrap(True)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.message.setProperty("role", "muted")
+        self.message.setContentsMargins(60, 20, 60, 60)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.message)
+        self.pages.addWidget(self.split)
+        return self.pages
+
+    # ---- recording
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing can be recorded now; empty when it can."""
+        experiment, session = self._session.experiment, self._session
+        able = told_variants(experiment.workload)
+        if not able:
+            return (
+                f"PyTorch runs no variant of {experiment.workload.manifest.title}, and its "
+                "profiler tells operators."
+            )
+        if experiment.knobs.variant not in able:
+            return f"Choose a variant that PyTorch runs: {', '.join(able)}."
+        if session.job_has_engine:
+            return "The engine is busy with something else."
+        if experiment.devices is None:
+            return "Looking for devices…"
+        try:
+            experiment.config()
+        except ExplorerError as error:
+            return f"{error}."
+        return ""
+
+    def refresh(self) -> None:
+        """Say whether the present knobs can be recorded."""
+        if not self.isVisible():
+            return
+        why_not = self.why_not if self._job is None else "Recording…"
+        self.record_button.setEnabled(not why_not)
+        tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
+        self.record_button.setToolTip(tip)
+        for button in (self.trace_button, self.chart_button):
+            button.setEnabled(self.shown is not None)
+        if self.shown is None:
+            self.status.setText(why_not)
+            self.message.setText(why_not or NOTHING_YET)
+        else:
+            self.status.setText(_headline(self.shown.profile))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Bring up to date what nobody looked at."""
+        super().showEvent(event)
+        self.refresh()
+
+    def record(self) -> None:
+        """Record the present knobs' iteration."""
+        if self.why_not or self._job is not None:
+            self.refresh()
+            return
+        experiment = self._session.experiment
+        job = OperatorsJob(
+            self._session.worker,
+            experiment.config(),
+            experiment.workload,
+            shapes=self.shapes_box.isChecked(),
+        )
+        job.ended.connect(self._recorded)
+        if self._session.begin_job(job):
+            self._job = job
+        self.refresh()
+
+    def _recorded(self, outcome: object) -> None:
+        self._job = None
+        if isinstance(outcome, RecordedProfile):
+            self.show_profile(outcome)
+        self.refresh()
+
+    # ---- showing
+
+    def show_profile(self, recorded: RecordedProfile) -> None:
+        """Show what was recorded."""
+        self.shown = recorded
+        profile = recorded.profile
+        self.plot.show_flame(recorded.flame)
+        self.table.show_operators(
+            profile.operators,
+            gpu=profile.on_gpu,
+            shapes=any(o.shapes for o in profile.operators),
+        )
+        self.notes.setText(" ".join(notes(profile)))
+        self._colour()
+        self.pages.setCurrentWidget(self.split)
+
+    def _picked_in_plot(self, name: str) -> None:
+        self.plot.pick(name)
+        self.table.pick(name)
+
+    def _colour(self) -> None:
+        """Write the legend in the theme's colours."""
+        chart = theme().chart
+        present = set(FAMILIES)
+        if self.shown is not None:
+            present = {family(name) for name in self.shown.profile.names}
+        parts = []
+        for kind, words in FAMILIES.items():
+            if kind in present:
+                slot = FAMILY_COLOURS[kind]
+                colour = chart.muted if slot == OTHER else chart.palette[slot]
+                parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{words}")
+        self.legend.setText(
+            f"<span style='color:{chart.muted}'>{' &nbsp; '.join(parts)}</span>"
+        )
+
+    # ---- files
+
+    def _named(self, suffix: str) -> str:
+        assert self.shown is not None
+        config = self.shown.profile.config
+        name = f"{config.workload}-{config.variant}-{config.precision}-operators"
+        return re.sub(r"[^\w.-]+", "_", name) + f".{suffix}"
+
+    def ask_trace(self) -> None:
+        """Ask for a file name and write the calls as a Chrome trace."""
+        if self.shown is None or self.exporter is None:
+            return
+        path = self.exporter.ask_path("json", self._named("trace.json"), TRACE)
+        if path is not None:
+            self.exporter.do(path, partial(write_operator_trace, self.shown.profile))
+
+    def ask_chart(self) -> None:
+        """Ask for a file name and write flame chart and table, or the document."""
+        if self.shown is None or self.exporter is None:
+            return
+        path = self.exporter.ask_path("png", self._named("png"), FORMATS)
+        if path is not None:
+            shown, scheme = self.shown, theme().scheme
+            self.exporter.do(path, lambda target: write(shown, target, scheme))
+
+
+def write(shown: RecordedProfile, path: Path, scheme: str) -> None:
+    """Write a profile by the file's ending; raises ExplorerError in one sentence."""
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix in CHARTS:
+        render(encode(operator_chart(shown.profile, title=shown.title)), path, scheme)
+    elif suffix == "json":
+        with atomic_file(path) as stream:
+            stream.write(msgspec.json.encode(shown.profile) + b"\n")
+    else:
+        raise InputError(
+            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
+        )
+
+
+def _headline(profile: OperatorProfile) -> str:
+    """Return in a line what was recorded."""
+    plain = quantity(profile.plain_s or profile.iteration_s, "s")
+    return (
+        f"{config_words(profile.config)}: {plain} an iteration, "
+        f"{count(profile.operators_total)} operators, {count(profile.calls_total)} calls"
+    )

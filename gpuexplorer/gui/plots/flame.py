@@ -1,0 +1,292 @@
+"""The flame chart: nested calls over time, in the kind of work's colours; the wheel zooms in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QToolTip
+
+from gpuexplorer.charts.operators import OTHER
+from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Whole
+from gpuexplorer.gui.plots.base import Plot
+from gpuexplorer.gui.theme import blend, theme
+
+ROW_PX = 19
+GAP_PX = 1.0
+WORDS_FROM_PX = 26.0
+"""Spans narrower than this carry no words."""
+NEAR_PX = 3.0
+LEAST_RANGE_S = 1e-7
+ZOOM, PAN = 0.8, 0.15
+ON_LIGHT, ON_DARK = "#14181c", "#ffffff"
+DIMMED = 0.28
+"""How strongly other calls show while one operator is picked out."""
+
+
+class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
+    """Draws the visible calls in pixels, so that words and edges stay sharp at any zoom."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flame: Flame | None = None
+        self.picked: Whole = np.empty(0, dtype=np.int64)
+        self.drawn = 0
+        """Spans of the last painting."""
+
+    def show_flame(self, flame: Flame | None) -> None:
+        """Draw another profile."""
+        self.prepareGeometryChange()
+        self.flame = flame
+        self.picked = np.empty(0, dtype=np.int64)
+        self.update()
+
+    def pick(self, calls: Whole) -> None:
+        """Let these calls stand out; none: all stand alike."""
+        self.picked = calls
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return what is covered."""
+        if self.flame is None:
+            return QRectF()
+        return QRectF(0.0, 0.0, max(self.flame.end_s, LEAST_RANGE_S), float(max(self.flame.rows, 1)))
+
+    def paint(self, painter: QPainter, *args: object) -> None:
+        """Draw what the view shows."""
+        flame, box = self.flame, self.getViewBox()
+        if flame is None or box is None:
+            return
+        (low_s, high_s), _ = box.viewRange()
+        transform = painter.worldTransform()
+        pixels = int(abs(transform.m11()) * (high_s - low_s)) or 1
+        seen = flame.visible(low_s, high_s, pixels)
+        self.drawn = len(seen.row)
+        left = transform.m11() * np.maximum(seen.left, low_s) + transform.dx()
+        right = transform.m11() * np.minimum(seen.left + seen.width, high_s) + transform.dx()
+        top = transform.m22() * seen.row + transform.dy() + GAP_PX / 2
+        tall = abs(transform.m22()) - GAP_PX
+        painter.save()
+        painter.resetTransform()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self._paint_spans(painter, flame, seen.index, seen.colour, left, right, top, tall)
+        self._paint_titles(painter, flame, transform.dy(), transform.m22(), tall,
+                           transform.m11() * low_s + transform.dx())  # fmt: skip
+        painter.restore()
+
+    def _paint_spans(
+        self,
+        painter: QPainter,
+        flame: Flame,
+        index: Whole,
+        colour: Whole,
+        left: Floats,
+        right: Floats,
+        top: Floats,
+        tall: float,
+    ) -> None:
+        picked = np.isin(index, self.picked) if len(self.picked) else None
+        painter.setPen(Qt.PenStyle.NoPen)
+        rects = [
+            QRectF(x, y, max(x1 - x - GAP_PX / 2, 1.0), tall)
+            for x, x1, y in zip(left.tolist(), right.tolist(), top.tolist(), strict=True)
+        ]
+        for slot in np.unique(colour).tolist():
+            for stands_out in (False, True):
+                wanted = colour == slot
+                if picked is not None:
+                    wanted &= picked == stands_out
+                elif stands_out:
+                    continue
+                paint = self._colour(slot, dim=picked is not None and not stands_out)
+                painter.setBrush(QColor(paint))
+                painter.drawRects([rects[i] for i in np.flatnonzero(wanted).tolist()])
+        self._paint_words(painter, flame, index, colour, rects, picked)
+
+    def _paint_words(
+        self,
+        painter: QPainter,
+        flame: Flame,
+        index: Whole,
+        colour: Whole,
+        rects: list[QRectF],
+        picked: Flags | None,
+    ) -> None:
+        font = painter.font()
+        font.setPointSizeF(max(6.0, font.pointSizeF() * 0.85))
+        painter.setFont(font)
+        metrics = painter.fontMetrics()
+        for i, rect in enumerate(rects):
+            if rect.width() < WORDS_FROM_PX or index[i] < 0:
+                continue
+            dim = picked is not None and not picked[i]
+            fill = self._colour(int(colour[i]), dim=dim)
+            painter.setPen(QPen(QColor(_words_on(fill))))
+            words = flame.labels[int(flame.name[index[i]])]
+            fitting = metrics.elidedText(
+                words, Qt.TextElideMode.ElideRight, int(rect.width()) - 6
+            )
+            painter.drawText(
+                rect.adjusted(3, 0, -3, 0),
+                int((Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value),
+                fitting,
+            )
+
+    def _paint_titles(
+        self, painter: QPainter, flame: Flame, dy: float, m22: float, tall: float, left: float
+    ) -> None:
+        painter.setPen(QPen(QColor(theme().chart.muted)))
+        for track, begin in zip(flame.profile.tracks, flame.begins, strict=True):
+            where = QRectF(left + 4, m22 * (begin - 1) + dy, 400, tall)
+            painter.drawText(
+                where,
+                int((Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value),
+                track.title,
+            )
+
+    @staticmethod
+    def _colour(slot: int, *, dim: bool) -> str:
+        chart = theme().chart
+        colour = chart.muted if slot == OTHER else chart.palette[slot % len(chart.palette)]
+        return blend(colour, chart.panel, DIMMED) if dim else colour
+
+
+def _words_on(colour: str) -> str:
+    """Return dark words for a light colour, and the other way round (luminance of Rec. 709)."""
+    made = QColor(colour)
+    light = 0.2126 * made.redF() + 0.7152 * made.greenF() + 0.0722 * made.blueF()
+    return ON_LIGHT if light > 0.45 else ON_DARK
+
+
+class FlamePlot(Plot):
+    """Calls over time. The wheel zooms, dragging pans, a double click shows the whole iteration.
+
+    ``picked`` carries the operator's name of a call that was clicked.
+    """
+
+    picked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__("", "s")
+        self.setObjectName("flamePlot")
+        self.setAccessibleName("Flame chart: nested operator calls over time")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        item = self.getPlotItem()
+        item.hideAxis("left")
+        item.showGrid(x=True, y=False, alpha=0.12)
+        self.box.invertY(True)
+        self.box.setMouseEnabled(x=True, y=False)
+        self.flame_item = FlameItem()
+        self.addItem(self.flame_item, ignoreBounds=True)
+        self.double_clicked.connect(self.fit)
+        self._pressed_at: tuple[float, float] | None = None
+
+    @property
+    def flame(self) -> Flame | None:
+        """What is drawn."""
+        return self.flame_item.flame
+
+    def show_flame(self, flame: Flame | None) -> None:
+        """Draw a profile's calls from begin to end."""
+        self.flame_item.show_flame(flame)
+        if flame is not None:
+            self.setMinimumHeight(min(flame.rows, 200) * ROW_PX + self.x_axis.height() + 8)
+            self.box.setLimits(
+                xMin=-0.02 * flame.end_s,
+                xMax=1.02 * flame.end_s,
+                minXRange=LEAST_RANGE_S,
+                maxXRange=1.04 * flame.end_s,
+            )
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole iteration."""
+        flame = self.flame
+        if flame is None:
+            return
+        self.box.setXRange(0.0, max(flame.end_s, LEAST_RANGE_S), padding=0.01)
+        self._fit_rows()
+
+    def _fit_rows(self) -> None:
+        """Give each row its height, from the top."""
+        tall = max(self.box.height() / ROW_PX, 1.0)
+        rows = float(self.flame.rows) if self.flame is not None else 1.0
+        self.box.setYRange(0.0, max(tall, rows), padding=0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the rows' height."""
+        super().resizeEvent(event)
+        if self.flame is not None:
+            self._fit_rows()
+
+    def pick(self, name: str) -> None:
+        """Let the calls of an operator stand out; empty: all stand alike."""
+        if self.flame is not None:
+            calls = self.flame.named(name) if name else np.empty(0, dtype=np.int64)
+            self.flame_item.pick(calls)
+
+    def repaint_theme(self) -> None:
+        """Take the theme's colours."""
+        super().repaint_theme()
+        if hasattr(self, "flame_item"):
+            self.flame_item.update()
+
+    def call_at(self, x_px: float, y_px: float) -> int | None:
+        """Return the call drawn at a place of the widget; None where there is none."""
+        flame = self.flame
+        if flame is None:
+            return None
+        where = self.box.mapSceneToView(self.mapToScene(int(x_px), int(y_px)))
+        near_s = NEAR_PX * self.box.viewPixelSize()[0]
+        return flame.at(float(where.x()), int(np.floor(where.y())), near_s)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Say in the tooltip which call is under the pointer."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            call = self.call_at(event.pos().x(), event.pos().y())
+            flame = self.flame
+            words = flame.words(call) if flame is not None and call is not None else ""
+            QToolTip.showText(event.globalPos(), words, self)
+            return True
+        return bool(super().viewportEvent(event))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Note where a click begins."""
+        self._pressed_at = event.position().x(), event.position().y()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Pick the operator that was clicked, if the pointer did not drag."""
+        super().mouseReleaseEvent(event)
+        x, y = event.position().x(), event.position().y()
+        if self._pressed_at is None or self.flame is None:
+            return
+        if abs(x - self._pressed_at[0]) + abs(y - self._pressed_at[1]) <= NEAR_PX:
+            call = self.call_at(x, y)
+            flame = self.flame
+            self.picked.emit(
+                "" if call is None else flame.profile.names[flame.profile.calls[call].name]
+            )
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Zoom with + and -, pan with the arrows, show everything with Home."""
+        (low, high), _ = self.box.viewRange()
+        span = high - low
+        match event.key():
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self.box.setXRange(low + span * (1 - ZOOM) / 2, high - span * (1 - ZOOM) / 2,
+                                   padding=0)  # fmt: skip
+            case Qt.Key.Key_Minus:
+                more = span * (1 / ZOOM - 1) / 2
+                self.box.setXRange(low - more, high + more, padding=0)
+            case Qt.Key.Key_Left:
+                self.box.setXRange(low - span * PAN, high - span * PAN, padding=0)
+            case Qt.Key.Key_Right:
+                self.box.setXRange(low + span * PAN, high + span * PAN, padding=0)
+            case Qt.Key.Key_Home:
+                self.fit()
+            case _:
+                super().keyPressEvent(event)
+                return
+        event.accept()
