@@ -9,8 +9,9 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
-from gpuexplorer.gui.model.lab import Kind, LabModel, Table, has_figures, table_of
+from gpuexplorer.gui.model.lab import Kind, LabModel, has_figures
 from gpuexplorer.gui.model.lab_offers import about
+from gpuexplorer.gui.model.lab_rows import Table, table_of
 from gpuexplorer.gui.panels.lab_setup import LabSetup
 from gpuexplorer.gui.panels.lab_table import LabTable
 from gpuexplorer.gui.plots.base import muted_label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
-from gpuexplorer.gui.model.lab import Table
+from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 23

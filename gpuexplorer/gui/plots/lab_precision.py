@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from gpuexplorer.charts.studies_labels import place_labels
 from gpuexplorer.charts.studies_precision import shown_errors, speed_of, words
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
-from gpuexplorer.gui.model.lab import Table
+from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.plots.base import line_pen, role_pen
 from gpuexplorer.gui.plots.lab import Mark, MarkedPlot, log_range
 from gpuexplorer.gui.theme import theme

@@ -9,7 +9,8 @@ import pyqtgraph as pg
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.studies import Measured, SpeedupStudy
 from gpuexplorer.core.units import count
-from gpuexplorer.gui.model.lab import SIDES, Table, break_evens
+from gpuexplorer.gui.model.lab_rows import SIDES, Table
+from gpuexplorer.gui.model.lab_words import break_evens
 from gpuexplorer.gui.plots.base import line_pen, role_pen
 from gpuexplorer.gui.plots.lab import Mark, MarkedPlot, log_range
 from gpuexplorer.gui.theme import theme

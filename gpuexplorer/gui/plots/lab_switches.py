@@ -14,7 +14,7 @@ from gpuexplorer.charts import studies_switches
 from gpuexplorer.charts.comparison import VERDICT_COLOURS
 from gpuexplorer.charts.studies_words import effect_words
 from gpuexplorer.core.studies import Measured, SwitchesStudy
-from gpuexplorer.gui.model.lab import Table
+from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.plots.base import line_pen
 from gpuexplorer.gui.plots.lab import Mark, MarkedPlot
 from gpuexplorer.gui.theme import blend, theme

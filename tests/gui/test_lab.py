@@ -1,0 +1,172 @@
+"""The Lab tab at work: started, paused, cancelled; kept in the history; knobs and files from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, SwitchesStudy
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.lab import LabView
+from gpuexplorer.gui.panels.lab_tab import write_study
+from gpuexplorer.history.store import Query, Store
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+
+
+def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView:
+    """Return the Lab with small problems to measure, and a study of one kind in front."""
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_size("N", 64)
+    window.show()
+    window.panels.tabs.setCurrentWidget(window.panels.lab)
+    view = window.panels.lab.lab
+    assert view is not None
+    for bench in view.benches.values():
+        bench.setup.turns.setValue(6)
+        bench.setup.seconds.setValue(0.06)
+    view.show_kind(kind)
+    return view
+
+
+def ready(qtbot: QtBot, view: LabView) -> None:
+    until(qtbot, view.start_button.isEnabled)
+
+
+def finished(qtbot: QtBot, window: MainWindow) -> None:
+    until(qtbot, lambda: window.session.job is None)
+
+
+def groups(kind: str) -> list[Any]:
+    with Store.open() as store:
+        return [g for g in store.groups(STUDY_GROUP) if g.document["kind"] == kind]
+
+
+def test_a_precision_study_fills_its_chart_and_is_kept(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    assert "How much accuracy" in view.bench.empty.text
+    ready(qtbot, view)
+    assert "Takes about" in view.bench.empty.text
+    view.start()
+    until(qtbot, lambda: view.bench.model.state == "running" and not view.start_button.isVisible())
+    finished(qtbot, window)
+    study = view.bench.model.study
+    assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
+    assert view.bench.model.state == "done" and len(study.runs) >= 2
+    assert view.bench.plot.marks and view.words.text().endswith(".")
+    until(qtbot, lambda: len(groups("precision")) == 1)
+    (group,) = groups("precision")
+    assert group.runs == len(study.runs) and group.finished
+    with Store.open() as store:
+        found = store.find(Query(group=group.id))
+        assert {row.id for row in found} == {run.id for run in study.runs}
+    target = tmp_path / "lab.svg"
+    write_study(view.study(), target, "light")
+    assert "<svg" in target.read_text()
+    other = next(r for r in study.runs if r.config.precision != "fp32")
+    place = view.bench.table.by_run[other.id]
+    view.bench.plot.chosen.emit(place)
+    assert window.session.experiment.knobs.precision == other.config.precision
+    window.session.experiment.undo()
+    assert window.session.experiment.knobs.precision == "fp32"
+
+
+def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window, "speedup")
+    setup = view.bench.setup
+    setup.turns.setValue(30)
+    setup.seconds.setValue(1.5)
+    until(qtbot, lambda: setup.second.currentData() is not None)
+    setup.sizes.setText("16:64:*2")
+    setup.sizes.editingFinished.emit()
+    ready(qtbot, view)
+    view.start()
+    until(qtbot, lambda: view.bench.model.study is not None)
+    view.pause_button.click()
+    until(qtbot, lambda: window.session.live)
+    wait_measured(qtbot, window, 5)
+    assert view.bench.model.words.startswith("Paused at ")
+    assert view.pause_button.text() == "Resume"
+    view.pause_button.click()
+    assert view.bench.model.state == "running"
+    view.show_kind("precision")
+    until(qtbot, lambda: view.words.text().startswith("CPU against GPU is measured"))
+    view.cancel_button.click()
+    finished(qtbot, window)
+    study = view.benches["speedup"].model.study
+    assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
+    assert view.benches["speedup"].model.state == "stopped"
+    until(qtbot, lambda: len(groups("speedup")) == 1)
+    until(qtbot, lambda: window.session.live)
+
+
+def test_what_cannot_be_studied_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    view = opened(qtbot, window, "switches")
+    until(qtbot, lambda: "no switches" in view.bench.setup.total.text())
+    assert not view.start_button.isEnabled()
+    assert "Switches belong to models" in view.bench.setup.reason.text()
+    assert window.panels.lab.lab is view
+    window.export("json")
+    assert "no study to export" in window.banner.text
+
+
+def test_the_command_is_copied(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    ready(qtbot, view)
+    view.copy_button.click()
+    text = QApplication.clipboard().text()
+    assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
+
+
+def test_a_broken_study_ends_in_a_sentence(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpuexplorer.core.errors import WorkFailed
+    from gpuexplorer.search.studies import PrecisionLab
+
+    def fails(*_: object) -> None:
+        raise WorkFailed("nothing was measured: the device is gone")
+
+    window = open_window()
+    view = opened(qtbot, window)
+    ready(qtbot, view)
+    monkeypatch.setattr(PrecisionLab, "_measure", fails)
+    view.start()
+    finished(qtbot, window)
+    until(qtbot, lambda: "the device is gone" in window.banner.text)
+    assert view.bench.model.state == "empty"
+    until(qtbot, lambda: "the device is gone" in view.bench.empty.text)
+    assert groups("precision") == []
+
+
+def test_switches_of_a_model_are_studied(qtbot: QtBot, open_window: OpenWindow) -> None:
+    pytest.importorskip("torch", reason="PyTorch is an extra")
+    window = open_window()
+    view = opened(qtbot, window, "switches")
+    knobs = window.session.experiment
+    knobs.set_workload("softmax")
+    knobs.set_size("D", 64)
+    until(qtbot, lambda: "grad_mode" in view.bench.setup.ticks.boxes)
+    for name, box in view.bench.setup.ticks.boxes.items():
+        box.setChecked(name == "grad_mode")
+    view.bench.setup.seconds.setValue(0.05)
+    ready(qtbot, view)
+    view.start()
+    finished(qtbot, window)
+    study = view.bench.model.study
+    assert isinstance(study, SwitchesStudy) and study.baseline is not None
+    assert {one.switch for one in study.alone} == {"grad_mode"}
+    assert all(one.measured is not None for one in study.alone)
+    assert find(window, "labTable_switches").rowCount() >= 3

@@ -1,0 +1,461 @@
+"""The Lab without an engine: what is offered, tables, findings, charts, commands and files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.study import lab_of
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.studies import (
+    Added,
+    BreakEven,
+    Measured,
+    PrecisionPoint,
+    PrecisionStudy,
+    Side,
+    SizePoint,
+    Speedup,
+    SpeedupStudy,
+    Study,
+    Switched,
+    SwitchesStudy,
+)
+from gpuexplorer.gui.lab_job import Wanted
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.lab import LabModel, Progress
+from gpuexplorer.gui.model.lab_command import study_command
+from gpuexplorer.gui.model.lab_offers import (
+    about,
+    configurations,
+    estimate_s,
+    sides,
+    sizes_text,
+    switch_choices,
+    time_words,
+    total_words,
+)
+from gpuexplorer.gui.model.lab_rows import table_of
+from gpuexplorer.gui.model.lab_words import duration, effect_words, finding
+from gpuexplorer.gui.panels.lab_bench import LabBench
+from gpuexplorer.gui.panels.lab_setup import LabSetup
+from gpuexplorer.gui.panels.lab_tab import FORMATS, write_study
+from gpuexplorer.gui.plots.lab_precision import PrecisionPlot
+from gpuexplorer.gui.plots.lab_switches import ALONE, SwitchesPlot, bars_of
+from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.search.studies import How
+from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
+from tests.support.results import made_config, made_result
+
+RESULT = made_result(40)
+
+
+@pytest.fixture(autouse=True)
+def colours(qapp: QApplication) -> None:
+    make_theme(qapp, "light")
+
+
+def made_run(number: int, config: RunConfig) -> RunResult:
+    return msgspec.structs.replace(RESULT, id=f"{number:032x}", config=config)
+
+
+def measured(number: int, time_s: float, **changes: Any) -> Measured:
+    plain = Measured(
+        run=f"{number:032x}", time_s=time_s, ci95_low_s=0.99 * time_s, ci95_high_s=1.01 * time_s,
+        flop_per_s=1e6 / time_s, rms_rel_error=1e-7, max_rel_error=3e-7, tolerance=1e-5,
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def against(ratio: float, verdict: Any = None) -> Comparison:
+    said = verdict or ("faster" if ratio < 1 else "slower")
+    return Comparison(ratio, 0.98 * ratio, 1.02 * ratio, 12, said)
+
+
+def precision_study(**changes: Any) -> PrecisionStudy:
+    configs = [made_config(precision=p) for p in ("fp64", "fp32", "bf16", "fp16")]
+    points = [
+        PrecisionPoint(
+            precision="fp64", title="fp64 (double)", front=True, against=against(2.0),
+            measured=measured(0, 2e-3, rms_rel_error=0.0, max_rel_error=0.0),
+        ),
+        PrecisionPoint(
+            precision="fp32", title="fp32 (float)", front=True, measured=measured(1, 1e-3),
+            ran="fp32", accumulates_in="fp32",
+        ),
+        PrecisionPoint(precision="tf32", title="tf32", skipped="no such arithmetic here"),
+        PrecisionPoint(
+            precision="bf16", title="bf16 (brain float)", front=True, against=against(0.5),
+            measured=measured(2, 5e-4, rms_rel_error=3e-3, wrong=True), accumulates_in="fp32",
+        ),
+        PrecisionPoint(
+            precision="fp16", title="fp16 (half)", against=against(0.8), ran="fp32",
+            measured=measured(3, 8e-4), fallback="fp16 was asked for, and fp32 ran",
+        ),
+    ]  # fmt: skip
+    study = PrecisionStudy(
+        id="p", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: speed", device="X",
+        rounds=12, notes=("Measured in turns.",), config=configs[1], reference="fp32",
+        points=points, runs=[made_run(i, c) for i, c in enumerate(configs)],
+    )  # fmt: skip
+    return msgspec.structs.replace(study, **changes)
+
+
+def switches_study(**changes: Any) -> SwitchesStudy:
+    base = experiment().config()
+    titles = {"one_by_one": "Without batching", "compile": "torch.compile: default"}
+    configs = [base, *(msgspec.structs.replace(base, switches={n: True}) for n in titles)]
+    alone = [
+        Switched(switch="one_by_one", title=titles["one_by_one"], effect=against(3.0),
+                 measured=measured(1, 3e-3)),
+        Switched(switch="compile", value="default", title=titles["compile"],
+                 effect=against(0.5), measured=measured(2, 5e-4)),
+        Switched(switch="in_place", title="In place", effect=against(0.8), measured=measured(4, 8e-4)),
+        Switched(switch="grad_mode", value="grad", title="Gradient mode: grad",
+                 skipped="it does not compile"),
+    ]  # fmt: skip
+    study = SwitchesStudy(
+        id="s", time_utc="2026-01-01T00:00:00+00:00", title="MLP forward: what", device="X",
+        rounds=12, config=base, baseline=measured(0, 1e-3), alone=alone,
+        not_offered={"CUDA graph": "it is for a GPU"},
+        added=[
+            Added(switch="compile", value="default", title=titles["compile"], kept=True,
+                  measured=measured(2, 5e-4), effect=against(0.5)),
+            Added(switch="in_place", value=True, title="In place", kept=True,
+                  measured=measured(3, 4.5e-4), effect=against(0.9)),
+        ],
+        combination={"compile": "default", "in_place": True},
+        shares=[
+            Switched(switch="compile", value="default", title=titles["compile"],
+                     effect=against(0.5), measured=measured(5, 5e-4)),
+            Switched(switch="in_place", title="In place", effect=against(0.8),
+                     measured=measured(6, 8e-4)),
+        ],
+        together=measured(7, 4.5e-4), total=against(0.45), combining=against(1.125),
+        runs=[made_run(i, configs[min(i, 2)]) for i in range(8)],
+    )  # fmt: skip
+    return msgspec.structs.replace(study, **changes)
+
+
+def speedup_study(**changes: Any) -> SpeedupStudy:
+    sides = [
+        Side(device=d, name=n, kind=k, driver="1", variant="torch", precision="fp32")
+        for d, n, k in (("torch:cpu", "A processor", "cpu"), ("torch:cuda:0", "A GPU", "gpu"))
+    ]
+    points = []
+    for i, size in enumerate((64, 256, 1024)):
+        first, second = 1e-5 * 8.0**i, 1e-4 * 2.0**i
+        points.append(
+            SizePoint(
+                value=size, size={"N": size}, first=measured(3 * i, first),
+                second=measured(3 * i + 1, second), second_with=measured(3 * i + 2, 3 * second),
+                speedup=Speedup(factor=first / second, ci95_low=0.9 * first / second,
+                                ci95_high=1.1 * first / second, pairs=12),
+                speedup_with=Speedup(factor=first / second / 3),
+            )
+        )  # fmt: skip
+    points.append(SizePoint(value=4096, size={"N": 4096}, skipped={"first": "not measured yet"}))
+    study = SpeedupStudy(
+        id="g", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: two", device="X",
+        rounds=12, workload="matmul", symbol="N", symbol_title="Matrix size", first=sides[0],
+        second=sides[1], points=points,
+        break_even=BreakEven(size=320.0, low=300.0, high=340.0, words="It pays from N ≈ 320 on."),
+        break_even_with=BreakEven(words="It does not pay with transfers."),
+        runs=[made_run(i, made_config(size={"N": 64 * 4 ** (i // 3)})) for i in range(9)],
+    )  # fmt: skip
+    return msgspec.structs.replace(study, **changes)
+
+
+STUDIES: dict[str, Study] = {
+    "precision": precision_study(), "switches": switches_study(), "speedup": speedup_study(),
+}  # fmt: skip
+
+
+# ---- tables and words
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_every_run_of_a_study_is_a_place_with_its_configuration(kind: str) -> None:
+    study = STUDIES[kind]
+    table = table_of(study)
+    assert all(place.config is not None for place in table.places)
+    assert {run for run in table.by_run} <= {run.id for run in study.runs}
+    for row in table.rows:
+        assert row.note or len(row.cells) == len(table.columns)
+        assert row.tip
+        if row.place is not None:
+            assert table.places[row.place].words.strip()
+
+
+def test_a_precision_that_was_not_measured_has_its_reason() -> None:
+    rows = {row.cells[0]: row for row in table_of(precision_study()).rows}
+    assert rows["tf32"].note == "no such arithmetic here"
+    assert rows["fp32"].cells[2] == "1" and rows["bf16"].cells[2] == "2.00×"
+    assert rows["bf16"].cells[3].endswith("✗") and rows["fp16"].cells[4] == "fp32 ⚠"
+    assert rows["fp64"].cells[3] == "0" and rows["fp64"].strong
+
+
+def test_the_switches_table_says_what_each_did_and_what_is_not_offered() -> None:
+    rows = {row.cells[0]: row for row in table_of(switches_study()).rows}
+    assert rows["torch.compile: default"].cells[2:4] == ("−50 %", "−50 % ✓")
+    assert rows["Without batching"].cells[2] == "+200 %"
+    assert rows["Gradient mode: grad"].note == "it does not compile"
+    assert rows["CUDA graph"].note == "it is for a GPU"
+    assert rows["together"].strong and rows["together"].cells[2] == "−55 %"
+
+
+def test_a_size_has_both_times_and_both_speed_ups() -> None:
+    rows = table_of(speedup_study()).rows
+    assert rows[0].cells[0] == "64" and rows[0].cells[-2:] == ("0.100×", "0.0333×")
+    assert "95 % interval" in rows[0].tip
+    assert rows[3].note == "not measured yet"
+
+
+def test_findings_are_sentences() -> None:
+    assert finding(precision_study()) == "Fastest within the tolerance: fp32, error 1.0e-07."
+    assert "2.22× as fast as the baseline" in finding(switches_study())
+    nothing = switches_study(added=[], combination={}, total=None, together=None, shares=[])
+    assert finding(nothing) == "No switch is sure to make it faster here."
+    assert finding(speedup_study()).startswith("It pays from N ≈ 320 on.")
+    for study in STUDIES.values():
+        assert finding(study).endswith(".")
+
+
+def test_effects_in_words() -> None:
+    assert effect_words(None) == "?"
+    assert effect_words(against(1.001, "same")) == "±0 %"
+    assert duration(0.2) == "about 1 s" and duration(200) == "about 3 min"
+    assert duration(8000) == "about 2.2 h"
+
+
+def test_a_model_tells_how_far_its_study_is() -> None:
+    model = LabModel("precision")
+    assert model.state == "empty" and model.words == ""
+    model.begin()
+    assert model.running and model.words == "Starting"
+    model.take(Progress(3, 12, "bf16", 42.0), None)
+    assert model.words == "3 of 12 runs, about 42 s left: bf16"
+    model.state = "paused"
+    assert model.words == "Paused at 3 of 12 runs"
+    model.end(precision_study())
+    assert model.state == "done" and model.words.startswith("Fastest")
+    model.begin()
+    model.end(precision_study(stopped_by="user"))
+    assert model.state == "stopped" and model.words.startswith("Stopped early.")
+    model.begin()
+    model.end(None, "It failed.")
+    assert model.state == "empty" and model.error == "It failed."
+
+
+# ---- what is offered
+
+
+def test_sides_are_a_cpu_and_a_gpu_where_there_is_one() -> None:
+    with_gpu = msgspec.structs.replace(DEVICES, devices=(*DEVICES.devices, GPU))
+    found = sides(experiment("matmul", with_gpu))
+    assert found.second == GPU.id and found.first in ("opencl:0", "torch:cpu")
+    assert sides(experiment("matmul")).reason == ""
+    alone = msgspec.structs.replace(DEVICES, devices=(KERNELS,))
+    assert "Only one device" in sides(experiment("transpose", alone)).reason
+    assert sizes_text(experiment("matmul"), "N").count("*2") == 1
+
+
+def test_a_kernel_has_no_switches_to_study() -> None:
+    assert switch_choices(experiment("transpose")) == []
+    assert [o.name for o in switch_choices(experiment())][:1] == ["compile"]
+
+
+def wanted(model: Experiment, kind: Any, **changes: Any) -> Wanted:
+    assert model.devices is not None
+    return Wanted(kind, model.knobs.request(), model.workload, model.devices, How(), **changes)
+
+
+@pytest.mark.parametrize("kind", ["precision", "switches", "speedup"])
+def test_what_a_study_comes_to_is_said_before_it_runs(kind: Any) -> None:
+    asked = wanted(experiment("mlp"), kind)
+    if kind == "speedup":
+        asked = wanted(experiment("matmul"), kind, sides=("opencl:0", "torch:cpu"))
+    lab = asked.lab()
+    assert configurations(lab) >= 2 and estimate_s(lab, asked.how, model=True) > 1
+    assert total_words(lab).endswith(".") and time_words(lab, asked.how, model=True).endswith(".")
+    title, words = about(kind)
+    assert title.endswith("?") and words.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("precision", {"precisions": ("fp32", "bf16")}),
+        ("switches", {"switches": ("grad_mode", "one_by_one")}),
+        ("speedup", {"sides": ("opencl:0", "torch:cpu"), "symbol": "N", "sizes": (32, 64, 128)}),
+    ],
+)
+def test_the_copied_command_asks_for_the_same_study(kind: Any, changes: dict[str, Any]) -> None:
+    model = experiment("matmul" if kind == "speedup" else "mlp")
+    if kind != "speedup":
+        model.set_switch("grad_mode", "no_grad")
+    asked = wanted(model, kind, **changes)
+    text = study_command(asked)
+    options = parse(shlex.split(text)[1:])
+    lab, again = asked.lab(), lab_of(options, asked.workload, asked.devices)
+    assert type(lab) is type(again) and configurations(lab) == configurations(again)
+    assert lab.how == again.how
+    if kind != "speedup":
+        assert "--switch grad_mode=no_grad" in text
+
+
+# ---- the setup
+
+
+def test_what_is_unticked_is_not_looked_at(qtbot: QtBot) -> None:
+    model = experiment()
+    setup = LabSetup("precision")
+    qtbot.addWidget(setup)
+    setup.follow(model, "mlp")
+    boxes = setup.ticks.boxes
+    assert not boxes["fp8_e4m3"].isEnabled() and "Not here" in boxes["fp8_e4m3"].toolTip()
+    boxes["bf16"].setChecked(False)
+    chosen = setup.wanted(model).precisions
+    assert chosen is not None and "fp32" in chosen and "bf16" not in chosen
+    setup.follow(model, "mlp")
+    assert not boxes["bf16"].isChecked()
+    for box in boxes.values():
+        box.setChecked(False)
+    with pytest.raises(InputError, match="no precision is ticked"):
+        setup.wanted(model)
+
+
+def test_sizes_that_cannot_be_read_are_refused(qtbot: QtBot) -> None:
+    model = experiment("matmul")
+    setup = LabSetup("speedup")
+    qtbot.addWidget(setup)
+    setup.follow(model, "matmul")
+    asked = setup.wanted(model)
+    assert asked.symbol == "N" and asked.sizes is not None and len(asked.sizes) > 3
+    setup.sizes.setText("64:")
+    with pytest.raises(InputError):
+        setup.wanted(model)
+
+
+# ---- the charts
+
+
+def shown_bench(qtbot: QtBot, study: Study, width: int = 1000) -> LabBench:
+    kind: Any = study.__struct_config__.tag
+    bench = LabBench(LabModel(kind))
+    qtbot.addWidget(bench)
+    bench.resize(width, 700)
+    bench.model.begin()
+    bench.model.end(study)
+    bench.show()
+    qtbot.waitExposed(bench)
+    bench.refresh()
+    bench.grab()
+    return bench
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
+    bench = shown_bench(qtbot, STUDIES[kind])
+    chosen: list[Any] = []
+    pointed: list[Any] = []
+    bench.chosen.connect(chosen.append)
+    bench.pointed.connect(pointed.append)
+    assert bench.plot.marks
+    for mark in bench.plot.marks:
+        assert mark.row >= 0 and mark.words
+    mark = bench.plot.marks[0]
+    at = bench.plot.place_of(mark.row)
+    assert at is not None
+    spot = QPointF(at).toPoint() - (QPoint(6, 0) if mark.wide else QPoint())
+    QTest.mouseMove(bench.plot.viewport(), spot)
+    QTest.mouseClick(bench.plot.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    qtbot.waitUntil(lambda: bool(chosen))
+    assert chosen[0].config == bench.table.places[mark.row].config
+    event = QHelpEvent(QEvent.Type.ToolTip, spot, bench.plot.viewport().mapToGlobal(spot))
+    QApplication.sendEvent(bench.plot.viewport(), event)
+    assert QToolTip.text() == mark.words
+    QToolTip.hideText()
+    table = bench.rows
+    line = next(i for i, r in enumerate(table.shown.rows) if r.place is not None)
+    table.itemActivated.emit(table.item(line, 0))
+    assert len(chosen) == 2
+    assert bench.plot.accessibleDescription()
+
+
+def test_the_front_and_what_is_odd_look_apart(qtbot: QtBot) -> None:
+    plot = shown_bench(qtbot, precision_study()).plot
+    assert isinstance(plot, PrecisionPlot)
+    spots = {spot.point.precision: spot for spot in plot.spots}
+    assert set(spots) == {"fp64", "fp32", "bf16", "fp16"}
+    assert spots["fp64"].x < spots["fp32"].x < spots["bf16"].x
+    assert len({spots[p].slot for p in ("fp32", "bf16", "fp16")}) == 3
+
+
+def test_the_waterfall_goes_from_the_baseline_to_the_combination() -> None:
+    bars = bars_of(switches_study())
+    names = [bar.name for bar in bars]
+    assert names[0] == "baseline" and names.index("combination") < names.index(ALONE)
+    after = bars[names.index(ALONE) + 1 :]
+    assert [bar.name for bar in after][0] == "torch.compile: default"
+    for bar in after:
+        assert bar.start_s == pytest.approx(1e-3)
+    assert bars_of(switches_study(baseline=None)) == []
+
+
+def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
+    so_far = switches_study(
+        added=[], combination={}, together=None, total=None, combining=None, shares=[]
+    )
+    plot = shown_bench(qtbot, so_far).plot
+    assert isinstance(plot, SwitchesPlot) and len(plot.marks) == 4
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QApplication) -> None:
+    bench = shown_bench(qtbot, STUDIES[kind], 1700)
+    assert bench.outcome.orientation() == Qt.Orientation.Horizontal
+    make_theme(qapp, "dark")
+    bench.grab()
+    bench.resize(800, 700)
+    bench.grab()
+    assert bench.outcome.orientation() == Qt.Orientation.Vertical
+    assert bench.plot.marks
+
+
+def test_an_empty_bench_says_what_it_would_do(qtbot: QtBot) -> None:
+    bench = LabBench(LabModel("switches"))
+    qtbot.addWidget(bench)
+    bench.say_empty("The baseline and 3 switches. Takes about 20 s.")
+    bench.show()
+    assert bench.pages.currentWidget() is bench.empty
+    assert "What did each switch buy?" in bench.empty.text and "about 20 s" in bench.empty.text
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_study_is_written_as_document_and_table(kind: str, tmp_path: Path) -> None:
+    document, table = tmp_path / "study.json", tmp_path / "study.csv"
+    write_study(STUDIES[kind], document, "light")
+    assert json.loads(document.read_text())["kind"] == kind
+    write_study(STUDIES[kind], table, "light")
+    assert len(table.read_text().splitlines()) > 3
+    with pytest.raises(InputError, match="cannot tell a format"):
+        write_study(STUDIES[kind], tmp_path / "study.txt", "light")
+    assert set(FORMATS) == {"png", "svg", "pdf", "csv", "json"}
