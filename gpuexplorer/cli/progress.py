@@ -24,6 +24,7 @@ STAGES = {
     "verify": "running once",
     "rest": "letting the device rest",
     "profile": "running once under Nsight Compute",
+    "operators": "recording operators",
     "compare": "verifying against float64",
     "measure": "measuring",
     "finish": "finishing",

@@ -96,6 +96,11 @@ class Commands:
         self.open_kernels = make(
             "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+Shift+O"
         )
+        self.open_model = make(
+            "Open model file…",
+            "Run a Python file of your own: build() returns a PyTorch module and example inputs",
+            "Ctrl+M",
+        )
         self.open_session = make(
             "Open session…",
             "Show a saved session; nothing is measured until you go live",

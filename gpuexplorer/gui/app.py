@@ -80,6 +80,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
+    window.first_paint.connect(window.own_models.ask_at_start)
     if options.session is not None:
         window.sessions.open_at_start(options.session)
     window.show()

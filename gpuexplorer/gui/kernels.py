@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -12,7 +12,8 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
-from gpuexplorer.workloads.loader import load, read_folder, workload_folders
+from gpuexplorer.workloads.loader import load, own_workload, read_folder, workload_folders
+from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -33,6 +34,8 @@ class Kernels(QObject):
         super().__init__(window)
         self._window, self._session, self._settings = window, session, settings
         self._given = tuple(given)
+        self.ask_trust: Callable[[Path, Callable[[], None]], bool] = lambda path, then: False
+        """Asks about a model's file that is new, and goes on once it is agreed to."""
 
     @property
     def folders(self) -> list[Path]:
@@ -48,9 +51,13 @@ class Kernels(QObject):
             self.open(Path(name))
 
     def open(self, folder: Path) -> None:
-        """Add a folder of workloads and choose its first one."""
+        """Add a folder of workloads, or a model's file, and choose its first one."""
         try:
-            own = [Workload(read_folder(f)).name for f in workload_folders(folder)]
+            own = (
+                [own_workload(folder).name]
+                if is_model_file(folder)
+                else [Workload(read_folder(f)).name for f in workload_folders(folder)]
+            )
             workloads = load([*self.folders, folder])
         except ExplorerError as error:
             self._refuse(error)
@@ -63,7 +70,9 @@ class Kernels(QObject):
         self.notice.emit(Notice("info", f"Loaded {', '.join(own)} from {folder}."))
 
     def reload(self) -> None:
-        """Read every folder again, and measure what is in it now."""
+        """Read every folder and model's file again, and measure what is in it now."""
+        if any(is_model_file(f) and self.ask_trust(f, self.reload) for f in self.folders):
+            return
         try:
             workloads = load(self.folders)
         except ExplorerError as error:

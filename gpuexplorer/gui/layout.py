@@ -46,6 +46,9 @@ class Panels(QSplitter):
         self.origin = OriginLine()
         self.banner = Banner()
         self.kernel = KernelPanel(session)
+        self.exporter: Exporter | None = None
+        """Who writes what a late view exports."""
+        self.operators = LateView("operatorsTab", lambda: _operators(session, self))
         self.block_map = LateView("blockMap", lambda: _block_map(session))
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
         self.sweep = SweepTab(session)
@@ -88,6 +91,7 @@ class Panels(QSplitter):
         self.tabs.addTab(self.lab, "Lab")
         self.tabs.addTab(self.compare, "Compare")
         self.tabs.addTab(self.kernel, "Kernel")
+        self.tabs.addTab(self.operators, "Operators")
         centre = QWidget()
         stack = QVBoxLayout(centre)
         stack.setContentsMargins(0, 0, 0, 0)
@@ -155,6 +159,14 @@ class Panels(QSplitter):
         settings.set_bytes("down", self.saveState())
         self.kernel.remember(settings)
         settings.set_bytes("history", self.history.columns())
+
+
+def _operators(session: Session, panels: Panels) -> QWidget:
+    from gpuexplorer.gui.panels.operators import OperatorsView
+
+    view = OperatorsView(session)
+    view.exporter = panels.exporter
+    return view
 
 
 def _block_map(session: Session) -> QWidget:

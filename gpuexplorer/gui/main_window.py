@@ -30,6 +30,7 @@ from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.bench import View
 from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
         self._turn = 0
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
+        self.own_models = OwnModels(self, self.kernels)
         self.exporter = Exporter(self, settings)
         self.interchange = Interchange(self)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
@@ -86,6 +88,7 @@ class MainWindow(QMainWindow):
         self.device_box = self._bar.device_box
         self.addToolBar(self._bar)
         panels = self.panels = Panels(self.session)
+        panels.exporter = self.exporter
         self.experiment_panel, self.insight = panels.experiment, panels.insight
         self.timing, self.traffic, self.strip = panels.timing, panels.traffic, panels.strip
         self.pins, self.banner = panels.pins, panels.banner
@@ -113,6 +116,7 @@ class MainWindow(QMainWindow):
         session.notice.connect(self._show_notice)
         session.started_by_itself.connect(self._say_started)
         self.kernels.notice.connect(self._show_notice)
+        self.own_models.notice.connect(self._show_notice)
         self.kernels.said.connect(self.status.say)
         self.kernels.folders_changed.connect(self.insight.set_kernel_folders)
         self.sessions.notice.connect(self._show_notice)
@@ -183,6 +187,7 @@ class MainWindow(QMainWindow):
             (commands.save_session, self.sessions.save),
             (commands.save_session_as, self.sessions.save_as),
             (commands.session_notes, self.show_notes),
+            (commands.open_model, self.own_models.pick),
             (commands.open_kernels, self.kernels.pick),
             (commands.reload_kernels, self.kernels.reload),
             (commands.quit, self.close),

@@ -32,7 +32,7 @@ class Menus:
         file.addMenu(self.recent)
         file.addActions([commands.save_session, commands.save_session_as, commands.session_notes])
         file.addSeparator()
-        file.addActions([commands.open_kernels, commands.reload_kernels])
+        file.addActions([commands.open_model, commands.open_kernels, commands.reload_kernels])
         file.addSeparator()
         file.addAction(commands.export)
         self.export = export_menu(file, commands)

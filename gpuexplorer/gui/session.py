@@ -56,6 +56,7 @@ STAGES = {
     "compare": "comparing with float64",
     "rest": "letting the device rest, for its power at rest",
     "profile": "running once under Nsight Compute",
+    "operators": "recording operators",
     "measure": "measuring",
     "memory": "counting the memory it takes",
     "finish": "finishing",
@@ -649,7 +650,8 @@ class Session(QObject):
             self.moved_at = None
         if this_run or event.kind != "start":
             self._set_activity("the engine is restarting")
-            self.notice.emit(notices.engine_replaced(event, kept, resumed=again))
+            if event.exit_code != protocol.EXIT_TOLD:  # its last message has said why
+                self.notice.emit(notices.engine_replaced(event, kept, resumed=again))
 
     def _devices(self, event: protocol.Devices) -> None:
         first = self.experiment.devices is None

@@ -1,0 +1,106 @@
+"""The question before a model's file runs: where it is, its fingerprint, and how it begins."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.core.units import count
+from gpuexplorer.workloads.own_model import ModelFile
+
+SHOWN_LINES = 200
+WARNING = (
+    "This file is a program. It will run in the engine's process with your rights: it can read, "
+    "write and send whatever you can. Run it only if you know where it comes from."
+)
+
+
+class TrustDialog(QDialog):
+    """Asks whether a model's file may run; accepted means yes, and is remembered for this text."""
+
+    def __init__(self, parent: QWidget, model: ModelFile) -> None:
+        super().__init__(parent)
+        self.model = model
+        self.setObjectName("trustDialog")
+        self.setWindowTitle(f"Run {model.path.name}?")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(760, 540)
+        column = QVBoxLayout(self)
+        column.setSpacing(10)
+        warning = QLabel(WARNING)
+        warning.setWordWrap(True)
+        column.addWidget(warning)
+        column.addLayout(self._facts())
+        column.addWidget(self._beginning(), 1)
+        column.addLayout(self._buttons())
+
+    def _facts(self) -> QGridLayout:
+        model = self.model
+        sizes = ", ".join(f"{name} = {value}" for name, value in model.sizes.items())
+        loss = "yes, with its loss()" if model.has_loss else "no: it has no loss()"
+        facts = (
+            ("File", str(model.path), "trustPath"),
+            ("SHA-256", model.sha256, "trustHash"),
+            ("Sizes", sizes or "none: build() takes no whole numbers", "trustSizes"),
+            ("Training step", loss, "trustLoss"),
+        )
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(4)
+        for row, (name, words, object_name) in enumerate(facts):
+            label = QLabel(name)
+            label.setProperty("role", "muted")
+            value = QLabel(words)
+            value.setObjectName(object_name)
+            value.setTextFormat(Qt.TextFormat.PlainText)
+            value.setWordWrap(True)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(value, row, 1)
+        grid.setColumnStretch(1, 1)
+        return grid
+
+    def _beginning(self) -> QPlainTextEdit:
+        lines = self.model.text.splitlines()
+        shown = "\n".join(lines[:SHOWN_LINES])
+        if len(lines) > SHOWN_LINES:
+            shown += f"\n… {count(len(lines) - SHOWN_LINES)} more lines"
+        text = QPlainTextEdit()
+        text.setObjectName("trustText")
+        text.setAccessibleName("The file's beginning")
+        text.setReadOnly(True)
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        text.setTabChangesFocus(True)
+        font = text.font()
+        font.setFamilies(["monospace"])
+        font.setStyleHint(font.StyleHint.Monospace)
+        text.setFont(font)
+        text.setPlainText(shown)
+        return text
+
+    def _buttons(self) -> QHBoxLayout:
+        said = QLabel("Asked once for this very text; a changed file is asked about again.")
+        said.setProperty("role", "muted")
+        said.setWordWrap(True)
+        self.run_button = QPushButton("Run it")
+        self.run_button.setObjectName("trustRunButton")
+        self.run_button.setAutoDefault(False)
+        self.run_button.clicked.connect(self.accept)
+        self.cancel_button = QPushButton("Do not run it")
+        self.cancel_button.setObjectName("trustCancelButton")
+        self.cancel_button.setDefault(True)
+        self.cancel_button.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.addWidget(said, 1)
+        row.addWidget(self.run_button)
+        row.addWidget(self.cancel_button)
+        return row
