@@ -7,12 +7,14 @@ named, with all that cannot be told from it.
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from statistics import median
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +35,7 @@ from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.tune_final import run_final
-from gpuexplorer.search.tune_naming import finalists_of, named_of
+from gpuexplorer.search.tune_naming import bar_s, finalists_of, named_of
 from gpuexplorer.search.tune_race import (
     FIRST_SAMPLES,
     Watch,
@@ -53,6 +55,9 @@ WARM_UP_S = 0.25
 FINAL_SHARE = 0.25
 """Share of a budget in seconds that is kept for the final."""
 MOST_FINAL_S = 15.0
+RECALLED = (1.6, 1.4, 1.3)
+"""Who typically took at most so many times the bar is judged once more, and once more, ..."""
+MOST_RECALLED = 48
 HOPELESS = 20
 """So many failures, and nothing measured yet: the next one would fail as well."""
 
@@ -112,6 +117,8 @@ class Tuner:
         self._taken: set[Place] = set()
         self._again: deque[Place] = deque()
         self._evaluations: list[Evaluation] = []
+        self._looks_at: dict[str, list[float]] = {}
+        """The medians of every look at each configuration, by its key."""
         self._best: Evaluation | None = None
         self._device: DeviceSummary | None = None
         self._enough = False
@@ -145,6 +152,8 @@ class Tuner:
         """
         self._began = self._clock()
         stopped_by = self._search()
+        if self._options.racing and self._options.final and self._best is not None:
+            self._recall()
         self._search_ended = self._clock()
         if self._best is None:
             raise WorkFailed(f"none of the configurations could be measured: {self._reasons()}")
@@ -177,6 +186,27 @@ class Tuner:
                 self._judge(self._again.popleft(), again=True)
             else:
                 return "evaluations" if self._enough_tried else "space"
+
+    def _recall(self) -> None:
+        """Judge those near the bar anew in rounds, each in another order, before the final.
+
+        A machine is not equally fast at all times, and a few launches in a row meet only one of
+        its moods: good luck leads to the final, bad luck keeps from it. Rounds even that out.
+        """
+        order = np.random.default_rng(self._options.seed)
+        for limit in RECALLED:
+            limit_s = limit * bar_s(self._looks_at)
+            typical_s = {key: median(found) for key, found in self._looks_at.items()}
+            near = [
+                place
+                for place, config in self.space.legal.items()
+                if typical_s.get(config.key, math.inf) <= limit_s
+            ]
+            near = sorted(near, key=lambda p: typical_s[self.space.legal[p].key])[:MOST_RECALLED]
+            for number in order.permutation(len(near)).tolist():
+                if self._over() is not None:
+                    return
+                self._judge(near[number], again=True)
 
     def _next(self) -> Place | None:
         """Return the next place; the first is what one gets without tuning."""
@@ -242,7 +272,7 @@ class Tuner:
         if not options.racing or best_s is None or options.samples <= FIRST_SAMPLES:
             return self._take(config, options.samples, first=best_s is None), False
         record = self._take(config, FIRST_SAMPLES, first_look_s(best_s, MOST_LOOK_S))
-        if clear_loser(record.samples_s(), best_s):
+        if clear_loser(record.samples_s(), max(best_s, bar_s(self._looks_at))):
             return record, True
         record.extend(self._take(config, options.samples - record.samples))
         return record, False
@@ -315,6 +345,8 @@ class Tuner:
             again=again,
         )
         self._evaluations.append(made)
+        if outcome != "failed" and median_s is not None:
+            self._looks_at.setdefault(config.key, []).append(median_s)
         best = self._best
         if outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
             self._best = made

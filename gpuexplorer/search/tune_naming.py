@@ -7,7 +7,8 @@ nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from gpuexplorer.core.change import block_words
@@ -20,8 +21,9 @@ from gpuexplorer.search.tune_final import FinalRun
 LEADERS = 16
 LEAST_LEADERS = 6
 WITHIN = 1.15
-"""Who took at most this many times the best in the search goes to the final, and some more: the
-best may have been lucky."""
+"""Who took at most this many times the bar in the search goes to the final, and some more."""
+BAR = 3
+"""The bar is what the so-manieth fastest typically takes: one or two may have had luck."""
 START_WITHIN = 10.0
 """The configuration one gets without tuning goes there too, unless it is this much slower."""
 SIMPLER_AT_MOST = 1.02
@@ -29,29 +31,42 @@ SIMPLER_AT_MOST = 1.02
 
 
 def finalists_of(
-    evaluations: Iterable[Evaluation], start: RunConfig
+    evaluations: Sequence[Evaluation], start: RunConfig
 ) -> tuple[list[RunConfig], int]:
     """Return who goes to the final, the fastest first, and how many as near do not.
 
-    A configuration counts with its fastest launch: load only ever makes one slower. At least one
-    must have been measured.
+    A configuration counts with what it typically took. At least one must have been measured.
     """
-    looks: dict[str, Evaluation] = {}
-    for evaluation in evaluations:
-        key = evaluation.config.key
-        if evaluation.outcome != "failed" and (
-            key not in looks or _fastest_s(evaluation) < _fastest_s(looks[key])
-        ):
-            looks[key] = evaluation
-    ranked = sorted((e for e in looks.values() if e.outcome == "measured"), key=_fastest_s)
-    best_s = _fastest_s(ranked[0])
-    near = sum(_fastest_s(e) <= WITHIN * best_s for e in ranked)
-    configs = [e.config for e in ranked[: min(max(near, LEAST_LEADERS), LEADERS)]]
+    looks = looks_of(evaluations)
+    typical_s = {key: median(found) for key, found in looks.items()}
+    measured = {e.config.key: e.config for e in evaluations if e.outcome == "measured"}
+    ranked = sorted(measured, key=typical_s.__getitem__)
+    limit_s = WITHIN * bar_s(looks)
+    near = sum(typical_s[key] <= limit_s for key in ranked)
+    configs = [measured[key] for key in ranked[: min(max(near, LEAST_LEADERS), LEADERS)]]
     own = looks.get(start.key)
-    if own is not None and own.config not in configs:
-        if _fastest_s(own) <= START_WITHIN * best_s:
-            configs.append(own.config)
+    if own is not None and start.key not in {c.key for c in configs}:
+        if min(own) <= START_WITHIN * typical_s[ranked[0]]:
+            configs.append(start)
     return configs, max(0, near - LEADERS)
+
+
+def looks_of(evaluations: Sequence[Evaluation]) -> dict[str, list[float]]:
+    """Return the medians in seconds of all looks at each configuration, by its key."""
+    looks: dict[str, list[float]] = {}
+    for evaluation in evaluations:
+        if evaluation.outcome != "failed" and evaluation.median_s is not None:
+            looks.setdefault(evaluation.config.key, []).append(evaluation.median_s)
+    return looks
+
+
+def bar_s(looks: Mapping[str, Sequence[float]]) -> float:
+    """Return the time against which others are held: a typical one of a leader, in seconds.
+
+    Infinite while nothing was looked at; with fewer than ``BAR`` the slowest of them.
+    """
+    typical_s = sorted(median(found) for found in looks.values())
+    return typical_s[min(BAR, len(typical_s)) - 1] if typical_s else math.inf
 
 
 def named_of(runs: Sequence[tuple[FinalRun, RunResult]], start: RunConfig) -> dict[str, Any]:
@@ -98,10 +113,6 @@ def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Fin
         tied=is_best or (found is not None and found.verdict != "slower"),
         run=result.id,
     )
-
-
-def _fastest_s(evaluation: Evaluation) -> float:
-    return evaluation.min_s or 0.0
 
 
 def prefer(

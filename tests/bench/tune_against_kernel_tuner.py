@@ -80,7 +80,9 @@ def parse() -> argparse.Namespace:
     """Return the options; says how to make Kernel Tuner's environment where it is missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kernel-tuner-python", required=True, metavar="PATH", help=HOW)
-    parser.add_argument("--size", type=int, default=256, help="of the matrices (default: 256)")
+    parser.add_argument(  # at 256 most of the time is the launches', the same for everybody
+        "--size", type=int, default=128, help="of the matrices (default: 128)"
+    )
     parser.add_argument("--samples", type=int, default=7, help="of each (default: 7)")
     parser.add_argument("--threads", type=int, default=default_threads())
     for axis in "xy":

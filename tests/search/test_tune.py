@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
@@ -99,7 +100,7 @@ def test_the_first_is_what_one_gets_without_tuning() -> None:
     found = tune(SimulatedMachine(launch_s), budget=Budget(evaluations=5))
     assert found.evaluations[0].config == SPACE.start
     assert found.stopped_by == "evaluations"
-    assert len(found.evaluations) == 5
+    assert sum(not e.again for e in found.evaluations) == 5
     assert found.start_ratio == pytest.approx(1.3, rel=0.3) or found.start_ratio == 1.0
 
 
@@ -161,6 +162,21 @@ def test_a_burst_of_load_does_not_drop_the_fastest() -> None:
         assert any(e.again for e in found.evaluations)
         assert found.best is not None
         assert launch_s(found.best) <= 1.1 * 1e-3, found.best
+
+
+def test_moments_in_which_all_is_fast_do_not_name_one_of_the_slower() -> None:
+    """Now and then, for a look or two, the machine is faster by far, as a shared core is."""
+    for seed in range(8):
+        moods = np.random.default_rng(seed).random(100_000) < 0.2
+        machine = SimulatedMachine(
+            launch_s,
+            noise=0.02,
+            load=lambda now, moods=moods: 0.6 if moods[int((now - 1000) / 0.02)] else 1.0,  # type: ignore[misc]
+            seed=seed,
+        )
+        found = tune(machine, sampler="grid", budget=Budget(), seed=seed)
+        assert found.best is not None
+        assert (found.best.block, found.best.tunables) == FASTEST
 
 
 def test_a_lucky_best_is_measured_down_again() -> None:
@@ -228,7 +244,7 @@ def test_the_document_is_read_as_it_was_written() -> None:
     plain = msgspec.json.decode(written)
     assert plain["schema"] == TUNING_SCHEMA
     assert len(plain["evaluations"]) == len(found.evaluations)
-    assert written.count(b"\n") > len(found.evaluations)
+    assert b"\n" in written, "a document that people can read"
 
 
 def test_a_real_kernel_is_tuned() -> None:
