@@ -36,6 +36,7 @@ PAGES = {
     "telemetry": "The device's state",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",
+    "own-model": "Your own model",
     "manifest": "The manifest, key by key",
     "self-test": "Self-test",
     "keys": "Keys and mouse",
