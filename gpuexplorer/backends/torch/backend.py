@@ -110,6 +110,18 @@ class TorchBackend(Backend):
             return TorchCudaRunner(plan, device)
         return TorchCpuRunner(plan, device, self.threads)
 
+    def memory_free_B(self, device: DeviceInfo) -> int | None:
+        """Return what is free, on a GPU with what PyTorch holds and nobody uses."""
+        if device.kind == "cpu":
+            return super().memory_free_B(device)
+        place = device.id.partition(":")[2]
+        cuda = load().cuda
+        try:
+            free_B, _ = cuda.mem_get_info(place)
+        except RuntimeError:  # the run itself says what is wrong with the device
+            return None
+        return int(free_B + cuda.memory_reserved(place) - cuda.memory_allocated(place))
+
     def versions(self) -> dict[str, str]:
         """Return PyTorch's version and, where it has one, its CUDA's."""
         found = {"torch": torch_version(), "cuda": torch_cuda()}

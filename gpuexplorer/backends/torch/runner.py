@@ -15,6 +15,7 @@ from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
+from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
 from gpuexplorer.backends.torch.settings import set_flags, set_threads
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
@@ -103,7 +104,7 @@ def _factor(inputs: list[Any]) -> Any:
     return inputs[2] if len(inputs) > 2 else 1
 
 
-class TorchCpuRunner(TorchRunner):
+class TorchCpuRunner(CountsOnCpu, TorchRunner):
     """One call on the CPU."""
 
     @property
@@ -130,7 +131,7 @@ class TorchCpuRunner(TorchRunner):
             return super().launch(count)
 
 
-class TorchCudaRunner(TorchRunner):
+class TorchCudaRunner(CountsOnGpu, TorchRunner):
     """One call on a GPU, between two events each, queued while the GPU spins."""
 
     timed_by: ClassVar[str] = clock.TIMED_BY
