@@ -27,6 +27,7 @@ from gpuexplorer.gui.model.experiment import Experiment, Offer
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from gpuexplorer.workloads.memory.predict import predict
 
 BIG = 2**31 - 1
 
@@ -285,7 +286,10 @@ class ExperimentPanel(QScrollArea):
             return "A framework's model: it chooses its own kernels."
         items = items_per_launch(plan.config)
         words = [f"{count(items[0])} {items[1]} a step"] if items is not None else []
-        return " · ".join([*words, f"{quantity(plan.memory_B, 'B')} of arrays"])
+        parts = predict(plan)
+        if parts is not None:
+            words.append(f"about {quantity(parts.total_B, 'B')} of memory")
+        return " · ".join(words) or "A framework's model: it chooses its own kernels."
 
     def _sync_note(self) -> None:
         note = self._experiment.note
