@@ -24,6 +24,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
@@ -45,10 +46,15 @@ from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.loader import load, own_workload, pick
+from gpuexplorer.workloads.operators import told_variant
+from gpuexplorer.workloads.own_model import is_model_file, read_model
 from gpuexplorer.workloads.switches import TRANSFERS
+from gpuexplorer.workloads.trust import NotTrusted, is_trusted
+from gpuexplorer.workloads.trust import trust as agree_to
+from gpuexplorer.workloads.workload import Workload
 
-__all__ = ["analyze", "compare", "devices", "run", "study", "sweep", "tune"]
+__all__ = ["analyze", "compare", "devices", "operators", "run", "study", "sweep", "tune"]
 
 
 def devices(*, python: str | None = None, threads: int | None = None) -> DeviceList:
@@ -81,6 +87,7 @@ def run(
     max_noise: float | None = None,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
+    trust: bool = False,
     allow_long: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RunResult:
@@ -92,8 +99,9 @@ def run(
     ``normal``, ``uniform``, ``integers`` or ``zeros``; ``switches`` say how a framework runs its
     model, such as ``{"compile": "default"}``; ``seconds`` is how long to sample, or with
     ``max_noise`` (such as 0.005) at most so long: until the median is known to that fraction, or
-    until more samples do not help; ``kernels`` are folders of your own workloads; ``allow_long``
-    agrees to launches longer than two seconds. ``on_progress`` is called a few times a second.
+    until more samples do not help; ``kernels`` are folders of your own workloads; ``workload`` may
+    be the path of a model's Python file, which ``trust`` agrees to run; ``allow_long`` agrees to
+    launches longer than two seconds. ``on_progress`` is called a few times a second.
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
     needs, WrongResult when the kernel's result is wrong, WorkFailed when it does not compile or
@@ -114,7 +122,7 @@ def run(
         threads=threads,
         switches=_switches(switches, include_transfers),
     )
-    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    chosen = _workload(workload, kernels, trust=trust)
     ceilings = CeilingStore().find
     with Session(python=python, threads=threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
@@ -226,6 +234,7 @@ def sweep(
     resume: bool = False,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
+    trust: bool = False,
     allow_long: bool = False,
     on_step: Callable[[Step], None] | None = None,
 ) -> SweepDocument:
@@ -246,10 +255,10 @@ def sweep(
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
     be opened; CannotRunHere when no engine starts. A KeyboardInterrupt stops the sweep.
     """
-    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    chosen = _workload(workload, kernels, trust=trust)
     first = next(iter(chosen.manifest.sizes))
     request = RunRequest(
-        workload=workload,
+        workload=chosen.name,
         variant=variant,
         size={"": size} if isinstance(size, int) else dict(size or {}),
         block=tuple(block) if block is not None else None,
@@ -378,6 +387,58 @@ def tune(
         tuning = tuner.run()
         keeper.finish(tuning)
         return tuning
+
+
+def operators(
+    workload: str,
+    *,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    switches: Mapping[str, bool | str] | None = None,
+    shapes: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    kernels: Sequence[str | Path] = (),
+    python: str | None = None,
+    trust: bool = False,
+) -> OperatorProfile:
+    """Record what one iteration calls and return the profile: a table, and calls over time.
+
+    ``workload`` is a name, or the path of a model's Python file, which ``trust`` agrees to run;
+    ``variant`` is one that PyTorch runs (None: the first of those); ``shapes`` makes a row for each
+    operator and shapes of its inputs. The rest is as ``run`` has it.
+
+    Raises InputError for a workload that PyTorch runs no variant of, and what ``run`` raises.
+    """
+    chosen = _workload(workload, kernels, trust=trust)
+    request = RunRequest(
+        workload=chosen.name,
+        variant=told_variant(chosen, variant),
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        precision=precision,
+        device=device,
+        seed=seed,
+        threads=threads,
+        switches=_switches(switches, False),
+    )
+    with Session(python=python, threads=threads) as session:
+        config = complete(request, chosen, session.devices())
+        return session.operators(config, chosen, shapes=shapes)
+
+
+def _workload(name: str, kernels: Sequence[str | Path], *, trust: bool) -> Workload:
+    """Return a workload by its name, or a model's file by its path; NotTrusted for a new file."""
+    roots = [Path(folder) for folder in kernels]
+    for root in [*roots, Path(name)]:
+        if is_model_file(root):
+            model = read_model(root)
+            if not is_trusted(model.sha256):
+                if not trust:
+                    raise NotTrusted(model)
+                agree_to(model, remember=False)
+    return own_workload(Path(name)) if is_model_file(name) else pick(load(roots), name)
 
 
 def _switches(

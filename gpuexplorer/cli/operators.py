@@ -14,15 +14,12 @@ from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
-from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.operators import Operator, OperatorProfile
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
-from gpuexplorer.workloads.operators import told_variants
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.operators import told_variant
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +36,8 @@ def command(options: argparse.Namespace) -> int:
 
         check_chart_target(options.plot)
     workload = pick(load(options.kernels), options.workload)
-    request = with_torch(request_of(options), workload)
+    request = request_of(options)
+    request.variant = told_variant(workload, request.variant)
     with open_session(options) as session:
         config = complete(request, workload, session.devices())
         with run_progress(config_words(config)) as progress:
@@ -61,30 +59,6 @@ def command(options: argparse.Namespace) -> int:
             if path is not None:
                 say(f"wrote {path}")
     return 0
-
-
-def with_torch(request: RunRequest, workload: Workload) -> RunRequest:
-    """Return a request for a variant whose operators can be told: PyTorch's.
-
-    Raises InputError when there is none.
-    """
-    variants, able = workload.manifest.variants, told_variants(workload)
-    if request.variant is not None and request.variant in variants:
-        if request.variant in able:
-            return request
-        raise InputError(
-            f"nothing tells the operators of '{request.variant}'",
-            remedy=f"PyTorch runs {', '.join(able)}" if able else "choose another workload",
-        )
-    if not able:
-        raise InputError(
-            f"PyTorch runs no variant of '{workload.name}', and its profiler tells operators",
-            remedy="choose another workload; 'gpuexplorer workloads' lists them",
-        )
-    if request.variant is not None:
-        return request  # it is unknown, which ``complete`` says
-    first = workload.manifest.first_variant
-    return msgspec.structs.replace(request, variant=first if first in able else able[0])
 
 
 def print_operators(

@@ -1,0 +1,119 @@
+"""Model files on the command line: refused, agreed to, run, recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpuexplorer.backends.torch.backend import torch_version
+from gpuexplorer.cli.own_model import agree
+from gpuexplorer.core.operators import OperatorProfile
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.workloads import trust
+from gpuexplorer.workloads.own_model import ModelFile, read_model
+from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.own_models import GOOD, write
+
+needs_torch = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """Settings and data of their own."""
+    monkeypatch.setattr(trust, "_agreed", set())
+    monkeypatch.setenv(trust.ENVIRONMENT_VARIABLE, str(tmp_path / "config"))
+    return {
+        trust.ENVIRONMENT_VARIABLE: str(tmp_path / "config"),
+        "GPUEXPLORER_DATA_DIR": str(tmp_path / "data"),
+    }
+
+
+def test_without_a_terminal_and_without_trust_it_is_refused(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    mark = tmp_path / "ran"
+    write(tmp_path, f"open({str(mark)!r}, 'w')\n{GOOD}")
+    done = run_cli("run", "model.py", cwd=tmp_path, environment=environment)
+    said = assert_one_sentence(done, 2)
+    assert "model.py is a program, and nobody agreed to run it" in said
+    assert "--trust" in said
+    assert not mark.exists()
+
+
+def test_a_file_with_a_mistake_is_refused_before_anybody_is_asked(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    write(tmp_path, "def build(\n")
+    done = run_cli("sweep", "model.py", "--trust", cwd=tmp_path, environment=environment)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gpuexplorer: error: model.py:1: ")
+    done = run_cli("run", "other.py", "--trust", cwd=tmp_path, environment=environment)
+    assert "cannot read other.py: there is no such folder" in assert_one_sentence(done, 2)
+
+
+@needs_torch
+def test_it_runs_once_it_is_agreed_to_and_is_kept_with_its_hash(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    path = write(tmp_path, GOOD)
+    done = run_cli(
+        "run", "model.py", "--trust", "--seconds", "0.2", "--size", "batch=4", "--json", "r.json",
+        cwd=tmp_path, environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout
+    result = msgspec.json.decode((tmp_path / "r.json").read_bytes(), type=RunResult)
+    assert result.config.workload == "model" and result.config.size["batch"] == 4
+    assert trust.is_trusted(read_model(path).sha256)
+    kept = run_cli("history", "--json", cwd=tmp_path, environment=environment)
+    assert result.id in kept.stdout and "model" in kept.stdout
+
+
+@needs_torch
+def test_operators_are_printed_and_written(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    trust.trust(read_model(write(tmp_path, GOOD)))
+    done = run_cli(
+        "operators", "model.py", "--variant", "torch_training", "--json", "o.json", "--trace",
+        "t.json", "--plot", "o.svg", "--rows", "5",
+        cwd=tmp_path, environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "A little net: operators of one iteration" in done.stdout
+    assert "addmm" in done.stdout and "more operators; --rows shows more" in done.stdout
+    profile = msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=OperatorProfile)
+    assert profile.config.variant == "torch_training"
+    trace = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    assert len(spans) == len(profile.calls) > 10
+    assert (tmp_path / "o.svg").stat().st_size > 4000
+
+
+def test_a_workload_without_pytorch_has_no_operators(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    done = run_cli("operators", "matmul", "--variant", "naive", cwd=tmp_path,
+                   environment=environment)  # fmt: skip
+    assert "nothing tells the operators of 'naive'" in assert_one_sentence(done, 2)
+
+
+def test_the_answer_to_the_question_decides(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    model = read_model(write(tmp_path, GOOD))
+    asked: list[ModelFile] = []
+
+    def answer(yes: bool) -> bool:
+        asked.append(model)
+        return yes
+
+    with pytest.raises(trust.NotTrusted):
+        agree(model, said_so=False, ask=lambda _: answer(False))
+    agree(model, said_so=False, ask=lambda _: answer(True))
+    agree(model, said_so=False, ask=lambda _: answer(False))  # nobody is asked twice
+    assert len(asked) == 2

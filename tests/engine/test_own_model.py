@@ -1,0 +1,202 @@
+"""Model files in the real engine: measured and checked; whatever they do, the next run works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuexplorer.backends.torch.backend import torch_version
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunRequest
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.session import Session
+from gpuexplorer.workloads import trust
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.own_model import read_model
+from gpuexplorer.workloads.workload import Workload
+from tests.support.own_models import (
+    ENDS_THE_PROCESS,
+    FAULTS,
+    GOOD,
+    HANGS,
+    ONLY_FLOAT32,
+    RANDOM,
+    workload_of,
+)
+
+pytestmark = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
+
+
+@pytest.fixture(autouse=True)
+def config_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the user's list of trusted files out of it."""
+    monkeypatch.setenv(trust.ENVIRONMENT_VARIABLE, str(tmp_path / "config"))
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session(threads=1) as made:
+        yield made
+
+
+class Bench:
+    """Runs model files of a folder through one session."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self.session, self.folder = session, folder
+        self.log: list[str] = []
+
+    def workload(self, text: str, name: str = "model.py") -> Workload:
+        workload = workload_of(self.folder, text, name)
+        trust.trust(read_model(self.folder / name), remember=False)
+        return workload
+
+    def config(self, workload: Workload, **request: Any) -> RunConfig:
+        wanted = RunRequest(workload=workload.name, device="torch:cpu", **request)
+        return complete(wanted, workload, self.session.devices())
+
+    def run(self, text: str, name: str = "model.py", **request: Any) -> RunResult:
+        workload = self.workload(text, name)
+        record = self.session.measure_record(
+            self.config(workload, **request), workload, seconds=1.0, samples=3, warm_up_s=0.0
+        )
+        return record.result()
+
+    def fails(self, text: str) -> ExplorerError:
+        with pytest.raises(ExplorerError) as caught:
+            self.run(text)
+        return caught.value
+
+    def works(self) -> None:
+        """The next run works."""
+        result = self.run(GOOD, "good.py")
+        assert result.verified
+        assert result.timing.samples >= 3
+
+
+@pytest.fixture
+def bench(session: Session, tmp_path: Path) -> Bench:
+    return Bench(session, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "precision", ["fp64", "fp32", "bf16", "fp16", "autocast_bf16"]
+)
+def test_a_model_is_measured_and_checked_in_each_precision(bench: Bench, precision: str) -> None:
+    result = bench.run(GOOD, precision=precision, size={"batch": 4})
+    assert result.verified and result.verification is not None
+    assert "the same module in float64" in result.verification.method
+    assert result.config.size == {"batch": 4, "width": 32}
+    assert result.environment.source_sha256
+    if precision != "fp64":
+        assert result.verification.max_rel_error > 0
+    products = 2 * 4 * 32 * 128 * 2
+    assert result.throughput.flop_per_s == pytest.approx(products / result.timing.median_s)
+    weights = 32 * 128 + 128 + 128 * 32 + 32
+    each = {"fp64": 8, "bf16": 2, "fp16": 2}.get(precision, 4)
+    least = next(t for t in result.traffic if t.kind == "compulsory")
+    assert least.read_B == (weights + 4 * 32) * each
+    assert result.arithmetic is not None and result.arithmetic.asked == precision
+
+
+def test_a_training_step_is_checked_by_its_loss_and_gradients(bench: Bench) -> None:
+    result = bench.run(GOOD, variant="torch_training")
+    assert result.verified and result.verification is not None
+    assert "loss and gradients" in result.verification.method
+    forward = 2 * 8 * 32 * 128 * 2
+    # Backward costs two products for each of forward's, but for the gradient of the inputs.
+    flops = (result.throughput.flop_per_s or 0) * result.timing.median_s
+    assert flops == pytest.approx(forward + 2 * forward - 2 * 8 * 32 * 128)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(RANDOM, "it draws random numbers"), (ONLY_FLOAT32, "it cannot run in float64")],
+)
+def test_what_cannot_be_checked_is_measured_and_says_why(
+    bench: Bench, text: str, why: str
+) -> None:
+    result = bench.run(text)
+    assert result.verification is None and not result.verified
+    assert result.not_verified is not None and why in result.not_verified
+    assert result.timing.samples >= 3
+
+
+def test_an_inaccurate_result_is_not_timed_unless_the_file_allows_it(bench: Bench) -> None:
+    tight = f"TOLERANCE = {{'bf16': 1e-6}}\n{GOOD}"
+    with pytest.raises(ExplorerError, match="is wrong: relative error") as caught:
+        bench.run(tight, precision="bf16")
+    assert "TOLERANCE" in caught.value.remedy
+    assert bench.run(f"TOLERANCE = 0.9\n{GOOD}", precision="bf16").verified
+
+
+def test_a_file_that_nobody_agreed_to_does_not_run(bench: Bench) -> None:
+    mark = bench.folder / "ran"
+    text = f"open({str(mark)!r}, 'w')\n{GOOD}"
+    workload = workload_of(bench.folder, text)
+    with pytest.raises(InputError, match="nobody agreed to run it"):
+        bench.session.measure(bench.config(workload), workload, seconds=0.1)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_one_message_with_file_and_line(bench: Bench, fault: str) -> None:
+    text, said, exit_code = FAULTS[fault]
+    (bench.folder / "helper.py").write_text("", encoding="utf-8")
+    error = bench.fails(text)
+    assert said in str(error)
+    assert error.exit_code == exit_code
+    assert "\n" not in str(error)
+    assert len(error.detail) < 8000
+    if fault == "prints megabytes":
+        assert "the last line" in error.detail and "letters before" in error.detail
+    bench.works()
+
+
+def test_a_file_that_ends_the_process_is_told_apart(bench: Bench) -> None:
+    error = bench.fails(ENDS_THE_PROCESS)
+    assert "model.py: it ended the engine's process with status 5" in str(error)
+    assert "os._exit" in error.remedy
+    bench.works()
+
+
+def test_a_file_that_hangs_is_ended_and_its_line_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "2")
+    with Session(threads=1) as session:
+        bench = Bench(session, tmp_path)
+        session.devices()  # the engine has started, and read its environment
+        monkeypatch.delenv(BUILD_DEADLINE_VARIABLE)
+        error = bench.fails(HANGS)
+        assert "(in build): it did not come back within 2 s" in str(error)
+        assert any(f"model.py:{line} " in str(error) for line in (2, 3))
+        bench.works()
+
+
+def test_operators_of_a_training_step_are_recorded(bench: Bench) -> None:
+    workload = bench.workload(GOOD)
+    config = bench.config(workload, variant="torch_training")
+    profile = bench.session.operators(config, workload, shapes=True)
+    names = {o.name for o in profile.operators}
+    assert {"aten::addmm", "aten::gelu", "aten::gelu_backward"} <= names
+    linear = next(o for o in profile.operators if o.name == "aten::addmm" and o.shapes)
+    assert "8×32" in (linear.shapes or "")
+    assert sum(o.share for o in profile.operators) == pytest.approx(1.0)
+    assert profile.calls_total == len(profile.calls)
+    assert profile.config == config
+    shipped = bench.session.devices()
+    assert any("torch.own" in d.libraries for d in shipped)
+
+
+def test_operators_of_a_kernel_cannot_be_told(bench: Bench) -> None:
+    from gpuexplorer.workloads.loader import load
+
+    workload = load()["matmul"]
+    request = RunRequest(workload="matmul", variant="numpy", size={"N": 32}, device="numpy:cpu")
+    config = complete(request, workload, bench.session.devices())
+    with pytest.raises(ExplorerError, match="nothing tells the operators"):
+        bench.session.operators(config, workload)

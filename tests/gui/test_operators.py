@@ -1,0 +1,160 @@
+"""The Operators view: recorded through the window's engine, drawn, sorted, picked, saved."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.operators import Call
+from gpuexplorer.gui.model.flame import Flame
+from gpuexplorer.gui.operators_job import RecordedProfile
+from gpuexplorer.gui.panels.operators import OperatorsView, write
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until
+from tests.support.operators import made_profile
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+)
+
+
+def test_each_track_has_its_rows_below_its_name() -> None:
+    flame = Flame(made_profile())
+    assert flame.begins == [1, 5]
+    assert flame.rows == 6
+    assert flame.row.tolist() == [1, 2, 3, 1, 1, 2, 5, 5]
+
+
+def test_a_view_shows_wide_calls_alone_and_narrow_ones_together() -> None:
+    many = tuple(Call(1, 0, 0, i * 1e-6, 9e-7) for i in range(1000))
+    flame = Flame(msgspec.structs.replace(made_profile(gpu=False), calls=many))
+    everything = flame.visible(0.0, 1e-3, 100)
+    assert len(everything.row) == 100  # a column each
+    assert set(everything.index.tolist()) == {-1}
+    zoomed = flame.visible(0.0, 1e-5, 1000)
+    assert len(zoomed.row) == 11
+    assert -1 not in zoomed.index.tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 999), st.integers(1, 400), st.integers(0, 3)), max_size=60),
+    st.integers(0, 900), st.integers(1, 1000), st.integers(1, 300),
+)  # fmt: skip
+def test_what_is_visible_lies_in_the_view_and_fits_its_columns(
+    spans: list[tuple[int, int, int]], low: int, wide: int, pixels: int
+) -> None:
+    calls = tuple(Call(0, 0, d, s * 1e-6, w * 1e-6) for s, w, d in spans)
+    flame = Flame(msgspec.structs.replace(made_profile(gpu=False), calls=calls))
+    low_s, high_s = low * 1e-6, (low + wide) * 1e-6
+    seen = flame.visible(low_s, high_s, pixels)
+    inside = [
+        i for i, c in enumerate(calls)
+        if c.start_s + c.duration_s >= low_s and c.start_s <= high_s
+    ]  # fmt: skip
+    alone = [i for i in seen.index.tolist() if i >= 0]
+    assert set(alone) <= set(inside)
+    assert set(flame.row[inside].tolist()) == set(seen.row.tolist())
+    together = seen.index < 0
+    assert np.count_nonzero(together) <= 4 * (pixels + 2)
+
+
+def test_the_call_under_the_pointer() -> None:
+    flame = Flame(made_profile())
+    assert flame.at(2e-4, 2, 1e-9) == 1
+    assert flame.at(4.5e-4, 1, 1e-9) is None
+    assert flame.at(4.5e-4, 1, 6e-5) in (0, 3)
+    assert flame.at(0.0, 0, 1.0) is None  # where the track's name stands
+    assert "aten::addmm" in flame.words(1) and "30 % of the iteration" in flame.words(1)
+
+
+def shown(qtbot: QtBot, open_window: OpenWindow) -> OperatorsView:
+    """Return the view of a window that measures nothing, showing a profile made by hand."""
+    window = open_window()
+    window.session.live_at_start = False
+    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    view = window.panels.operators.view
+    assert isinstance(view, OperatorsView)
+    profile = made_profile(shapes=True)
+    view.show_profile(RecordedProfile(profile, Flame(profile), "A little net"))
+    view.refresh()
+    return view
+
+
+def test_a_profile_is_shown_sorted_and_picked(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    view = shown(qtbot, open_window)
+    model = view.table.operator_model
+    titles = [c.title for c in model.columns]
+    assert titles == [
+        "operator", "calls", "GPU", "GPU total", "self", "total", "share", "memory", "shapes"
+    ]  # fmt: skip
+    assert [o.name for o in model.operators][0] == "aten::addmm"
+    view.table._sort(titles.index("total"))
+    assert [o.name for o in model.operators][0] == "aten::linear"
+    view.table._sort(titles.index("total"))
+    assert [o.name for o in model.operators][-1] == "aten::linear"
+    view.table.selectRow(0)
+    name = model.operators[0].name
+    assert view.plot.flame_item.picked.tolist() == view.plot.flame.named(name).tolist()  # type: ignore[union-attr]
+    assert "800 µs an iteration, 4 operators, 8 calls" in view.status.text()
+
+    view.plot.fit()
+    (low, high), _ = view.plot.box.viewRange()
+    qtbot.keyClick(view.plot, Qt.Key.Key_Plus)
+    (closer, _), _ = view.plot.box.viewRange()
+    assert closer > low
+    qtbot.keyClick(view.plot, Qt.Key.Key_Home)
+    assert view.plot.box.viewRange()[0] == pytest.approx([low, high])
+    until(qtbot, lambda: view.plot.flame_item.drawn > 0)
+
+    for suffix in ("png", "json"):
+        write(view.shown, tmp_path / f"o.{suffix}", "dark")  # type: ignore[arg-type]
+        assert (tmp_path / f"o.{suffix}").stat().st_size > 500
+
+
+def test_a_kernel_has_no_operators_and_the_view_says_so(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    window.session.live_at_start = False
+    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    view = window.panels.operators.view
+    assert isinstance(view, OperatorsView)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    assert not view.record_button.isEnabled()
+    assert "Choose a variant that PyTorch runs: torch" in view.message.text()
+
+
+@needs_torch
+def test_a_shipped_model_is_recorded(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    window.session.live_at_start = False
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_variant("torch")
+    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    view = window.panels.operators.view
+    assert isinstance(view, OperatorsView)
+    until(qtbot, lambda: view.record_button.isEnabled())
+    view.record_button.click()
+    until(qtbot, lambda: view.shown is not None)
+    assert view.shown is not None
+    names = [o.name for o in view.shown.profile.operators]
+    assert any("mm" in name or "matmul" in name for name in names)
+    until(qtbot, lambda: window.session.job is None)
+    trace = tmp_path / "trace.json"
+    from gpuexplorer.exchange.operator_trace import write_operator_trace
+
+    write_operator_trace(view.shown.profile, trace)
+    assert json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]

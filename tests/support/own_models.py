@@ -1,0 +1,134 @@
+"""Model files for tests: good ones, and each way to be bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuexplorer.workloads.loader import own_workload
+from gpuexplorer.workloads.workload import Workload
+
+GOOD = '''"""A little net."""
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.first = torch.nn.Linear(width, 4 * width)
+        self.second = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.second(torch.nn.functional.gelu(self.first(x)))
+
+def build(batch=8, width=32):
+    return Net(width), torch.randn(batch, width)
+
+def loss(output):
+    return output.square().mean()
+'''
+
+FAULTS: dict[str, tuple[str, str, int]] = {
+    "raises in build": (
+        "def build():\n    raise ValueError('no such thing')\n",
+        "model.py:2: ValueError: no such thing",
+        1,
+    ),
+    "raises in forward": (
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return x @ torch.zeros(3, 3)\n"
+        "def build():\n"
+        "    return Net(), torch.randn(2, 5)\n",
+        "model.py:4: RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+        1,
+    ),
+    "exits": (
+        "import sys\ndef build():\n    sys.exit(3)\n",
+        "model.py:3: exit(3) was called while calling build()",
+        1,
+    ),
+    "exits in forward": (
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        exit()\n"
+        "def build():\n"
+        "    return Net(), torch.randn(2, 5)\n",
+        "model.py:4: exit() was called while",
+        1,
+    ),
+    "missing package": (
+        "import torch\nimport surely_not_installed.part\ndef build():\n    pass\n",
+        "model.py:2: it needs the package 'surely_not_installed', which the engine's Python",
+        3,
+    ),
+    "file beside": (
+        "import helper\ndef build():\n    pass\n",
+        "model.py:1: it imports 'helper', which lies next to it and does not come along",
+        3,
+    ),
+    "only a module": (
+        "import torch\ndef build():\n    return torch.nn.Linear(2, 2)\n",
+        "model.py:2: build() returned a module without example inputs",
+        2,
+    ),
+    "something else": (
+        "def build():\n    return 'a module', 'inputs'\n",
+        "model.py:1: build() returned a str first, which is not a torch.nn.Module",
+        2,
+    ),
+    "nothing": (
+        "def build():\n    pass\n",
+        "model.py:1: build() returned None",
+        2,
+    ),
+    "no tensors": (
+        "import torch\ndef build():\n    return torch.nn.Linear(2, 2), 3\n",
+        "model.py:2: build() returned no tensor among its example inputs",
+        2,
+    ),
+    "prints megabytes": (
+        "import os, sys\n"
+        "def build():\n"
+        "    for i in range(40000):\n"
+        "        print('line', i, 'x' * 100)\n"
+        "    sys.stdout.write('y' * 4_000_000)\n"
+        "    for _ in range(400):\n"
+        "        os.write(1, b'z' * 8000 + b'\\n')\n"
+        "    print('\\nthe last line')\n"
+        "    raise RuntimeError('after all that')\n",
+        "model.py:9: RuntimeError: after all that",
+        1,
+    ),
+}
+"""Each with a piece of what is said, and the exit code."""
+ENDS_THE_PROCESS = "import os\ndef build():\n    print('good bye', flush=True)\n    os._exit(5)\n"
+HANGS = "def build():\n    while True:\n        pass\n"
+RANDOM = (
+    "import torch\n"
+    "class Net(torch.nn.Module):\n"
+    "    def forward(self, x):\n"
+    "        return x + torch.rand_like(x)\n"
+    "def build():\n"
+    "    return Net(), torch.randn(4, 4)\n"
+)
+ONLY_FLOAT32 = (
+    "import torch\n"
+    "class Net(torch.nn.Module):\n"
+    "    def forward(self, x):\n"
+    "        return x @ torch.ones(4, 4)\n"
+    "def build():\n"
+    "    return Net(), torch.randn(4, 4)\n"
+)
+
+
+def write(folder: Path, text: str, name: str = "model.py") -> Path:
+    """Write a model's file and return where it is."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def workload_of(folder: Path, text: str, name: str = "model.py") -> Workload:
+    """Write a model's file and read it as a workload."""
+    return own_workload(write(folder, text, name))
