@@ -13,6 +13,7 @@ from gpuexplorer.workloads.own_model import (
     workload_name,
 )
 from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.trust import known_path
 from gpuexplorer.workloads.workload import MANIFEST_NAME, MODEL_FILE, Workload, WorkloadSource
 
 MAX_SOURCE_B = 1 << 20
@@ -113,6 +114,6 @@ def pick(workloads: dict[str, Workload], name: str) -> Workload:
     try:
         return workloads[name]
     except KeyError:
-        raise InputError(
-            f"no workload '{name}'", remedy=suggestion(name, sorted(workloads))
-        ) from None
+        path = known_path(name)
+        remedy = f"add --kernels {path}" if path else suggestion(name, sorted(workloads))
+        raise InputError(f"no workload '{name}'", remedy=remedy) from None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import trust
-from gpuexplorer.workloads.loader import load, own_workload
+from gpuexplorer.workloads.loader import load, own_workload, pick
 from gpuexplorer.workloads.own_model import (
     ITERATIONS,
     TOLERANCES,
@@ -205,6 +205,14 @@ def test_a_list_that_cannot_be_written_is_said(tmp_path: Path, config_folder: Pa
     with pytest.raises(InputError, match="cannot write"):
         trust.trust(model)
     assert trust.is_trusted(model.sha256)  # for this process
+
+
+def test_a_trusted_file_is_named_where_its_workload_is_not_loaded(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD, "nets.py")
+    trust.trust(read_model(path))
+    with pytest.raises(InputError, match="no workload 'nets'") as caught:
+        pick(load(), "nets")
+    assert f"--kernels {path}" in str(caught.value)
 
 
 def test_only_workloads_of_ones_own_need_agreement(tmp_path: Path) -> None:
