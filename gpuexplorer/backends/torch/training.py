@@ -22,7 +22,7 @@ class Training:
     def __init__(self, torch: Any, model: TorchModel) -> None:
         model.module.train()
         weights = dict(model.module.named_parameters())
-        fused = bool(model.switches.get("fused_optimizer", False))
+        fused = True if model.switches.get("fused_optimizer") else None  # None: PyTorch's default
         self.optimizer = torch.optim.SGD(
             weights.values(), lr=LEARNING_RATE, momentum=MOMENTUM, fused=fused
         )
