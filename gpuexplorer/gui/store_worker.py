@@ -11,7 +11,7 @@ import gc
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,10 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
-from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask
+from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
-from gpuexplorer.history.model import Query, Row, Sort
+from gpuexplorer.history.model import Query, Sort
+from gpuexplorer.history.peek import newest
 from gpuexplorer.history.store import Store
 
 T = TypeVar("T")
@@ -85,6 +86,7 @@ class StoreWorker(QThread):
     def __init__(self, open_store: Callable[[], Store] | None = None) -> None:
         super().__init__()
         self.setObjectName("store")
+        self._peek_is_due = open_store is None
         self._open_store = open_store or (lambda: Store.open_to_read(busy_s=BUSY_S))
         self._keeper = Keeper()
         self._wake = threading.Condition()
@@ -211,6 +213,8 @@ class StoreWorker(QThread):
 
     def _serve(self) -> None:
         """Do everything that waits, once; whoever looks at the table comes first."""
+        if self._peek_is_due and self._store is None:
+            self._peek()
         self._keep_open()
         self._answer_ask()
         with self._wake:
@@ -221,6 +225,19 @@ class StoreWorker(QThread):
         if self._store is not None:
             self._write(self._store)
         self._look()
+
+    def _peek(self) -> None:
+        """Show the newest runs before the store is open, which takes several times as long."""
+        with self._wake:
+            ask = self._ask  # which stays, for the store itself to answer
+        if ask is None or ask.view != View():
+            return
+        self._peek_is_due = False
+        found = newest(PAGE)
+        if found is not None:
+            self.answered.emit(
+                Answer(ask.view, found.state, found.total, {0: found.rows}, frozenset(), {})
+            )
 
     def _keep_open(self) -> None:
         """Open the store if it is not, its file was taken away, or it could only be read so far."""
@@ -313,28 +330,14 @@ class StoreWorker(QThread):
             state, held = store.generation(), self._keeper.held
             known = state == ask.known
             wanted = ask.missing if known else dict.fromkeys((*ask.visible, *ask.missing))
-            pages = {
-                page: store.find(
-                    query,
-                    sort=sort,
-                    descending=ask.view.descending,
-                    offset=page * PAGE,
-                    limit=PAGE,
-                )
-                for page in wanted
-            }
-            total = None if known else self._total(store, query, pages)
+            pages, total = store.pages(
+                query, wanted, PAGE, sort=sort, descending=ask.view.descending, total=not known
+            )
             if state == store.generation():
                 break
         going = {row.id for rows in pages.values() for row in rows if row.running}
         self._others_run = bool(going - held) if going or not known else self._others_run
         return Answer(ask.view, state, total, pages, held, self._baselines(store, state))
-
-    @staticmethod
-    def _total(store: Store, query: Query, pages: Mapping[int, Sequence[Row]]) -> int:
-        """Return how many runs there are, without asking where one page holds them all."""
-        first = pages.get(0)
-        return len(first) if first is not None and len(first) < PAGE else store.count(query)
 
     def _baselines(self, store: Store, state: int) -> Baselines:
         """Return the latest starred run of each problem."""

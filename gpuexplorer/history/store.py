@@ -252,6 +252,33 @@ class Store:
                 limit=limit,
             )
 
+    def pages(
+        self,
+        query: Query,
+        wanted: Iterable[int],
+        size: int,
+        *,
+        sort: Sort = "time",
+        descending: bool = True,
+        total: bool = True,
+    ) -> tuple[dict[int, list[Row]], int | None]:
+        """Return pages of ``size`` runs by their number from 0, and how many runs there are.
+
+        Without ``total`` that number is None. All is as of one moment.
+        """
+        from gpuexplorer.history.sql import search
+
+        with self._database.read() as connection:
+            return search.pages(
+                connection,
+                query,
+                list(wanted),
+                size,
+                sort=sort,
+                descending=descending,
+                total=total,
+            )
+
     def count(self, query: Query | None = None) -> int:
         """Return how many runs a query is for."""
         from gpuexplorer.history.sql import search

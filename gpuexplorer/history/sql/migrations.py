@@ -15,6 +15,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.history.errors import StoreForeign, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.place import Place
 from gpuexplorer.history.sql.tables import metadata, store
+from gpuexplorer.history.version import VERSION as VERSION
 
 
 def _add_switch_words(connection: Connection) -> None:
@@ -33,7 +34,6 @@ def _add_switch_words(connection: Connection) -> None:
     )
 
 
-VERSION = 2
 STEPS: Mapping[int, Callable[[Connection], None]] = {2: _add_switch_words}
 """What makes a store of each version out of one of the version before."""
 LOCK_NUMBER = 0x67707565

@@ -16,6 +16,8 @@ from gpuexplorer.history.sql.tables import runs, tags
 
 FEW = 1000
 """Runs that are sooner put in order than looked for in that order."""
+MANY = 20_000
+"""Runs with a text whose numbers are sooner kept than looked for once more."""
 _ORDER: dict[str, tuple[ColumnElement[Any], ...]] = {
     "time": (runs.c.time_s,),
     "workload": (runs.c.workload,),
@@ -58,6 +60,47 @@ def find(
     return _rows(connection, select(runs).where(runs.c.seq.in_(page)).order_by(*order))
 
 
+def pages(
+    connection: Connection,
+    query: Query,
+    wanted: Sequence[int],
+    size: int,
+    *,
+    sort: str,
+    descending: bool,
+    total: bool,
+) -> tuple[dict[int, list[Row]], int | None]:
+    """Return pages of the runs that a query is for by number, and if asked how many there are.
+
+    The words of all runs are looked through once, where ``find`` and ``count`` do so each.
+    """
+    if query.text and sort == "time":
+        look = select(runs.c.time_s, runs.c.seq).where(condition(connection, query))
+        hits = connection.execute(look.limit(MANY + 1)).all()
+        if len(hits) <= MANY:
+            numbers = [seq for _, seq in sorted(map(tuple, hits), reverse=descending)]
+            found = {p: _in_order(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
+            return found, len(numbers) if total else None
+    found = {
+        page: find(
+            connection, query, sort=sort, descending=descending, offset=page * size, limit=size
+        )
+        for page in wanted
+    }
+    if not total:
+        return found, None
+    first = found.get(0)
+    holds_all = first is not None and len(first) < size
+    return found, len(first or ()) if holds_all else count(connection, query)
+
+
+def _in_order(connection: Connection, numbers: Sequence[int]) -> list[Row]:
+    """Return the rows of runs in the order of their numbers."""
+    place = {number: at for at, number in enumerate(numbers)}
+    found = connection.execute(select(runs).where(runs.c.seq.in_(numbers))).all()
+    return _made(connection, sorted(found, key=lambda row: place[row.seq]))
+
+
 def rows(connection: Connection, ids: Sequence[str]) -> list[Row]:
     """Return the rows of runs by their ids, the deleted ones left out."""
     wanted = and_(runs.c.id.in_(map(clean, ids)), runs.c.deleted == 0)
@@ -70,7 +113,10 @@ def one(connection: Connection, number: int) -> Row:
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
-    found = connection.execute(query).all()
+    return _made(connection, connection.execute(query).all())
+
+
+def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
     marked = _tags(connection, [row.seq for row in found])
     return [
         Row(

@@ -1,0 +1,82 @@
+"""The newest runs of a store in a file, read before SQLAlchemy is imported.
+
+A window shows them at once: the import takes several times as long as reading a page. It is only a
+first look. Whatever is unusual about the file is left to ``Store.open``, which says what it is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+
+import msgspec
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.history.model import Row
+from gpuexplorer.history.place import find_place
+from gpuexplorer.history.version import VERSION
+
+PATIENCE_S = 0.05
+_COLUMNS = [name for name in Row.__struct_fields__ if name not in ("tags", "group")]
+_NEWEST = (
+    f"SELECT seq, group_id, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
+    "ORDER BY time_s DESC, seq DESC LIMIT ?"
+)
+
+
+@dataclass(frozen=True)
+class Peek:
+    """What a store held at one moment: its state, how many runs are listed, the newest of them."""
+
+    state: int
+    total: int
+    rows: list[Row]
+
+
+def newest(limit: int) -> Peek | None:
+    """Return the newest runs of the store that is opened by default.
+
+    None where it is no file, is not there yet, or is not as this program would leave it.
+    """
+    try:
+        path = find_place().path
+        if path is None or not path.is_file():
+            return None
+        uri = f"{path.as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)) as connection:
+            return _read(connection, limit)
+    except (ExplorerError, OSError, sqlite3.Error, msgspec.ValidationError):
+        return None
+
+
+def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
+    connection.execute("BEGIN")  # all of it as of one moment
+    version, state = connection.execute(
+        "SELECT version, generation FROM gpuexplorer_store"
+    ).fetchone() or (None, 0)
+    if version != VERSION:
+        return None
+    (total,) = connection.execute(
+        "SELECT count(*) FROM gpuexplorer_runs WHERE deleted = 0"
+    ).fetchone()
+    found = connection.execute(_NEWEST, (limit,)).fetchall()
+    marked: dict[int, list[str]] = {row[0]: [] for row in found}
+    places = ", ".join("?" * len(marked))
+    for number, tag in connection.execute(
+        f"SELECT run, tag FROM gpuexplorer_tags WHERE run IN ({places})", list(marked)
+    ):
+        marked[number].append(tag)
+    rows = [
+        msgspec.convert(
+            {
+                **dict(zip(_COLUMNS, values, strict=True)),
+                "group": group,
+                "tags": sorted(marked[number]),
+            },
+            Row,
+            strict=False,  # SQLite knows no booleans
+        )
+        for number, group, *values in found
+    ]
+    return Peek(state, total, rows)
