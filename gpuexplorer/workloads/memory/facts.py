@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ from gpuexplorer.workloads.models.reference import ReferenceModel
 if TYPE_CHECKING:
     from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
+QUANTISED = {"fp8_e4m3": 2, "int8": 4}
+"""Bytes of everything but the factors of products, which take one byte."""
+CAST_B = 2
+"""Bytes of a number that autocast computes a product in."""
 FUSING = ("compile", "jit", "xla")
 """Switches that have a compiler look at the whole model."""
 LABEL_B = {"torch": 8, "tensorflow": 8, "keras": 8, "jax": 4}
@@ -26,47 +31,52 @@ class Facts:
     plan: Plan
     framework: str
     model: ReferenceModel
+    precision: str
     stored: int
     """Bytes of a weight and of a number of the data, as they lie on the device."""
     computed: int
     """Bytes of a number that a layer puts out."""
     casts: bool
     """Whether matrix products convert their factors first, as autocast has them."""
-    gpu: bool
-    records: bool
-    """Whether PyTorch keeps what a backward pass would need, although none follows."""
-    fuses: bool
-    """Whether a compiler makes one kernel of neighbouring element-wise operators."""
+    switches: Mapping[str, bool | str]
 
     @classmethod
     def of(cls, plan: Plan) -> Facts:
         """Return the facts of a plan of a model."""
         name = plan.model or ""
         precision = PRECISIONS[plan.config.precision]
-        computed = {"fp8_e4m3": 2, "int8": 4}.get(precision.name, precision.itemsize_B)
+        stored = QUANTISED.get(precision.name, precision.itemsize_B)
         return cls(
             plan=plan,
             framework=framework_of(name),
             model=MODELS[family_of(name)],
-            stored=precision.itemsize_B,
-            computed=2 if precision.is_autocast else computed,
+            precision=precision.name,
+            stored=stored,
+            computed=CAST_B if precision.is_autocast else stored,
             casts=precision.is_autocast,
-            gpu=plan.config.threads is None,
-            records=plan.switches.get("grad_mode") == "grad",
-            fuses=any(plan.switches.get(name) not in (None, False, "off") for name in FUSING),
+            switches=plan.switches,
         )
 
     @classmethod
     def in_float64(cls, plan: Plan) -> Facts:
         """Return the facts of the same model as the check computes it, in float64 by NumPy."""
         return replace(
-            cls.of(plan), stored=8, computed=8, casts=False, gpu=False,
-            records=False, fuses=False,
-        )  # fmt: skip
+            cls.of(plan), precision="fp64", stored=8, computed=8, casts=False, switches={}
+        )
 
     def switch(self, name: str) -> bool | str | None:
         """Return the value of a switch, None where the model does not have it."""
-        return self.plan.switches.get(name)
+        return self.switches.get(name)
+
+    @property
+    def records(self) -> bool:
+        """Whether PyTorch keeps what a backward pass would need, although none follows."""
+        return self.switch("grad_mode") == "grad"
+
+    @property
+    def fuses(self) -> bool:
+        """Whether a compiler makes one kernel of neighbouring element-wise operators."""
+        return any(self.switch(name) not in (None, False, "off") for name in FUSING)
 
     def size(self, symbol: str) -> int:
         """Return a size."""
@@ -93,4 +103,18 @@ class Facts:
 
     def item_B(self, array: ArrayPlan) -> int:
         """Return the bytes of one element of an array on the device."""
-        return LABEL_B[self.framework] if array.type == "int" else self.stored
+        if array.type == "int":
+            return LABEL_B[self.framework]
+        return 1 if array.name in self._rounded else self.stored
+
+    @property
+    def _rounded(self) -> frozenset[str]:
+        """The factors that are stored in 8 bits: weights of linear layers, matrices of a product."""
+        if self.precision not in QUANTISED:
+            return frozenset()
+        if self.model.name == "matmul":
+            return frozenset("AB" if self.precision == "fp8_e4m3" else "B")
+        weights = self.model.weights
+        return frozenset(
+            a.name for a in self.plan.arrays if a.name in weights and len(a.shape) == 2
+        )

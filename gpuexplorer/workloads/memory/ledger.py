@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from gpuexplorer.core.memory import PARTS, MemoryParts
 
 
@@ -36,15 +33,12 @@ class Ledger:
             self._peak = dict(self._now)
         return name
 
+    def held(self, name: str) -> tuple[str, float]:
+        """Return the part and the bytes of what is held under a name."""
+        return self._held[name]
+
     def give(self, *names: str) -> None:
         """Let go of what is held under these names."""
         for name in names:
             part, nbytes = self._held.pop(name)
             self._now[part] -= nbytes
-
-    @contextmanager
-    def brief(self, name: str, nbytes: float, part: str = "workspace") -> Iterator[None]:
-        """Hold something within a block alone."""
-        self.take(name, nbytes, part)
-        yield
-        self.give(name)

@@ -21,6 +21,8 @@ from gpuexplorer.workloads.memory.training import mlp_training
 Walk = Callable[[Facts, Ledger], None]
 STATISTICS_B = 4
 """Bytes of a mean or of a reciprocal deviation: fp32 for 16-bit numbers as well."""
+WIDE_B = 4
+"""Bytes of a number in fp32, and of a sum of 8-bit products."""
 INDEX_B = 8
 """Bytes of the place of a largest element, which pooling writes beside the elements."""
 
@@ -31,8 +33,14 @@ class Forward:
     def __init__(self, facts: Facts, ledger: Ledger) -> None:
         self.facts, self.ledger = facts, ledger
         self.item = facts.computed
-        self.samples = 1 if facts.switch("one_by_one") else facts.samples
+        # With gradients recorded, what every sample saved stays as long as its result does.
+        alone = bool(facts.switch("one_by_one")) and not facts.records
+        self.samples = 1 if alone else facts.samples
         self._taken = 0
+        if alone:
+            (output,) = facts.plan.outputs
+            others = output.elements * (1 - 1 / facts.samples)
+            self.put(others, part="outputs")  # the samples that were computed before the last
 
     def put(self, elements: float, *, part: str = "activations", item: int | None = None) -> str:
         """Take what an operator puts out, so many elements; return its name."""
@@ -56,21 +64,45 @@ class Forward:
         """Take autocast's copies of the samples that are computed at a time."""
         self.cast(*names, part="inputs", share=self.samples / self.facts.samples)
 
-    def activated(self, elements: float, *, saves_input: bool = False) -> str:
-        """Put out a layer and an element-wise function of it; return the function's result."""
-        before = self.put(elements)
+    def relu(self, before: str) -> str:
+        """Put out an element-wise function that saves its result; return the result."""
         if self.facts.fuses or self.facts.switch("in_place"):
             return before
-        after = self.put(elements)
-        self.drop(before, saved=saves_input)
+        _, nbytes = self.ledger.held(before)
+        self._taken += 1
+        after = self.ledger.take(f"activations {self._taken}", nbytes)
+        self.drop(before)
         return after
 
+    def linear(self, weight: str, bias: str, rows: float, *, part: str = "activations") -> str:
+        """Put out a linear layer of so many rows; the weight is (outputs, inputs).
+
+        Rounded to e4m3, its input is there in fp32 and divided by its scale before it is in 8 bits;
+        with 8-bit whole numbers, the sums are 32-bit ones of their own.
+        """
+        outputs, inputs = self.facts.plan.array(weight).shape
+        self.cast(weight, bias)
+        rounded: tuple[str, ...] = ()
+        if self.facts.precision == "fp8_e4m3":
+            wide = self.put(rows * inputs, part="workspace", item=2 * WIDE_B)
+            rounded = (self.put(rows * inputs, part="workspace", item=1),)
+            self.drop(wide)
+        elif self.facts.precision == "int8":
+            rounded = (self.put(rows * outputs, part="workspace", item=WIDE_B),)
+        out = self.put(rows * outputs, part=part)
+        self.drop(*rounded)
+        return out
+
     def result(self, name: str, *, item: int | None = None) -> None:
-        """Take the launch's result: of all samples, and of the last ones when they come apart."""
+        """Take the result of the samples that are computed at a time, then that of all."""
         elements = self.facts.plan.array(name).elements
+        self.put(elements * self.samples / self.facts.samples, part="outputs", item=item)
+        self.gather(name, item=item)
+
+    def gather(self, name: str, *, item: int | None = None) -> None:
+        """Take the array that samples which come apart are put together in."""
         if self.samples < self.facts.samples:
-            self.put(elements * self.samples / self.facts.samples, item=item)
-        self.put(elements, part="outputs", item=item)
+            self.put(self.facts.plan.array(name).elements, part="outputs", item=item)
 
 
 def matmul(facts: Facts, ledger: Ledger) -> None:
@@ -84,14 +116,11 @@ def mlp(facts: Facts, ledger: Ledger) -> None:
     """X → H → H → Y with ReLU: a layer's input is there until its ReLU is done."""
     forward = Forward(facts, ledger)
     forward.cast_data("X")
-    hidden = forward.samples * facts.plan.array("W1").shape[0]
-    forward.cast("W1", "b1")
-    first = forward.activated(hidden)
-    forward.cast("W2", "b2")
-    second = forward.activated(hidden)
+    first = forward.relu(forward.linear("W1", "b1", forward.samples))
+    second = forward.relu(forward.linear("W2", "b2", forward.samples))
     forward.drop(first, saved=True)
-    forward.cast("W3", "b3")
-    forward.result("Y")
+    forward.linear("W3", "b3", forward.samples, part="outputs")
+    forward.gather("Y")
     forward.drop(second, saved=True)
 
 
@@ -150,33 +179,30 @@ def transformer_block(facts: Facts, ledger: Ledger) -> None:
     """
     forward = Forward(facts, ledger)
     _, length, width = facts.plan.array("X").shape
-    heads, row = facts.size("H"), forward.samples * length * width
+    heads, rows = facts.size("H"), forward.samples * length
+    row = rows * width
     wide = facts.stored if facts.casts else facts.computed
 
     normed = forward.put(row, item=wide)
     _converted(forward, row)
-    forward.cast("Wqkv", "bqkv")
-    joined = forward.put(3 * row)
+    joined = forward.linear("Wqkv", "bqkv", rows)
     _scores(forward, forward.samples * heads, length, width // heads)
     mixed = forward.put(row)
     forward.drop(normed, joined, saved=True)
-    forward.cast("Wo", "bo")
-    out = forward.put(row)
+    out = forward.linear("Wo", "bo", rows)
     forward.drop(mixed, saved=True)
     residual = forward.put(row, item=wide)
     forward.drop(out)
 
     normed = forward.put(row, item=wide)
     _converted(forward, row)
-    forward.cast("Wu", "bu")
-    before = forward.put(4 * row)
+    before = forward.linear("Wu", "bu", rows)
     forward.drop(normed, saved=True)
     hidden = before
     if not facts.fuses:
         hidden = forward.put(4 * row)
         forward.drop(before, saved=True)
-    forward.cast("Wd", "bd")
-    down = forward.put(row)
+    down = forward.linear("Wd", "bd", rows)
     forward.drop(hidden, saved=True)
     forward.result("Y", item=wide)
     forward.drop(down)
@@ -201,17 +227,15 @@ def cnn(facts: Facts, ledger: Ledger) -> None:
         image = forward.put(forward.samples * channels * size * size)
         if pooled is not None:
             forward.drop(pooled, saved=True)
-        if not (facts.fuses or facts.switch("in_place")):
-            before, image = image, forward.put(forward.samples * channels * size * size)
-            forward.drop(before)
+        image = forward.relu(image)
         size //= 2
         pooled = forward.put(forward.samples * channels * size * size)
         indices = forward.put(
             forward.samples * channels * size * size, part="workspace", item=INDEX_B
         )
         forward.drop(indices, image, saved=True)
-    forward.cast("W3", "b3")
-    forward.result("Y")
+    forward.linear("W3", "b3", forward.samples, part="outputs")
+    forward.gather("Y")
 
 
 WALKS: dict[str, Walk] = {

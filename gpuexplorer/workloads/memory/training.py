@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from gpuexplorer.workloads.memory.facts import Facts
 from gpuexplorer.workloads.memory.ledger import Ledger
 
-WIDE = 4
-"""The least bytes of a number in a loss: autocast computes it in fp32."""
+WIDE_B = 4
+"""The least bytes of a number in a loss where autocast chooses: it computes losses in fp32."""
 
 
 @dataclass(frozen=True)
 class Layer:
     """A linear layer of the net: its number, inputs and outputs of one sample."""
 
-    name: str
+    number: int
     inputs: int
     outputs: int
+
+    @property
+    def parameters(self) -> int:
+        """Weights and biases."""
+        return (self.inputs + 1) * self.outputs
 
 
 def mlp_training(facts: Facts, ledger: Ledger) -> None:
@@ -27,28 +32,31 @@ def mlp_training(facts: Facts, ledger: Ledger) -> None:
     and what GELU is applied to (``gelu`` saves ``self``), and the logarithms of the softmax
     (``_log_softmax`` saves ``result``). Backward goes from the last layer to the first: at each it
     holds the gradient that comes in and the one that goes out, makes the weight's gradient, and
-    lets go of what that layer had saved. The optimiser then works in place.
+    lets go of what that layer had saved. The optimiser then works in place, beside all gradients.
 
-    With gradient checkpointing each hidden layer keeps its input alone; backward computes it again
-    and holds what the layer would have saved, one layer at a time.
+    With gradient checkpointing a hidden layer keeps its input alone, and backward computes what
+    GELU is applied to once more, one layer at a time. A compiler keeps what GELU is applied to and
+    computes GELU once more, which is cheaper than to keep both.
     """
     batch, width = facts.plan.array("X").shape
     hidden, classes = facts.plan.array("W1").shape[0], facts.plan.array("W3").shape[0]
-    layers = (
-        Layer("1", width, hidden), Layer("2", hidden, hidden), Layer("3", hidden, classes)
-    )  # fmt: skip
-    step = _Step(facts, ledger, batch)
+    layers = (Layer(1, width, hidden), Layer(2, hidden, hidden), Layer(3, hidden, classes))
+    alone = bool(facts.switch("one_by_one")) and batch > 1
+    if alone:  # of the samples that are done
+        total = sum(layer.parameters for layer in layers)
+        ledger.take("gradients so far", total * facts.stored, "gradients")
+    step = _Step(facts, ledger, 1 if alone else batch, alone)
     step.forward(layers)
-    step.loss(classes)
+    step.loss(layers[-1])
     step.backward(layers)
 
 
 class _Step:
-    """The walk through one step; names of held arrays are those of the comments in ``forward``."""
+    """The walk: of layer n, z is what it puts out, a is GELU of that, d the gradient for z."""
 
-    def __init__(self, facts: Facts, ledger: Ledger, batch: int) -> None:
-        self.ledger, self.batch = ledger, batch
-        self.casts = facts.casts
+    def __init__(self, facts: Facts, ledger: Ledger, batch: int, alone: bool) -> None:
+        self.ledger, self.batch, self.alone = ledger, batch, alone
+        self.casts, self.fuses = facts.casts, facts.fuses
         self.item, self.stored = facts.computed, facts.stored
         self.checkpointed = bool(facts.switch("checkpointing"))
 
@@ -56,68 +64,73 @@ class _Step:
         return self.batch * width * (self.item if item is None else item)
 
     def forward(self, layers: tuple[Layer, ...]) -> None:
-        """Take z = x Wᵀ + b and a = GELU(z) of each hidden layer, and the logits."""
-        if self.casts and not self.checkpointed:
-            self.ledger.take("x cast", self._rows(layers[0].inputs))
+        """Take z and a of the hidden layers, and the logits."""
+        take, give = self.ledger.take, self.ledger.give
+        if self.casts:
+            take("x cast", self._rows(layers[0].inputs))
         for layer in layers[:-1]:
-            self._layer(layer)
+            number = layer.number
+            self._cast_weight(layer)
+            take(f"z{number}", self._rows(layer.outputs))
+            if self.fuses and number > 1:
+                give(f"a{number - 1}")
+            take(f"a{number}", self._rows(layer.outputs))
             if self.checkpointed:
-                self.ledger.give(f"z{layer.name}", *self._cast(layer))
+                give(f"z{number}", *self._cast_of(layer))
         self._cast_weight(layers[-1])
-        self.ledger.take("logits", self._rows(layers[-1].outputs))
-
-    def _layer(self, layer: Layer) -> None:
-        self._cast_weight(layer)
-        self.ledger.take(f"z{layer.name}", self._rows(layer.outputs))
-        self.ledger.take(f"a{layer.name}", self._rows(layer.outputs))
+        take("logits", self._rows(layers[-1].outputs))
+        if self.fuses:
+            give(f"a{layers[-2].number}")
 
     def _cast_weight(self, layer: Layer) -> None:
         if self.casts:
-            nbytes = (layer.inputs + 1) * layer.outputs * self.item
-            self.ledger.take(f"W{layer.name} cast", nbytes, "weights")
+            name = f"W{layer.number} cast"
+            self.ledger.take(name, layer.parameters * self.item, "weights")
 
-    def _cast(self, layer: Layer) -> tuple[str, ...]:
-        return (f"W{layer.name} cast",) if self.casts else ()
+    def _cast_of(self, layer: Layer) -> tuple[str, ...]:
+        return (f"W{layer.number} cast",) if self.casts else ()
 
-    def loss(self, classes: int) -> None:
-        """Take the logarithms of the softmax, in fp32 at least where autocast chooses."""
-        wide = max(self.item, WIDE) if self.casts else self.item
+    def loss(self, last: Layer) -> None:
+        """Take the logarithms of the softmax and go back to the gradient for the logits."""
+        take, give = self.ledger.take, self.ledger.give
+        wide = max(self.item, WIDE_B) if self.casts else self.item
         if self.casts:
-            self.ledger.take("wide logits", self._rows(classes, wide))
-        self.ledger.take("log softmax", self._rows(classes, wide))
-        self.ledger.give("logits", *(["wide logits"] if self.casts else []))
-        self.ledger.take("d log softmax", self._rows(classes, wide), "gradients")
-        self.ledger.take("d3", self._rows(classes, wide), "gradients")
-        self.ledger.give("d log softmax", "log softmax")
+            take("wide logits", self._rows(last.outputs, wide))
+        take("log softmax", self._rows(last.outputs, wide))
+        give("logits", *(["wide logits"] if self.casts else []))
+        take("d log softmax", self._rows(last.outputs, wide), "gradients")
+        take("d wide", self._rows(last.outputs, wide), "gradients")
+        give("d log softmax", "log softmax")
         if self.casts:
-            with self.ledger.brief("d3 cast", self._rows(classes), "gradients"):
-                self.ledger.give("d3")
-            self.ledger.take("d3", self._rows(classes), "gradients")
+            take(f"d{last.number}", self._rows(last.outputs), "gradients")
+            give("d wide")
+        else:
+            give("d wide")
+            take(f"d{last.number}", self._rows(last.outputs), "gradients")
 
     def backward(self, layers: tuple[Layer, ...]) -> None:
-        """Go back through the layers; d is the gradient of the loss for a layer's output."""
+        """Make each layer's gradients, the last layer's first."""
+        take, give = self.ledger.take, self.ledger.give
         for layer, before in zip(layers[:0:-1], layers[-2::-1], strict=True):
-            self._product(layer, first=False)
-            self.ledger.give(f"a{before.name}", f"d{layer.name}", *self._cast(layer))
+            if self.fuses:
+                take(f"a{before.number}", self._rows(before.outputs))
+            take(f"d a{before.number}", self._rows(layer.inputs), "gradients")
+            self._weight_gradient(layer)
+            give(f"a{before.number}", f"d{layer.number}", *self._cast_of(layer))
             if self.checkpointed:
-                self._layer_again(before)
-            self.ledger.take(f"d{before.name}", self._rows(layer.inputs), "gradients")
-            self.ledger.give(f"z{before.name}", f"d a{before.name}")
-        self._product(layers[0], first=True)
+                self._cast_weight(before)
+                take(f"z{before.number}", self._rows(before.outputs))
+            take(f"d{before.number}", self._rows(layer.inputs), "gradients")
+            give(f"z{before.number}", f"d a{before.number}")
+        self._weight_gradient(layers[0])
 
-    def _layer_again(self, layer: Layer) -> None:
-        self._layer(layer)
-        self.ledger.give(f"a{layer.name}")
-
-    def _product(self, layer: Layer, *, first: bool) -> None:
-        """Make the gradients for a layer's input, but not for the data, and for its weight."""
-        if not first:
-            self.ledger.take(
-                f"d a{int(layer.name) - 1}", self._rows(layer.inputs), "gradients"
-            )
-        elements = (layer.inputs + 1) * layer.outputs
+    def _weight_gradient(self, layer: Layer) -> None:
+        """Make the gradient of a weight; autocast makes it in 16 bits first and converts it."""
+        name = f"dW{layer.number}"
         if self.casts:
-            with self.ledger.brief(f"dW{layer.name} cast", elements * self.item, "gradients"):
-                self.ledger.take(f"dW{layer.name}", elements * self.stored, "gradients")
-        else:
-            self.ledger.take(f"dW{layer.name}", elements * self.stored, "gradients")
+            self.ledger.take(f"{name} cast", layer.parameters * self.item, "gradients")
+        self.ledger.take(name, layer.parameters * self.stored, "gradients")
+        if self.casts:
+            self.ledger.give(f"{name} cast")
+        if self.alone:  # it is added to those of the samples before
+            self.ledger.give(name)
