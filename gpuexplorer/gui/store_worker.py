@@ -213,7 +213,7 @@ class StoreWorker(QThread):
 
     def _serve(self) -> None:
         """Do everything that waits, once; whoever looks at the table comes first."""
-        if self._peek_is_due and self._store is None:
+        if self._peek_is_due:
             self._peek()
         self._keep_open()
         self._answer_ask()
@@ -228,15 +228,11 @@ class StoreWorker(QThread):
 
     def _peek(self) -> None:
         """Show the newest runs before the store is open, which takes several times as long."""
-        with self._wake:
-            ask = self._ask  # which stays, for the store itself to answer
-        if ask is None or ask.view != View():
-            return
         self._peek_is_due = False
         found = newest(PAGE)
         if found is not None:
             self.answered.emit(
-                Answer(ask.view, found.state, found.total, {0: found.rows}, frozenset(), {})
+                Answer(View(), found.state, found.total, {0: found.rows}, frozenset(), {})
             )
 
     def _keep_open(self) -> None:

@@ -122,7 +122,7 @@ def measure(live_s: float) -> dict[str, object]:
         wait_until(lambda: _samples(session) > 20, PATIENCE_S)
         scrolling["live"] = _scroll(application, table, model)
         application.begin()
-        QTimer.singleShot(int(live_s * 1000), application.quit)
+        QTimer.singleShot(int(live_s * 1000), lambda: application.exit())  # leaves the window open
         application.exec()
         scrolling["live_at_rest"] = application.end()
         session.set_live(False)
