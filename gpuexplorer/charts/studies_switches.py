@@ -1,4 +1,4 @@
-"""What did each switch buy? A waterfall from the baseline to the combination, and each by itself."""
+"""What did each switch buy? A waterfall from baseline to combination, and each by itself."""
 
 from __future__ import annotations
 

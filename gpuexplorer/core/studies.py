@@ -303,7 +303,7 @@ def without_runs(study: Study) -> dict[str, Any]:
 def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
     """Return a study from its document and its runs; InputError when it is not one."""
     try:
-        found = msgspec.convert({**document, "runs": []}, Study)
+        found: Study = msgspec.convert({**document, "runs": []}, Study)
     except msgspec.ValidationError as error:
         raise InputError(
             f"this is no study that is known here: {error}",
@@ -314,7 +314,8 @@ def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
             f"a study of another version of GPU Explorer ('{found.schema}')",
             remedy="open it with that version, or update this one",
         )
-    return msgspec.structs.replace(found, runs=list(runs))
+    whole: Study = msgspec.structs.replace(found, runs=list(runs))
+    return whole
 
 
 def _compact(value: object) -> str:

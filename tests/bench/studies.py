@@ -73,7 +73,7 @@ def main() -> int:
     held = {
         "called": called <= CALLED,
         "overhead_s": overhead_s <= OVERHEAD_S,
-        "apart": apart is None and first == second or apart is not None and apart <= APART,
+        "apart": (apart is None and first == second) or (apart is not None and apart <= APART),
     }
     document = {
         "comparisons": len(verdicts),

@@ -1,9 +1,9 @@
-"""The charts of the studies: what stands on them, where, and words that do not lie on each other."""
+"""The charts of the studies: what stands where, and words that do not lie on each other."""
 
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +128,8 @@ def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
     assert front.y.tolist() == pytest.approx([1e9 / t for t in (4e-3, 2e-3, 1e-3)])
     styles = {(s.role, s.colour) for s in panel.series if s.kind == "points"}
     assert len(styles) == 3  # as it should be, a fallback, above the tolerance
-    points = {(float(s.x[0]), float(s.y[0])) for s in panel.series if s.kind == "points"}
-    assert (4e-3, pytest.approx(1e12)) in points
+    points = {float(s.x[0]): float(s.y[0]) for s in panel.series if s.kind == "points"}
+    assert points[4e-3] == pytest.approx(1e12)
 
 
 def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None:
@@ -157,7 +157,7 @@ def test_the_bars_lead_from_the_baseline_to_the_combination() -> None:
     assert [b.label for b in bars] == [
         "baseline", "compile", "channels_last", "combining them", "combination",
     ]  # fmt: skip
-    for before, after in zip(bars[1:], bars[2:-1], strict=False):
+    for before, after in pairwise(bars[1:-1]):
         assert after.start_s == before.end_s
     assert bars[1].start_s == bars[0].end_s == 1e-3
     assert bars[2].end_s == pytest.approx(0.4e-3)  # what both would come to
@@ -173,7 +173,12 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
         "From the baseline to the combination", "Each by itself", "Memory against time",
     ]  # fmt: skip
     words = [note.text for note in chart.rows[1][0].annotations]
-    assert words == ["2.00× as fast", "1.25× as fast", "1.50× the time", "1.00× the time, can't tell"]
+    assert words == [
+        "2.00× as fast",
+        "1.25× as fast",
+        "1.50× the time",
+        "1.00× the time, can't tell",
+    ]
     assert "Not offered here: CUDA graph." in chart.notes
     memory = [note.text for note in chart.rows[2][0].annotations]
     assert memory == ["baseline", "nothing  0.400× memory"]
@@ -183,7 +188,7 @@ def test_a_study_without_a_combination_shows_each_by_itself() -> None:
     alone = msgspec.structs.replace(
         BOUGHT, combination={}, shares=[], together=None, total=None, combining=None
     )
-    assert [row[0].title for row in waterfall_chart(alone).rows][0] == "Each by itself"
+    assert waterfall_chart(alone).rows[0][0].title == "Each by itself"
 
 
 def test_both_times_and_the_break_even_stand_against_the_size() -> None:
@@ -224,11 +229,7 @@ def test_nothing_measured_is_an_empty_chart(tmp_path: Path) -> None:
         render(study_chart(study), tmp_path / f"{number}.svg")
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(0.05, 0.75), st.floats(0.1, 0.9)), min_size=1, max_size=9
-    )
-)
+@given(st.lists(st.tuples(st.floats(0.05, 0.75), st.floats(0.1, 0.9)), min_size=1, max_size=9))
 def test_words_lie_beside_their_points_and_not_on_each_other(
     points: list[tuple[float, float]],
 ) -> None:
@@ -241,7 +242,10 @@ def test_words_lie_beside_their_points_and_not_on_each_other(
 
 
 def test_a_share_and_its_value_belong_together() -> None:
-    for axis in (Axis(label="", low=2.0, high=4.0), Axis(label="", scale="log", low=1e-3, high=1.0)):
+    for axis in (
+        Axis(label="", low=2.0, high=4.0),
+        Axis(label="", scale="log", low=1e-3, high=1.0),
+    ):
         for fraction in (0.0, 0.3, 1.0):
             assert math.isclose(share(value_at(fraction, axis), axis), fraction, abs_tol=1e-12)
     with pytest.raises(ValueError):

@@ -37,7 +37,7 @@ def made() -> list[Study]:
 
 @pytest.mark.parametrize("study", made(), ids=lambda s: type(s).__name__)
 def test_a_document_survives_json_and_being_apart_from_its_runs(study: Study) -> None:
-    assert msgspec.json.decode(study_json(study), type=Study) == study  # type: ignore[arg-type]
+    assert msgspec.json.decode(study_json(study), type=Study) == study
     apart = without_runs(study)
     assert "runs" not in apart and apart["schema"] == "gpuexplorer/study/1"
     plain = msgspec.json.decode(msgspec.json.encode(apart))
@@ -67,9 +67,7 @@ def test_the_error_is_the_one_that_all_points_have() -> None:
     ]  # fmt: skip
     study = msgspec.structs.replace(study, points=points)
     assert study.error_field == "max_rel_error"
-    assert all(
-        study.error(p) == p.measured.max_rel_error for p in points if p.measured is not None
-    )
+    assert all(study.error(p) == p.measured.max_rel_error for p in points if p.measured is not None)
 
 
 def test_a_speedup_is_the_ratio_of_times_turned_around() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,7 +35,7 @@ def studies() -> dict[str, Study]:
         ).run(machine),
         "switches": SwitchesLab(
             asked("mlp", variant="torch"), SHIPPED["mlp"], ON, HOW,
-            switches=["compile=default", "in_place"],
+            switches=["compile=default", "in_place", "cuda_graph"],
         ).run(machine),
         "speedup": SpeedupLab(
             asked("matmul"), SHIPPED["matmul"], ON, HOW, sizes=[16, 32]
@@ -45,7 +46,7 @@ def studies() -> dict[str, Study]:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("precision", ["fp32 (float)", "does not offer tf32", "on the front"]),
+        ("precision", ["fp32 (float)", "has no precision", "on the front"]),
         ("switches", ["torch.compile: default", "CUDA graph: ", "Put together", "1.00 MB"]),
         ("speedup", ["opencl:0 (naive)", "Break-even", "with transfers"]),
     ],
@@ -84,7 +85,7 @@ def test_the_history_keeps_it_as_a_group_and_an_imported_one_is_a_study_again(
     with Store.open(tmp_path / "other.sqlite") as store:
         import_file(store, path)
         (group,) = store.groups()
-        rest = (group.document or {}).get("rest")
+        rest: dict[str, Any] = (group.document or {})["rest"]
         assert study_of([rest], study.runs) == study
 
 

@@ -75,9 +75,7 @@ class StudyMachine(SimulatedMachine):
         super().__init__(launch_s, noise=noise, fails=fails, seed=seed)
         self._error, self._arithmetic, self._memory_B = error, arithmetic, memory_B
 
-    def measure_record(
-        self, config: RunConfig, workload: Workload, **choices: Any
-    ) -> RunRecord:
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
         """Return the samples, or raise WrongResult for an error above the tolerance."""
         rms = self._error(config)
         check = Verification(

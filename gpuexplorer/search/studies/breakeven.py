@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.studies import BreakEven, Speedup
@@ -29,7 +30,7 @@ def crossing(curve: Curve) -> float | None:
 def changes(curve: Curve) -> int:
     """Return how often the two change places along a curve."""
     faster = [factor > 1 for _, factor in curve]
-    return sum(a != b for a, b in zip(faster, faster[1:], strict=False))
+    return sum(a != b for a, b in pairwise(faster))
 
 
 def break_even(
@@ -71,7 +72,7 @@ def _why_none(curve: Curve, symbol: str, second: str, how: str, sizes: str) -> s
     if len(curve) == 1:
         which = "faster" if curve[0][1] > 1 else "not faster"
         return (
-            f"{second} is {which} at {sizes}, {how}; one size tells nothing of where it breaks even."
+            f"{second} is {which} at {sizes}, {how}; one size does not tell where it breaks even."
         )
     if all(factor > 1 for _, factor in curve):
         return (

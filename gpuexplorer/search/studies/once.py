@@ -97,11 +97,11 @@ def study(
         },
     )
     how = How(rounds, seconds, samples, allow_long)
-    more: dict[str, Any] = {
+    options: dict[str, dict[str, Any]] = {
         "precision": {"precisions": precisions},
         "switches": {"switches": look_at, "threads": try_threads, "order": order},
         "speedup": {"names": devices, "symbol": symbol, "sizes": sizes},
-    }[kind]
+    }
     with ExitStack() as stack:
         store = None
         if history:
@@ -112,7 +112,9 @@ def study(
         session = stack.enter_context(
             Several(lambda t: Session(python=python, threads=t, ceilings=ceilings), threads)
         )
-        found = _lab(kind, request, chosen, session.devices, how, more).run(session, on_step)
+        found = _lab(kind, request, chosen, session.devices, how, options[kind]).run(
+            session, on_step
+        )
         if store is not None:
             store.add_group(STUDY_GROUP, without_runs(found), found.runs)
     return found

@@ -1,4 +1,4 @@
-"""One workload on two devices over a range of sizes, as CPU against GPU: times, speed-up, break-even.
+"""One workload on two devices over a range of sizes, as CPU against GPU.
 
 The first device has the data at hand, as a CPU has. The second is measured twice: with the data
 there already, and with the whole textbook program, which allocates, copies there, launches, copies
@@ -141,7 +141,9 @@ class SpeedupLab(Running[SpeedupStudy]):
     def _legal(self, size: int, part: Part) -> RunConfig | None:
         config = self._config(size, part)
         try:
-            return make_plan(self.workload, config, find_device(self._devices, config.device)).config
+            return make_plan(
+                self.workload, config, find_device(self._devices, config.device)
+            ).config
         except ExplorerError as error:
             self._refused[size, part] = error.what
             return None

@@ -19,18 +19,12 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
 from gpuexplorer.core.units import ratio
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.search.studies.choices import (
-    SWITCHES,
-    THREADS,
-    Choice,
-    choices_of,
-    legal,
-    with_switches,
-)
+from gpuexplorer.search.studies.choices import THREADS, Choice, choices_of, legal, with_switches
 from gpuexplorer.search.studies.running import How, Running, turns_words
 from gpuexplorer.search.studies.turns import Entry, InTurns, compared, measured_of
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.switches import read_switch
 from gpuexplorer.workloads.workload import Workload
 
 BASELINE = "baseline"
@@ -58,9 +52,9 @@ class SwitchesLab(Running[SwitchesStudy]):
         """The request's own switches are the baseline's.
 
         ``switches`` are those to look at, by name or as ``NAME=VALUE`` (None: all that are
-        offered), ``threads`` numbers of CPU threads to try, for which ``session`` has to be able to
-        change them (``search.studies.several.Several``). ``order`` names switches to combine in this order,
-        whether they pay or not; None combines greedily.
+        offered), ``threads`` numbers of CPU threads to try, for which ``session`` has to have an
+        engine for each (``search.studies.several.Several``). ``order`` names switches to combine in
+        this order, whether they pay or not; None combines greedily.
         """
         super().__init__(how)
         self.workload, self._devices = workload, devices
@@ -307,7 +301,7 @@ def _read_order(
             raise InputError(f"switch '{name}' is named twice", remedy="name each once")
         value: SwitchValue | None = None
         if equals:
-            value = int(text) if name == THREADS and text.isdigit() else SWITCHES[name].read(text)
+            value = int(text) if name == THREADS and text.isdigit() else read_switch(name, text)
             if not any(c.switch == name and c.value == value for c in offered):
                 raise InputError(f"switch '{word}' is not looked at", remedy="name it as a switch")
         read[name] = value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from gpuexplorer.core.config import RunConfig
@@ -172,7 +174,7 @@ def test_cancelling_keeps_the_rounds_that_were_whole() -> None:
     assert study.stopped_by == "user" and study.rounds == 3
     assert points(study)["fp32"].measured is not None
     assert steps[0].total == 5 * (1 + 8)
-    assert all(a.done < b.done <= b.total for a, b in zip(steps, steps[1:], strict=False))
+    assert all(a.done < b.done <= b.total for a, b in pairwise(steps))
 
 
 def test_an_interrupt_comes_through_and_the_document_is_there() -> None:
@@ -198,15 +200,13 @@ def test_only_those_that_were_named_take_part() -> None:
     assert [p.precision for p in study.points] == ["fp32", "int8"]
     with pytest.raises(InputError, match="no precision 'fp31'"):
         lab(["fp31"])
-    with pytest.raises(InputError, match="has no precision 'int8'"):
+    with pytest.raises(InputError, match="has none of int8"):
         lab(["int8"])
 
 
 def test_what_is_wrong_with_the_request_is_said_once() -> None:
     with pytest.raises(InputError, match="no variant 'tensorflo'"):
-        PrecisionLab(
-            asked("attention", variant="tensorflo"), ATTENTION, devices(torch_cpu()), HOW
-        )
+        PrecisionLab(asked("attention", variant="tensorflo"), ATTENTION, devices(torch_cpu()), HOW)
     with pytest.raises(CannotRunHere):
         PrecisionLab(asked("attention", variant="torch"), ATTENTION, devices(cpu()), HOW)
 

@@ -37,7 +37,8 @@ def to_bf16(values: Any) -> Array:
     """Round to 8 significant bits by the bits of a float32: half up to even."""
     bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
     bits = (bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) & np.uint64(0xFFFF0000)
-    return bits.astype(np.uint32).view(np.float32).astype(np.float64)
+    rounded: Array = bits.astype(np.uint32).view(np.float32).astype(np.float64)
+    return rounded
 
 
 ROUND: dict[str, Round] = {
@@ -65,7 +66,8 @@ def layer_norm(given: dict[str, Array], rounded: Round) -> Array:
     x, gain, shift = (rounded(given[name]) for name in "Xgb")
     centred = x - x.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
-    return centred / spread * gain + shift
+    normed: Array = centred / spread * gain + shift
+    return normed
 
 
 BY_HAND: dict[str, Callable[[dict[str, Array], Round], Array]] = {

@@ -30,7 +30,7 @@ SIZES = [16, 32, 64, 128, 256]
 
 
 def launch_s(config: RunConfig) -> float:
-    """The first device takes N µs·(N/64); the second 64 µs whatever N is, and 4 times with copies."""
+    """The first takes N²/64 µs, the second 64 µs whatever N is, and four times that with copies."""
     n = config.size["N"]
     if config.device == "opencl:0":
         return n * n / 64 * 1e-6
@@ -67,7 +67,7 @@ def test_the_break_even_is_where_the_machine_has_it() -> None:
     assert study.break_even_with.size == pytest.approx(128, rel=0.01)
     assert study.break_even.words.startswith("cuda:0 is faster from N ≈ 64")
     low, high = study.break_even.low, study.break_even.high
-    assert low is not None and high is not None and low <= 64.5 and 63.5 <= high
+    assert low is not None and high is not None and low <= 64.5 and high >= 63.5
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_break_even_is_where_the_machine_has_it() -> None:
         ([0.25, 0.5], None, "lies above N = 40"),
         ([2.0, 4.0], None, "lies below N = 10"),
         ([2.0, 0.5], None, "there is no size from which on it stays faster"),
-        ([4.0], None, "one size tells nothing"),
+        ([4.0], None, "one size does not tell"),
         ([], None, "No size was measured on both"),
     ],
 )
@@ -116,16 +116,14 @@ def test_without_a_gpu_it_says_so_with_the_reason() -> None:
         devices=(cpu(),),
         unavailable=(Unavailable(backend="cuda", reason="no NVIDIA driver", remedy="install it"),),
     )
-    with pytest.raises(CannotRunHere, match="no GPU here.*no NVIDIA driver") as caught:
+    with pytest.raises(CannotRunHere, match=r"no GPU here.*no NVIDIA driver") as caught:
         lab(listed)
     assert "--devices" in str(caught.value)
 
 
 def test_any_two_devices_can_be_named_and_each_gets_a_variant_it_runs() -> None:
     listed = devices(cpu(), torch_cpu())
-    study = lab(listed, names=["opencl:0", "torch:cpu"], sizes=[16, 32]).run(
-        StudyMachine(launch_s)
-    )
+    study = lab(listed, names=["opencl:0", "torch:cpu"], sizes=[16, 32]).run(StudyMachine(launch_s))
     assert study.first.label == "opencl:0 (naive)" and study.second.label == "torch:cpu (torch)"
     chosen = SpeedupLab(
         asked("matmul", variant="tiled", block=(8, 8)), MATMUL, listed, HOW,

@@ -20,7 +20,9 @@ HOW = How(rounds=10, seconds=0.1, seed=1)
 BASE_S = 1e-3
 
 
-def lab(workload: str = "cnn", *, baseline: dict[str, Any] | None = None, **more: Any) -> SwitchesLab:
+def lab(
+    workload: str = "cnn", *, baseline: dict[str, Any] | None = None, **more: Any
+) -> SwitchesLab:
     return SwitchesLab(
         asked(workload, variant="torch", switches=baseline or {}),
         SHIPPED[workload], devices(torch_cpu()), HOW, **more,
@@ -73,8 +75,9 @@ def test_those_not_offered_say_why() -> None:
     study = lab().run(machine())
     assert "GPU" in study.not_offered["CUDA graph"]
     assert "mlp_training" in study.not_offered["Gradient checkpointing"]
-    assert "not timed" in study.not_offered["Pinned memory"] or "GPU" in (
-        study.not_offered["Pinned memory"]
+    assert (
+        "not timed" in study.not_offered["Pinned memory"]
+        or "GPU" in (study.not_offered["Pinned memory"])
     )
     assert not any(one.title in study.not_offered for one in study.alone)
     assert not any("jax" in title.lower() for title in study.not_offered)
