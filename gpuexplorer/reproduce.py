@@ -6,16 +6,25 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.change import switch_value
+from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, RunConfig
+
+NOT_SWITCHES = ("include_transfers", EVEN_IF_WRONG)
+"""Entries of ``RunConfig.switches`` that are no switch of a model."""
 
 
 def command_line(
-    config: RunConfig, kernels: Sequence[Path] = (), *, seconds: float | None = None
+    config: RunConfig,
+    kernels: Sequence[Path] = (),
+    *,
+    seconds: float | None = None,
+    engine: str | None = None,
 ) -> str:
     """Return the ``gpuexplorer run`` command that gives this configuration, quoted for a shell.
 
     What makes the experiment is always spelled out, so that another version's defaults cannot
-    change it; the rest is named only where it differs from its default.
+    change it; the rest is named only where it differs from its default. ``engine`` is the word for
+    the engine that measures, None for the built-in one.
     """
     words = ["gpuexplorer", "run", config.workload, "--variant", config.variant]
     words += ["--size", ",".join(f"{symbol}={value}" for symbol, value in config.size.items())]
@@ -32,19 +41,30 @@ def command_line(
         words += ["--seed", str(config.seed)]
     if config.threads is not None:
         words += ["--threads", str(config.threads)]
+    for name, value in switches_of(config).items():
+        words += ["--switch", f"{name}={switch_value(value)}"]
     if config.include_transfers:
         words.append("--include-transfers")
     if seconds is not None:
         words += ["--seconds", f"{seconds:g}"]
     for folder in kernels:
         words += ["--kernels", str(folder)]
+    if engine is not None:
+        words += ["--python", engine]
     return shlex.join(words)
 
 
 def python_script(
-    config: RunConfig, kernels: Sequence[Path] = (), *, seconds: float | None = None
+    config: RunConfig,
+    kernels: Sequence[Path] = (),
+    *,
+    seconds: float | None = None,
+    engine: str | None = None,
 ) -> str:
-    """Return a short Python script that runs this configuration and prints its figures."""
+    """Return a short Python script that runs this configuration and prints its figures.
+
+    ``engine`` is as for ``command_line``.
+    """
     arguments: dict[str, object] = {
         "variant": config.variant,
         "size": config.size,
@@ -62,12 +82,16 @@ def python_script(
         arguments["seed"] = config.seed
     if config.threads is not None:
         arguments["threads"] = config.threads
+    if switches_of(config):
+        arguments["switches"] = switches_of(config)
     if config.include_transfers:
         arguments["include_transfers"] = True
     if seconds is not None:
         arguments["seconds"] = seconds
     if kernels:
         arguments["kernels"] = [str(folder) for folder in kernels]
+    if engine is not None:
+        arguments["python"] = engine
     lines = "".join(f"    {name}={value!r},\n" for name, value in arguments.items())
     return (
         "import gpuexplorer\n"
@@ -79,6 +103,11 @@ def python_script(
         "timing = result.timing\n"
         'print(f"median {timing.median_s * 1e6:.3f} µs of {timing.samples} launches")\n'
     )
+
+
+def switches_of(config: RunConfig) -> dict[str, bool | int | float | str]:
+    """Return what ``--switch`` sets of a configuration, where it differs from its default."""
+    return {name: value for name, value in config.switches.items() if name not in NOT_SWITCHES}
 
 
 def short_block(block: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What all tests share: nobody's own calibrations and runs are read or written."""
+"""What all tests share: nobody's own calibrations, runs and settings are read or written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 
 
@@ -20,8 +21,9 @@ def interrupts() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give this session, and the programs it starts, a data folder of its own."""
+    """Give this session, and the programs it starts, folders of its own for data and settings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path_factory.mktemp("data")))
+        patch.setenv(CONFIG_VARIABLE, str(tmp_path_factory.mktemp("config")))
         patch.delenv(HISTORY_VARIABLE, raising=False)
         yield

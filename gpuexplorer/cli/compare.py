@@ -16,13 +16,13 @@ from gpuexplorer.cli.messages import error_console, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
 from gpuexplorer.cli.progress import PLAIN_EVERY_S
 from gpuexplorer.cli.run import request_of
-from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.core.compared import ComparisonResult, Contestant, comparison_json
 from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
 from gpuexplorer.search.contenders import (
     Wanted,
@@ -31,6 +31,7 @@ from gpuexplorer.search.contenders import (
     one_number_of_threads,
     read_words,
 )
+from gpuexplorer.search.side_by_side import SideBySide
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,10 +57,11 @@ def command(options: argparse.Namespace) -> int:
     if options.stored and all(one.stored for one in wanted):
         return _deliver(_as_stored(wanted, options), options, new=[])
     wanted, options.threads = one_number_of_threads(wanted, options.threads)
-    with open_session(options) as session:
-        entrants = entrants_of(wanted, session.devices())
+    general = python_of(options)
+    with SideBySide(lambda engine: open_session(options, engine or BUILT_IN)) as engines:
+        entrants = entrants_of(wanted, engines.devices, general)
         if options.stored:
-            result = _partly_stored(session, entrants, wanted, options)
+            result = _partly_stored(engines, entrants, wanted, options)
             new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
                    if one.stored is None]  # fmt: skip
             return _deliver(result, options, new=new)
@@ -73,12 +75,18 @@ def command(options: argparse.Namespace) -> int:
         interrupted = False
         try:
             with _progress(comparing) as progress:
-                comparing.measure(session, seconds=options.seconds or AT_MOST_S, on_round=progress)
+                comparing.measure(
+                    [engines.measures(one.engine) for one in entrants],
+                    seconds=options.seconds or AT_MOST_S,
+                    on_round=progress,
+                )
         except KeyboardInterrupt:
             if not comparing.rounds:
                 say("gpuexplorer: stopped before the first round was over")
                 return EXIT_INTERRUPTED
             interrupted = True
+    for engine in engines.restless:
+        say(f"gpuexplorer: warning: the engine '{engine}' kept the processor busy in others' turns")
     result = comparing.result()
     code = _deliver(result, options, new=[c.run for c in result.contestants])
     if interrupted:
@@ -90,7 +98,9 @@ def command(options: argparse.Namespace) -> int:
 def _wanted(options: argparse.Namespace) -> list[Wanted]:
     options.workload = options.workload or ""
     shared = request_of(options)
-    return read_words(options.words, shared, options.kernels, as_stored=options.stored)
+    return read_words(
+        options.words, shared, options.kernels, as_stored=options.stored, engine=options.python
+    )
 
 
 # ---- stored runs as they are
@@ -107,7 +117,7 @@ def _as_stored(wanted: Sequence[Wanted], options: argparse.Namespace) -> Compari
 
 
 def _partly_stored(
-    session: Session,
+    engines: SideBySide,
     entrants: Sequence[Entrant],
     wanted: Sequence[Wanted],
     options: argparse.Namespace,
@@ -120,15 +130,14 @@ def _partly_stored(
             runs.append(entrant.stored)
             continue
         assert entrant.workload is not None  # as every configuration has
-        runs.append(
-            session.measure(
-                entrant.config,
-                entrant.workload,
-                seconds=(options.seconds or AT_MOST_S) / fresh,
-                max_noise=TOLERANCE,
-                allow_long=options.yes,
-            )
+        record = engines.measures(entrant.engine).measure_record(
+            entrant.config,
+            entrant.workload,
+            seconds=(options.seconds or AT_MOST_S) / fresh,
+            max_noise=TOLERANCE,
+            allow_long=options.yes,
         )
+        runs.append(record.result())
     return _apart(entrants, runs, options)
 
 

@@ -18,19 +18,23 @@ EXAMPLES = """what takes part, a word each; the first is the reference:
   naive,kernels=before              the same name from the sources of a folder
   3f9a2c  or  run=3f9a2c            a stored run by its id (six digits are enough)
   baseline                          the newest starred run of the workload
+  torch,engine=torch-2.11           in another Python: a name from 'gpuexplorer engines', or a path
+  3f9a2c,engine=torch-2.13          a stored run, measured there now
 Keys are variant, block, size, precision, device, cache, fill, seed, transfers (on, off), workload,
-kernels, and by name the sizes and the variant's tunables. What a word leaves open is as the options
-say, or else as in the first stored run.
+kernels, engine, and by name the sizes, tunables and switches of the variant. What a word leaves
+open is as the options say, or else as in the first stored run.
 
 examples:
   gpuexplorer compare naive:16x16 naive:256x1 tiled:16x16 --workload matmul --size 512
   gpuexplorer compare baseline tiled:32x8 --fail-if-slower 5% --json compared.json
   gpuexplorer compare 3f9a2c 81d04e --stored
   gpuexplorer compare naive,kernels=before naive,kernels=after --workload mine --fail-if-slower 2%
+  gpuexplorer compare torch,engine=torch-2.11 torch,engine=torch-2.13 --workload mlp
 
 Everyone is measured in turns, in an order that chance decides, until each verdict is clear or the
-time is up. The verdict is slower or faster when the 95 % interval of the ratio leaves 1 out and the
-ratio is not within --same-within of it, same when the whole interval is within, can't tell else.
+time is up. Each engine that takes part is a process of its own, and rests while another measures.
+The verdict is slower or faster when the 95 % interval of the ratio leaves 1 out and the ratio is
+not within --same-within of it, same when the whole interval is within, can't tell else.
 
 --fail-if-slower 5% ends with 1 when the whole 95 % interval of a ratio lies above 1.05: slower by
 more than 5 %, with confidence. It goes on until that is clear, or the time is up; what cannot be

@@ -191,7 +191,7 @@ def _show(options: argparse.Namespace) -> None:
         "note": row.note,
         "group": row.group or "",
         "fingerprint": row.fingerprint,
-        "repeat it": command_line(result.config),
+        "repeat it": command_line(result.config, engine=result.environment.engine),
     }
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)

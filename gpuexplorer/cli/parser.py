@@ -22,6 +22,7 @@ MAX_SECONDS = 86_400.0
 
 COMMANDS: dict[str, str] = {
     "devices": "list the devices that can run work here, and what is missing for the others",
+    "engines": "the Pythons that engines run in: what each has, and what it lacks",
     "workloads": "list the workloads, or show one in detail",
     "run": "measure one configuration",
     "sweep": "measure every combination of the values that some knobs take",
@@ -57,6 +58,7 @@ RUN_EXAMPLES = """examples:
   gpuexplorer run matmul --size 512 --block 16x16 --seconds 2 --json -
   gpuexplorer run matmul --variant tiled --set TILE=16 --precision fp16
   gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
+  gpuexplorer run mlp --variant torch --size B=32 --precision bf16 --switch compile=default
   gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers"""
 
 
@@ -96,12 +98,23 @@ def _function(module: str) -> Callable[[argparse.Namespace], int]:
 
 def _everywhere(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("everywhere")
+    _json(group)
+    _engine_options(group)
+
+
+def _without_engine(command: argparse.ArgumentParser) -> None:
+    """Give a command what every one has but the choice of an engine."""
+    group = command.add_argument_group("everywhere")
+    _json(group)
+    _verbose(group)
+
+
+def _json(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--json", nargs="?", const="-", metavar="F", default=None,
         help="write the result as JSON to a file, or to standard output (-, the default), which "
         "then carries nothing else",
     )  # fmt: skip
-    _engine_options(group)
 
 
 def _engine_options(group: argparse._ActionsContainer) -> None:
@@ -119,13 +132,19 @@ def _engine_options(group: argparse._ActionsContainer) -> None:
         help="how long building may take, a model's file included (default: 120 s)",
     )  # fmt: skip
     group.add_argument(
-        "--python", metavar="PATH", help="the Python interpreter that runs the engine"
-    )
+        "--python", metavar="NAME|PATH",
+        help="the Python that runs the engine: a name from 'gpuexplorer engines', an interpreter, "
+        "or an environment's folder (default: built-in, or as 'engines default' says)",
+    )  # fmt: skip
     group.add_argument(
         "--history", metavar="FILE|URL",
         help="where runs are kept: a file, or postgresql://USER@HOST/DATABASE (default: what "
         "GPUEXPLORER_HISTORY_URL names, else a file in your data folder)",
     )  # fmt: skip
+    _verbose(group)
+
+
+def _verbose(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "-v", "--verbose", action="store_true", help="tracebacks and the engine's log"
     )
@@ -171,6 +190,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     devices = add("devices", "devices")
     _threads(devices)
+    from gpuexplorer.cli import engines_options
+
+    engines = add("engines", "engines", engines_options.EXAMPLES)
+    engines_options.add_options(engines, _without_engine)
+    _without_engine(engines)
     workloads = add("workloads", "workloads", "example:\n  gpuexplorer workloads matmul")
     workloads.add_argument("name", metavar="NAME", nargs="?", help="show this one in detail")
     run = add("run", "run", RUN_EXAMPLES)
@@ -268,7 +292,11 @@ def what_to_run(what: argparse._ActionsContainer) -> None:
     what.add_argument(
         "--block", type=block, metavar="XxY[xZ]", help="threads per block, such as 16x16"
     )
-    what.add_argument("--precision", metavar="P", help="fp64, fp32 or fp16")
+    what.add_argument(
+        "--precision", metavar="P",
+        help="fp64, fp32 or fp16; of a framework's model also tf32, bf16, fp8_e4m3, int8, "
+        "autocast_bf16 or autocast_fp16",
+    )  # fmt: skip
     what.add_argument(
         "--device", default="auto", metavar="D",
         help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
@@ -276,6 +304,11 @@ def what_to_run(what: argparse._ActionsContainer) -> None:
     what.add_argument(
         "--set", type=setting, action="append", default=[], metavar="TUNABLE=VALUE",
         help="a compile-time parameter of the variant; may repeat",
+    )  # fmt: skip
+    what.add_argument(
+        "--switch", type=switch, action="append", default=[], metavar="NAME=VALUE",
+        help="how a framework runs its model, such as compile=default or cuda_graph (on); may "
+        "repeat, and 'gpuexplorer workloads NAME' lists them",
     )  # fmt: skip
     what.add_argument(
         "--fill", metavar="F",
@@ -474,6 +507,17 @@ def size(text: str) -> dict[str, int]:
 def setting(text: str) -> tuple[str, int]:
     """Read ``TILE=16``."""
     return _pair(text, "TILE=16")
+
+
+def switch(text: str) -> tuple[str, bool | str]:
+    """Read ``compile=default``, ``cuda_graph=on``, or ``cuda_graph`` alone, which turns it on."""
+    from gpuexplorer.workloads.switches import read_switch
+
+    name, equals, value = text.partition("=")
+    try:
+        return name.strip(), read_switch(name.strip(), value if equals else "on")
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _pair(text: str, example: str) -> tuple[str, int]:

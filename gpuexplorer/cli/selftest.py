@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.selftest.bench import Options
@@ -31,7 +32,7 @@ def command(options: argparse.Namespace) -> int:
         quick=options.quick,
         kernels=tuple(options.kernels),
         sections=tuple(options.section),
-        python=options.python,
+        python=python_of(options),
         threads=options.threads,
     )
     log = (lambda line: say(f"engine: {line}")) if options.verbose else None

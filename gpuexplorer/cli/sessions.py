@@ -8,11 +8,15 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.engine.interpreters import default_engine
 from gpuexplorer.engine.session import Session
 
 
-def open_session(options: argparse.Namespace) -> Session:
-    """Start an engine with the interpreter and threads that were asked for; log it with -v."""
+def open_session(options: argparse.Namespace, python: str | None = None) -> Session:
+    """Start an engine with the interpreter and threads that were asked for; log it with -v.
+
+    ``python`` is the word for another engine than the options ask for.
+    """
     store = CeilingStore()
 
     def ceilings(device: DeviceInfo) -> Ceilings | None:
@@ -22,8 +26,14 @@ def open_session(options: argparse.Namespace) -> Session:
         return found
 
     return Session(
-        python=options.python,
+        python=python_of(options) if python is None else python,
         threads=getattr(options, "threads", None),
         log=(lambda line: say(f"engine: {line}")) if options.verbose else None,
         ceilings=ceilings,
     )
+
+
+def python_of(options: argparse.Namespace) -> str | None:
+    """Return the word for the engine: what ``--python`` says, or else the user's default."""
+    said: str | None = options.python
+    return default_engine() if said is None else said

@@ -13,7 +13,7 @@ from gpuexplorer.charts.words import median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, write_document
-from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
@@ -28,6 +28,7 @@ from gpuexplorer.search.study import Study
 from gpuexplorer.search.table import write_table
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
+from gpuexplorer.workloads.switches import TRANSFERS
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
@@ -59,7 +60,7 @@ def command(options: argparse.Namespace) -> int:
                 seed=options.order_seed,
                 store=store,
                 resume=options.resume,
-                python=options.python,
+                python=python_of(options),
                 ceilings=ceilings,
                 on_trouble=_say_trouble,
             )
@@ -119,16 +120,19 @@ def space_of(options: argparse.Namespace, manifest: Manifest) -> Space:
         "precision": options.precision,
         **{f"size.{symbol or first}": values for symbol, values in options.size.items()},
         **{f"tunable.{name}": values for name, values in options.tunable},
+        **{f"switch.{name}": values for name, values in options.switch},
         "block": options.block,
         "block.x": options.block_x,
         "block.y": options.block_y,
         "block.z": options.block_z,
     }
-    names = [name for name, _ in options.tunable]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"tunable {name} is given twice", remedy="join its values")
+    for kind, given in (("tunable", options.tunable), ("switch", options.switch)):
+        names = [name for name, _ in given]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"{kind} {name} is given twice", remedy="join its values")
     one = {n: v[0] for n, v in lists.items() if len(v) == 1 and not n.startswith("block.")}
+    switches = {n.partition(".")[2]: v for n, v in one.items() if n.startswith("switch.")}
     base = RunRequest(
         workload=options.workload,
         variant=one.get("variant"),
@@ -141,7 +145,7 @@ def space_of(options: argparse.Namespace, manifest: Manifest) -> Space:
         fill=one.get("fill"),
         seed=options.seed,
         threads=one.get("threads"),
-        switches={"include_transfers": True} if options.include_transfers else {},
+        switches={**switches, **({TRANSFERS: True} if options.include_transfers else {})},
     )
     axes = tuple(Axis(n, v) for n, v in lists.items() if v and n not in one)
     if not axes:

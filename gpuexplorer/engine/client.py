@@ -15,9 +15,12 @@ import msgspec
 
 import gpuexplorer
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.engine import protocol
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine import failed_start, protocol
 from gpuexplorer.engine.death import how_it_ended, killed_for_memory
-from gpuexplorer.engine.process import EngineProcess, engine_command
+from gpuexplorer.engine.failed_start import FailedStart
+from gpuexplorer.engine.own_model_loss import Told, ended_by_file
+from gpuexplorer.engine.process import EngineProcess, engine_launch
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
@@ -48,10 +51,14 @@ _LAST_MESSAGES = (
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Which engine: an interpreter (None: this one) and its CPU threads (None: cores-1)."""
+    """Which engine: its interpreter and its CPU threads (None: cores-1).
+
+    ``python`` is a word as ``interpreters`` reads it: a name, a path; None: this program's own.
+    """
 
     python: str | None = None
     threads: int | None = None
+    handshake_s: float = HANDSHAKE_S
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,8 @@ class EngineLost:
 
     ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,
     ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
-    ``restarting`` is False when starting it failed too often to try again.
+    ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
+    engine that never answered printed last.
     """
 
     generation: int
@@ -77,6 +85,8 @@ class EngineLost:
     reason: str
     exit_code: int | None
     restarting: bool
+    remedy: str = ""
+    detail: str = ""
 
 
 Event = protocol.EngineMessage | EngineReady | EngineLost
@@ -99,13 +109,15 @@ class Engine:
         ] = queue.SimpleQueue()
         self._process: EngineProcess | None = None
         self._ready = False
+        self._was_ready = False
+        """Whether an engine of these options has ever answered."""
         self._started_at = 0.0
         self._starts = 0
         self._killed_before: int | None = None
         """How many processes the system had ended for want of memory when this one started."""
         self._failed_starts = 0
         self._wants_devices = self._asked_devices = False
-        self._wants_telemetry = False
+        self._wants_telemetry = self._wants_packages = False
         self._generation = 0
         self._run: protocol.Run | None = None
         """The latest run, until its last message."""
@@ -147,10 +159,10 @@ class Engine:
             self._failed_starts = 0
             self._spawn()
 
-    def list_devices(self, *, telemetry: bool = False) -> None:
+    def list_devices(self, *, telemetry: bool = False, packages: bool = False) -> None:
         """Ask for the devices; a ``protocol.Devices`` event follows."""
         self._wants_devices = True
-        self._wants_telemetry = telemetry
+        self._wants_telemetry, self._wants_packages = telemetry, packages
         self._send_waiting()
 
     def run(
@@ -261,19 +273,28 @@ class Engine:
         self._started_at = time.monotonic()
         self._starts += 1
         self._killed_before = killed_for_memory()
-        command = engine_command(self.options.python, self.options.threads)
+        try:
+            launch = engine_launch(self.options.python, self.options.threads)
+        except ExplorerError as error:
+            self._cannot_start(
+                FailedStart(f"the engine cannot be started: {error.what}", error.remedy)
+            )
+            return
         try:
             self._process = EngineProcess(
-                command, lambda process, message: self._inbox.put((process, message)), self._log
+                launch, lambda process, message: self._inbox.put((process, message)), self._log
             )
         except OSError as error:
-            self._failed_starts = MAX_FAILED_STARTS
-            reason = f"the engine cannot be started: {command[0]}: {error.strerror}"
-            self._after_loss("start", reason, None)
+            self._cannot_start(failed_start.cannot_run(launch, error))
             return
         self._process.send(
             protocol.Hello(protocol=protocol.PROTOCOL, client_version=gpuexplorer.__version__)
         )
+
+    def _cannot_start(self, why: FailedStart, status: int | None = None) -> None:
+        """Tell why there is no engine; trying again would not help."""
+        self._failed_starts = MAX_FAILED_STARTS
+        self._after_loss("start", why.reason, status, why.remedy, why.detail)
 
     def _send_waiting(self) -> None:
         """Send what was asked for before the engine was ready."""
@@ -281,7 +302,9 @@ class Engine:
             return
         if self._wants_devices and not self._asked_devices:
             self._asked_devices = True
-            self._process.send(protocol.ListDevices(telemetry=self._wants_telemetry))
+            self._process.send(
+                protocol.ListDevices(telemetry=self._wants_telemetry, packages=self._wants_packages)
+            )
         if self._run is not None and not self._sent and self._workload is not None:
             self._sent = True
             source = None
@@ -297,6 +320,8 @@ class Engine:
             self._process_ended()
         elif isinstance(message, protocol.Welcome):
             self._welcome(message)
+        elif isinstance(message, protocol.Refused):
+            self._end_and_tell(failed_start.refused(message))
         elif isinstance(message, protocol.Devices):
             self._wants_devices = self._asked_devices = False
             self._failed_starts = 0
@@ -307,15 +332,13 @@ class Engine:
             self._run_message(message)
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
-        if welcome.protocol != protocol.PROTOCOL:
-            self._failed_starts = MAX_FAILED_STARTS
-            self._give_up(
-                "start",
-                f"the engine speaks protocol {welcome.protocol} (GPU Explorer {welcome.version}) "
-                f"and this program {protocol.PROTOCOL}; install the same version for both",
-            )
+        process = self._process
+        assert process is not None
+        other = failed_start.another_version(process, welcome)
+        if other is not None:
+            self._end_and_tell(other)
             return
-        self._ready = True
+        self._ready = self._was_ready = True
         self._on_event(
             EngineReady(
                 welcome=welcome,
@@ -356,6 +379,8 @@ class Engine:
             self._stopping_since = None
         elif self._deadline_s is not None:
             self._overdue_at = time.monotonic() + self._deadline_s
+        if isinstance(message, protocol.Prepared) and self._process is not None:
+            message = _labelled(message, self._process.launch.label)
         self._on_event(message)
 
     # ---- what is overdue
@@ -370,7 +395,7 @@ class Engine:
     def _next_due(self) -> float:
         due = [float("inf")]
         if self._process is not None and not self._ready:
-            due.append(self._started_at + HANDSHAKE_S)
+            due.append(self._started_at + self.options.handshake_s)
         if self._stopping_since is not None:
             due.append(self._stopping_since + self._grace_s())
         if self._overdue_at is not None:
@@ -382,9 +407,10 @@ class Engine:
         if self._process is None:
             return
         if not self._ready:
-            if now >= self._started_at + HANDSHAKE_S:
-                self._failed_starts += 1
-                self._give_up("start", f"the engine did not answer within {HANDSHAKE_S:.0f} s")
+            seconds = self.options.handshake_s
+            if now >= self._started_at + seconds:
+                status = self._process.end(0)
+                self._start_failed(failed_start.silent(self._process, seconds), status)
         elif self._stopping_since is not None:
             if now >= self._stopping_since + self._grace_s():
                 what = (
@@ -404,12 +430,28 @@ class Engine:
         assert process is not None
         status = process.end(1.0)
         if not self._ready:
-            self._failed_starts += 1
-            said = process.said[-1] if process.said else "it said nothing"
-            self._after_loss("start", f"the engine ended before it answered: {said}", status)
+            self._start_failed(failed_start.ended(process, status), status)
         else:
             words = how_it_ended(status, self._killed_before, process.said)
-            self._after_loss("crash", words, status)
+            config = self._run.config if self._run is not None and self._began else None
+            own = ended_by_file(self._workload, config, status, words, list(process.said))
+            told = own or Told(words)
+            self._after_loss("crash", told.reason, status, told.remedy, told.detail)
+
+    def _start_failed(self, why: FailedStart, status: int | None) -> None:
+        """Tell why an engine never answered; one in another Python that never did is given up."""
+        process = self._process
+        assert process is not None
+        if process.launch.label is not None and not self._was_ready:
+            self._failed_starts = MAX_FAILED_STARTS
+        self._failed_starts += 1
+        self._after_loss("start", why.reason, status, why.remedy, why.detail)
+
+    def _end_and_tell(self, why: FailedStart) -> None:
+        """End a process that answered, but is no engine of ours."""
+        process = self._process
+        assert process is not None
+        self._cannot_start(why, process.end(0))
 
     def _give_up(self, kind: LossKind, reason: str) -> None:
         """End a process that does not do what it should."""
@@ -418,7 +460,9 @@ class Engine:
         status = process.end(0)
         self._after_loss(kind, reason, status)
 
-    def _after_loss(self, kind: LossKind, reason: str, status: int | None) -> None:
+    def _after_loss(
+        self, kind: LossKind, reason: str, status: int | None, remedy: str = "", detail: str = ""
+    ) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
         self._failed_starts += self._asked_devices and self._run is None
         self._process = None
@@ -440,6 +484,16 @@ class Engine:
             else:
                 lost_generation = self._generation
                 self._run = None
-        self._on_event(EngineLost(lost_generation, kind, reason, status, restarting))
+        self._on_event(
+            EngineLost(lost_generation, kind, reason, status, restarting, remedy, detail)
+        )
         if restarting and self._process is None:
             self._spawn()
+
+
+def _labelled(prepared: protocol.Prepared, label: str | None) -> protocol.Prepared:
+    """Return a message with what the user calls the engine that sent it."""
+    if label is None:
+        return prepared
+    environment = msgspec.structs.replace(prepared.environment, engine=label)
+    return msgspec.structs.replace(prepared, environment=environment)

@@ -11,7 +11,7 @@ import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WorkFailed
-from gpuexplorer.engine.process import engine_command, engine_environment
+from gpuexplorer.engine.process import engine_launch
 
 
 class Cancelled(Exception):
@@ -19,10 +19,10 @@ class Cancelled(Exception):
 
 
 class Compiler:
-    """Compiles in a child process; ``python`` is its interpreter, None for this program's own."""
+    """Compiles in a child process; ``python`` is a word for its engine, None for the built-in."""
 
     def __init__(self, python: str | None = None) -> None:
-        self._command = [*engine_command(python, None), "--compile"]
+        self._python = python
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._cancelled = False
@@ -64,14 +64,19 @@ class Compiler:
             if self._cancelled:
                 raise Cancelled
             try:
+                launch = engine_launch(self._python, None, framed=False)
                 process = subprocess.Popen(
-                    self._command,
+                    [*launch.command, "--compile"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=engine_environment(),
+                    env=launch.environment,
                     creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 )
+            except InputError as error:
+                raise CannotRunHere(
+                    f"the compiler's process cannot be started: {error.what}", remedy=error.remedy
+                ) from None
             except OSError as error:
                 raise CannotRunHere(
                     f"the compiler's process cannot be started: {error.strerror or error}",

@@ -92,17 +92,20 @@ class Interleaving:
         self._medians_s: list[list[float]] = [[] for _ in self.contenders]
         self.rounds = 0
 
-    def round(self, session: Measures, resting: Collection[int] = ()) -> None:
+    def round(self, session: Measures | Sequence[Measures], resting: Collection[int] = ()) -> None:
         """Measure everyone once but those at the places that rest.
 
-        What the session raises leaves the rounds before as they are.
+        One session measures them all, or each has its own. What a session raises leaves the rounds
+        before as they are.
         """
+        many = len(self.contenders)
+        sessions = list(session) if isinstance(session, Sequence) else [session] * many
         taken: dict[int, RunRecord] = {}
-        for index in self._chance.permutation(len(self.contenders)).tolist():
+        for index in self._chance.permutation(many).tolist():
             if index in resting:
                 continue
             one = self.contenders[index]
-            taken[index] = session.measure_record(
+            taken[index] = sessions[index].measure_record(
                 one.config,
                 one.workload,
                 seconds=self._turn_s,

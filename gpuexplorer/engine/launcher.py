@@ -6,8 +6,11 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import BinaryIO
+
+from gpuexplorer.core.bootstrap import EXIT_UNSUITABLE, REQUIRED, install_command, refusal
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -88,6 +91,22 @@ def main(argv: list[str]) -> int:
 
         return serve(incoming, outgoing)
 
-    from gpuexplorer.engine.server import Server
-
+    try:
+        from gpuexplorer.engine.server import Server
+    except Exception as error:  # noqa: BLE001 - a broken library breaks in its own way
+        outgoing.write(_unloadable(error))
+        return EXIT_UNSUITABLE
     return Server(incoming, outgoing, threads).serve()
+
+
+def _unloadable(error: Exception) -> bytes:
+    """Return what is said of a Python whose libraries are there and do not load."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:  # NumPy puts a page of advice around it
+        cause = cause.__cause__
+    first = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+    return refusal(
+        f"{sys.executable} cannot load what an engine needs: {first}",
+        f"install them again with: {install_command(list(REQUIRED), again=True)}",
+        traceback.format_exc(),
+    )

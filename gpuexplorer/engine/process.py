@@ -4,40 +4,65 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import msgspec
 
+from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.interpreters import find_interpreter
+from gpuexplorer.engine.surroundings import environment_for, own_environment
 
 LOG_LINES = 400
+LONGEST_LINE_B = 4096
+"""A longer line of its output is taken as several."""
+LOGGED_A_SECOND = 200
+"""Lines of its output that are told a second; whoever prints more fills no log."""
+ENGINE = "gpuexplorer.engine"
 
 
-def engine_command(python: str | None, threads: int | None) -> list[str]:
-    """Return the command that starts an engine: this program's own, or another interpreter's."""
-    if getattr(sys, "frozen", False) and python is None:
-        command = [sys.executable, "engine"]
-    else:
-        command = [python or sys.executable, "-m", "gpuexplorer.engine"]
-    return command + (["--threads", str(threads)] if threads is not None else [])
+@dataclass(frozen=True)
+class Launch:
+    """How an engine is started: its command and its environment.
+
+    ``label`` is what a run says of it, None for this program's own interpreter.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    label: str | None = None
 
 
-def engine_environment() -> dict[str, str]:
-    """Return the engine's environment: ours, with this package importable from anywhere."""
-    environment = dict(os.environ)
-    package_parent = str(Path(__file__).resolve().parents[2])
-    path = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = f"{package_parent}{os.pathsep}{path}" if path else package_parent
-    original = environment.pop("LD_LIBRARY_PATH_ORIG", None)
-    if original is not None:  # a frozen program must not lend its libraries to others
-        environment["LD_LIBRARY_PATH"] = original
-    return environment
+def engine_launch(python: str | None, threads: int | None, *, framed: bool = True) -> Launch:
+    """Return how an engine is started in this program's own interpreter, or in another.
+
+    ``python`` is a word for an engine (see ``interpreters``); ``framed`` says that its standard
+    output carries frames. Raises InputError for a word that means none.
+    """
+    chosen = find_interpreter(python)
+    rest = ["--threads", str(threads)] if threads is not None else []
+    if chosen is None:
+        return Launch(engine_command(threads, framed=framed), own_environment())
+    command = module_command(ENGINE, *rest, python=str(chosen.path), framed=framed)
+    environment = own_environment() if chosen.is_own else environment_for(chosen.path)
+    return Launch(command, environment, chosen.label)
+
+
+def engine_command(threads: int | None, *, framed: bool = False) -> list[str]:
+    """Return the command of an engine in the interpreter, or the frozen program, that runs this."""
+    rest = ["--threads", str(threads)] if threads is not None else []
+    if getattr(sys, "frozen", False):
+        return [sys.executable, "engine", *rest]
+    return module_command(ENGINE, *rest, framed=framed)
 
 
 class EngineProcess:
@@ -49,23 +74,31 @@ class EngineProcess:
 
     def __init__(
         self,
-        command: list[str],
+        launch: Launch,
         deliver: Callable[[EngineProcess, protocol.EngineMessage | None], None],
         log: Callable[[str], None],
     ) -> None:
         self._deliver = deliver
         self._log = log
+        self.launch = launch
         self.said: deque[str] = deque(maxlen=LOG_LINES)
         """The last lines of its standard error, and what it printed before the preamble."""
+        self.python: str | None = None
+        """The version that the Python wrote before anything else; None where no Python ran."""
+        self.flooded = False
+        """Whether it was given up because it printed too much before it answered."""
         self.sent_workloads: set[str] = set()
+        self._second, self._logged = 0, 0
+        self._noting = threading.Lock()
         self._process = subprocess.Popen(
-            command,
+            launch.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=engine_environment(),
+            env=launch.environment,
             bufsize=-1,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            process_group=0 if os.name == "posix" else None,
         )
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._threads = [
@@ -105,24 +138,41 @@ class EngineProcess:
     def _read(self) -> None:
         stream = cast(BinaryIO, self._process.stdout)
         try:
-            before = protocol.skip_to_preamble(stream)
-            self._note(before.decode(errors="replace"))
+            self._take_beginning(protocol.skip_to_preamble(stream))
             while (body := protocol.read_body(stream)) is not None:
                 self._deliver(self, protocol.engine_decoder.decode(body))
+        except protocol.NoEngine as nothing:
+            self.flooded = nothing.flooded
+            self._take_beginning(nothing.said)
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             self._note(str(error))
         finally:
             self._deliver(self, None)
 
+    def _take_beginning(self, before: bytes) -> None:
+        self.python, rest = protocol.split_mark(before)
+        self._note(rest[-LOG_LINES * LONGEST_LINE_B :].decode(errors="replace"))
+
     def _drain_log(self) -> None:
-        for line in cast(BinaryIO, self._process.stderr):
+        stream = cast(BinaryIO, self._process.stderr)
+        while line := stream.readline(LONGEST_LINE_B):
             self._note(line.decode(errors="replace"))
 
     def _note(self, text: str) -> None:
         for line in text.splitlines():
-            if line.strip():
-                self.said.append(line.rstrip())
+            if not line.strip():
+                continue
+            with self._noting:
+                self.said.append(line.rstrip()[:LONGEST_LINE_B])
+                second = int(time.monotonic())
+                if second != self._second:
+                    self._second, self._logged = second, 0
+                self._logged += 1
+                told = self._logged
+            if told < LOGGED_A_SECOND:
                 self._log(line.rstrip())
+            elif told == LOGGED_A_SECOND:
+                self._log("... it prints more than is shown here")
 
     def wait(self, timeout_s: float) -> int | None:
         """Return the exit status, or None when it still runs after ``timeout_s``."""
@@ -136,12 +186,29 @@ class EngineProcess:
         self._outgoing.put(None)
         status = self.wait(grace_s) if grace_s > 0 else self._process.poll()
         if status is None:
-            self._process.kill()
+            self._kill()
             status = self.wait(5.0)
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(1.0)
+        if not self._let_go():  # something that it started still holds its pipes
+            self._kill()
+            self._let_go()
+        return status
+
+    def _kill(self) -> None:
+        """End the process and what it has started: a script's Python, a profiler, a compiler."""
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
+
+    def _let_go(self) -> bool:
+        """Wait for the threads and close the pipes; False when one is still read from."""
+        others = [thread for thread in self._threads if thread is not threading.current_thread()]
+        for thread in others:
+            thread.join(1.0)
+        if any(thread.is_alive() for thread in others):
+            return False
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-        return status
+        return True

@@ -17,7 +17,8 @@ import msgspec
 from gpuexplorer.backends.cuda.profiler import marked
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine import protocol
-from gpuexplorer.engine.process import engine_command, engine_environment
+from gpuexplorer.engine.process import engine_command
+from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.telemetry.ncu import FAILED_MARK, LIMIT_S
 from gpuexplorer.workloads.workload import Workload
@@ -27,12 +28,12 @@ _decoder = msgspec.msgpack.Decoder(protocol.Run)
 
 def profile_command(request: Path, threads: int) -> list[str]:
     """Return the command that runs a request's launch for a profiler."""
-    return [*engine_command(None, threads), "--profile", str(request)]
+    return [*engine_command(threads), "--profile", str(request)]
 
 
 def profile_environment() -> dict[str, str]:
     """Return the environment it takes."""
-    return {**engine_environment(), "CUDA_LAUNCH_BLOCKING": "1"}
+    return {**own_environment(), "CUDA_LAUNCH_BLOCKING": "1"}
 
 
 def run_file(path: Path, threads: int) -> int:

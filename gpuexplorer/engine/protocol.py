@@ -8,11 +8,13 @@ client counts up, and whatever belongs to an older one is dropped.
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import BinaryIO
 
 import msgspec
 
+from gpuexplorer.core import bootstrap
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -31,13 +33,23 @@ from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.workloads.workload import WorkloadSource
 
 PROTOCOL = 1
-PREAMBLE = b"\n\x00GPUEXPLORER-ENGINE\x00\n"
+PREAMBLE = bootstrap.PREAMBLE
 MAX_FRAME_B = 16 * 1024 * 1024
 _LENGTH = struct.Struct("<I")
+_MARK = re.compile(re.escape(bootstrap.MARK) + rb"([\d.]+)\x00\n")
 
 
 class ProtocolError(Exception):
     """The other side does not speak this protocol."""
+
+
+class NoEngine(ProtocolError):
+    """No preamble came; ``said`` is what came in its place, ``flooded`` that it was too much."""
+
+    def __init__(self, said: bytes, *, flooded: bool) -> None:
+        told = said[-300:].decode(errors="replace").strip() or "nothing"
+        super().__init__(f"no engine answered; it said: {told}")
+        self.said, self.flooded = said, flooded
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -62,6 +74,8 @@ class ListDevices(Message, frozen=True, kw_only=True):
 
     telemetry: bool = False
     """Ask also for the sources that can read each, which takes half a second a device."""
+    packages: bool = False
+    """Ask also for the versions of the packages that matter here."""
 
 
 class Run(Message, frozen=True, kw_only=True):
@@ -123,12 +137,22 @@ class Welcome(Message, frozen=True, kw_only=True):
     threads: int
 
 
+class Refused(Message, frozen=True, kw_only=True):
+    """This Python cannot be an engine, and why; in Welcome's place, and the last message."""
+
+    what: str
+    remedy: str = ""
+    detail: str = ""
+
+
 class Devices(Message, frozen=True, kw_only=True):
     """Every device found."""
 
     devices: DeviceList
     telemetry: dict[str, tuple[SourceState, ...]] = {}
     """If asked for: the state of each source, by hardware."""
+    packages: dict[str, str] = {}
+    """If asked for: the versions of what is installed beside the engine, by distribution."""
 
 
 class Stage(Message, frozen=True, kw_only=True):
@@ -238,8 +262,8 @@ class Failed(Message, frozen=True, kw_only=True):
 
 ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
 EngineMessage = (
-    Welcome | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry | NeedsConfirmation
-    | Finished | Counted | Profiled | Cancelled | Failed
+    Welcome | Refused | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry
+    | NeedsConfirmation | Finished | Counted | Profiled | Cancelled | Failed
 )  # fmt: skip
 
 EXIT_TOLD = 70
@@ -291,13 +315,23 @@ def _read_exactly(stream: BinaryIO, length: int) -> bytes:
 def skip_to_preamble(stream: BinaryIO, limit_B: int = 1 << 20) -> bytes:
     """Read up to the engine's preamble and return what stood before it.
 
-    ProtocolError when the stream ends or ``limit_B`` bytes pass without it.
+    NoEngine when the stream ends or ``limit_B`` bytes pass without it.
     """
     seen = bytearray()
     while not seen.endswith(PREAMBLE):
         byte = stream.read(1)
         if not byte or len(seen) >= limit_B:
-            said = bytes(seen[-300:]).decode(errors="replace").strip() or "nothing"
-            raise ProtocolError(f"no engine answered; it said: {said}")
+            raise NoEngine(bytes(seen), flooded=bool(byte))
         seen += byte
     return bytes(seen[: -len(PREAMBLE)])
+
+
+def split_mark(before: bytes) -> tuple[str | None, bytes]:
+    """Return the version that a Python wrote before anything else, and the rest of what it said.
+
+    The version is None where no Python ran.
+    """
+    found = _MARK.search(before)
+    if found is None:
+        return None, before
+    return found[1].decode(), before[: found.start()] + before[found.end() :]

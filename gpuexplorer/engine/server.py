@@ -25,6 +25,7 @@ from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
+from gpuexplorer.engine.packages import installed
 from gpuexplorer.engine.profile import profile_command, profile_environment
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.operators import record_operators
@@ -140,20 +141,21 @@ class Server:
                 list_devices, self._list_devices = self._list_devices, None
                 run, self._wanted = self._wanted, None
             if list_devices is not None:
-                self._answer_devices(list_devices.telemetry)
+                self._answer_devices(list_devices)
             if run is not None and not self._answer_run(run):
                 return EXIT_DEVICE_LOST
         self._laboratory.close()
         return 0
 
-    def _answer_devices(self, telemetry: bool) -> None:
+    def _answer_devices(self, asked: protocol.ListDevices) -> None:
         try:
             found = self._laboratory.devices()
             states = {}
-            if telemetry:
+            if asked.telemetry:
                 by_hardware = {device.hardware_id: device for device in reversed(found.devices)}
                 states = {key: tuple(survey(device)) for key, device in by_hardware.items()}
-            self._outbox.put(protocol.Devices(devices=found, telemetry=states))
+            packages = installed() if asked.packages else {}
+            self._outbox.put(protocol.Devices(devices=found, telemetry=states, packages=packages))
         except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
             self._outbox.put(_failed(0, error))
 

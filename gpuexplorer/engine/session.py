@@ -107,15 +107,20 @@ class Session:
         """The engine's process number, while there is one."""
         return self._engine.pid
 
-    def devices(self) -> DeviceList:
-        """Return every device and every backend that has none."""
-        return self._found().devices
+    def devices(self, *, on_wait: Callable[[], None] | None = None) -> DeviceList:
+        """Return every device and every backend that has none.
+
+        ``on_wait`` is called a few times a second meanwhile; what it raises ends the waiting.
+        """
+        return self._found(on_wait=on_wait).devices
 
     def telemetry(self) -> dict[str, tuple[SourceState, ...]]:
         """Return the state of every source that is meant for a device, by its hardware."""
         return self._found(telemetry=True).telemetry
 
-    def _found(self, *, telemetry: bool = False) -> protocol.Devices:
+    def _found(
+        self, *, telemetry: bool = False, on_wait: Callable[[], None] | None = None
+    ) -> protocol.Devices:
         """Ask the engine what there is, once."""
         found = self._devices
         if found is None or (telemetry and not found.telemetry):
@@ -124,6 +129,8 @@ class Session:
             while (found := self._devices) is None:
                 self._raise_error()
                 self._engine.poll(POLL_S)
+                if on_wait is not None:
+                    on_wait()
         return found
 
     def measure(
@@ -311,7 +318,11 @@ class Session:
                     self._record.end(event.kind)
                 if event.generation or not event.restarting:
                     kind = WorkFailed if event.restarting else EngineGone
-                    self._error = kind(event.reason, remedy=_REMEDIES.get(event.kind, ""))
+                    self._error = kind(
+                        event.reason,
+                        remedy=event.remedy or _REMEDIES.get(event.kind, ""),
+                        detail=event.detail,
+                    )
                     if not event.restarting:
                         self._cannot_start = self._error
 

@@ -120,12 +120,10 @@ class Commands:
             "Begin measuring as soon as a device is found",
             checkable=True,
         )
-        self.choose_python = make(
-            "Engine's Python interpreter…",
-            "Measure with another Python, and so with its torch and CUDA",
-        )
-        self.own_python = make(
-            "Use this program's own interpreter", "Measure with the Python that runs this window"
+        self.engines = make(
+            "Engines…",
+            "Measure in another Python, with its frameworks and its CUDA: add, check, choose",
+            "Ctrl+Shift+E",
         )
         self.restart_engine = make("Restart engine", "End the engine process and start a fresh one")
         self.threads = self._one_of(

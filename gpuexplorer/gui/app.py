@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import resources
+from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.experiment import Experiment
@@ -35,7 +36,7 @@ SWITCH_S = 0.0005
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpuexplorer", description="Open the window.")
     parser.add_argument("--kernels", type=Path, action="append", default=[], metavar="DIR")
-    parser.add_argument("--python", metavar="PATH", help="the engine's interpreter")
+    parser.add_argument("--python", metavar="NAME|PATH", help="the engine's Python")
     parser.add_argument("--threads", type=int, metavar="T", help="CPU threads work may use")
     sessions = [word for word in argv if is_session(word)]
     options = parser.parse_known_args([word for word in argv if not is_session(word)])[0]
@@ -51,8 +52,8 @@ def is_session(word: str) -> bool:
 def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     """Make and show the window without entering the event loop.
 
-    ``argv`` may begin with the program's name. Knows ``--kernels DIR``, ``--python PATH``,
-    ``--threads T`` and the name of a session file; the rest is Qt's.
+    ``argv`` may begin with the program's name. Knows ``--kernels DIR``,
+    ``--python NAME|PATH``, ``--threads T`` and the name of a session file; the rest is Qt's.
     """
     sys.setswitchinterval(SWITCH_S)
     words = list(argv)
@@ -73,9 +74,9 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     make_theme(application, settings.theme)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
-    engine = EngineOptions(
-        python=options.python or settings.python, threads=options.threads or settings.threads
-    )
+    python, said = engine_at_start(options.python, settings)
+    complaints += said
+    engine = EngineOptions(python=python, threads=options.threads or settings.threads)
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
     window.insight.set_kernel_folders(folders)
     if complaints:

@@ -1,17 +1,32 @@
-"""Which engine measures: its Python interpreter and its CPU threads, chosen and remembered."""
+"""Which engine measures: its Python and its CPU threads, chosen and remembered."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QWidget
 
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.interpreters import (
+    BUILT_IN,
+    Interpreters,
+    default_engine,
+    interpreter_at,
+    name_for,
+)
 from gpuexplorer.engine.launcher import default_threads, usable_cores
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
+if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.engines import EnginesDialog
+
 ALL_UP_TO = 16
 """With more cores than this only powers of two are offered, the default and every core."""
+ENGINES_ITEM = "settings:engines"
+"""What the device box holds in its last line, which opens the engines."""
 
 
 def thread_choices(cores: int, present: int) -> list[int]:
@@ -22,11 +37,51 @@ def thread_choices(cores: int, present: int) -> list[int]:
     return sorted({*powers, cores - 1, cores, present})
 
 
-class EngineChoice:
-    """Restarts the session's engine with other options, and remembers them."""
+def engine_at_start(said: str | None, settings: Settings) -> tuple[str | None, list[str]]:
+    """Return the word for the engine to start with, and a sentence for each problem with it.
+
+    ``said`` is what the command line says; otherwise it is the user's default. An interpreter that
+    an older version remembered gets a name and is the default from now on.
+    """
+    complaints = []
+    remembered = settings.take_python()
+    word = said
+    try:
+        known = Interpreters()
+        if remembered is not None and not known.read().engines:
+            path = interpreter_at(remembered)
+            name = name_for(path, set())
+            known.add(name, str(path))
+            known.choose(name)
+        if word is None:
+            word = default_engine()
+    except ExplorerError as error:
+        complaints.append(f"{error}.")
+    return (None if word == BUILT_IN else word), complaints
+
+
+def offer_engines(box: QComboBox) -> None:
+    """Put a line below the devices that opens the engines."""
+    with QSignalBlocker(box):
+        box.insertSeparator(box.count())
+        box.addItem("Engines: other Pythons…", ENGINES_ITEM)
+
+
+class EngineChoice(QObject):
+    """Restarts the session's engine with other options, and remembers them.
+
+    ``help_asked`` wants the help page on engines.
+    """
+
+    help_asked = Signal()
 
     def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
+        super().__init__(window)
         self._window, self._session, self._settings = window, session, settings
+        self._dialog: EnginesDialog | None = None
+        self._was_live = False
+
+    # ---- threads
 
     @property
     def threads(self) -> int:
@@ -46,19 +101,61 @@ class EngineChoice:
         self._settings.threads = chosen
         self._session.restart(replace(self._session.options, threads=chosen))
 
-    def pick_python(self) -> None:
-        """Ask for an interpreter and use it."""
-        name, _ = QFileDialog.getOpenFileName(
-            self._window, "Engine's Python interpreter", self._session.options.python or ""
-        )
-        if name:
-            self.use_python(name)
+    # ---- the interpreter
 
-    def use_python(self, python: str | None) -> None:
-        """Measure with another interpreter; None means the window's own."""
-        self._settings.python = python
-        self._session.restart(replace(self._session.options, python=python))
+    def use_python(self, word: str | None) -> None:
+        """Measure in another engine; None means the built-in one. Nothing measured is lost."""
+        self._session.restart(
+            replace(self._session.options, python=None if word == BUILT_IN else word)
+        )
 
     def restart(self) -> None:
         """End the engine's process and start a fresh one."""
         self._session.restart(self._session.options)
+
+    def show(self) -> None:
+        """Open the engines."""
+        if self._dialog is None:
+            from gpuexplorer.gui.panels.engines import EnginesDialog
+
+            dialog = self._dialog = EnginesDialog(
+                self._window, lambda: self._session.options.python, self._busy_with
+            )
+            dialog.use_asked.connect(self._use)
+            dialog.check_begins.connect(self._pause)
+            dialog.check_ended.connect(self._go_on)
+            dialog.help_asked.connect(self.help_asked)
+            self._session.state_changed.connect(self._follow)
+        self._dialog.show()
+        self._dialog.raise_()
+        self._dialog.activateWindow()
+
+    def close_down(self) -> None:
+        """Wait until nothing is left running."""
+        if self._dialog is not None:
+            self._dialog.close_down()
+
+    def _use(self, name: str) -> None:
+        if name != (self._session.options.python or BUILT_IN):
+            self.use_python(name)
+
+    def _follow(self) -> None:
+        """Show which engine measures, once that has changed."""
+        dialog = self._dialog
+        if dialog is None or not dialog.isVisible():
+            return
+        present = self._session.options.python or BUILT_IN
+        if not any(row.in_use and row.name == present for row in dialog.table.rows):
+            dialog.refresh()
+
+    def _busy_with(self) -> str:
+        job = self._session.job
+        return job.doing if job is not None and self._session.job_has_engine else ""
+
+    def _pause(self) -> None:
+        self._was_live = self._session.live
+        self._session.set_live(False)
+
+    def _go_on(self) -> None:
+        if self._was_live and not self._session.live:
+            self._session.set_live(True)

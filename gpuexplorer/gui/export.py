@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.spec import ChartSpec, encode
+from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
-from gpuexplorer.engine.process import engine_environment
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import theme
@@ -82,13 +82,13 @@ def write(
 
 def render(spec: bytes, path: Path, scheme: str) -> None:
     """Have a child process draw a chart; WorkFailed when it does not."""
-    command = [sys.executable, "-m", "gpuexplorer.charts", "-", str(path.resolve()), scheme]
+    command = module_command("gpuexplorer.charts", "-", str(path.resolve()), scheme)
     try:
         done = subprocess.run(
             command,
             input=spec,
             capture_output=True,
-            env=engine_environment(),
+            env=own_environment(),
             timeout=RENDER_LIMIT_S,
             check=False,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),

@@ -33,6 +33,7 @@ PAGES = {
     "history": "History",
     "session-files": "Session files",
     "exchange": "Files of other programs",
+    "engines": "Engines: other Pythons",
     "telemetry": "The device's state",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",

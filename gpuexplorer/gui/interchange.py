@@ -8,7 +8,6 @@ child. The history shows what another process stored by itself.
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,10 @@ import msgspec
 from PySide6.QtCore import QObject, QThread, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.units import count
-from gpuexplorer.engine.process import engine_environment
+from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.export import default_name
 from gpuexplorer.gui.notice import Notice, capital
 
@@ -54,14 +54,14 @@ class Child:
 
         Raises WorkFailed when it cannot be started or takes too long.
         """
-        command = [sys.executable, "-m", "gpuexplorer", *words]
+        command = module_command("gpuexplorer", *words)
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=engine_environment(),
+                env=own_environment(),
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
             if self._ended:

@@ -21,7 +21,7 @@ from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.actions import Commands, when
-from gpuexplorer.gui.engine import EngineChoice
+from gpuexplorer.gui.engine import ENGINES_ITEM, EngineChoice, offer_engines
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.interchange import Interchange
@@ -152,13 +152,20 @@ class MainWindow(QMainWindow):
         sweep.chosen.connect(self._restore_run)
         sweep.kernel_folders = lambda: self.kernels.folders
         self.sessions.add_part("sweep", sweep)
+        lab = self.panels.lab
+        lab.notice.connect(self._show_notice)
+        lab.said.connect(self.status.say)
+        lab.restored.connect(self._restore_run)
+        lab.changed.connect(self._show_state)
+        lab.kernel_folders = lambda: self.kernels.folders
         compare = self.panels.compare
         compare.restored.connect(self._restore_run)
         compare.said.connect(self.status.say)
         history.acts.kernel_folders = lambda: self.insight.kernel_folders
-        self.device_box.currentIndexChanged.connect(
-            lambda _: session.experiment.set_device(str(self.device_box.currentData()))
-        )
+        self.device_box.currentIndexChanged.connect(lambda _: self._device_chosen())
+        offer_engines(self.device_box)
+        session.engines_asked.connect(self.engine.show)
+        self.engine.help_asked.connect(partial(self.show_help, "engines"))
         self.first_paint.connect(self._begin, Qt.ConnectionType.QueuedConnection)
 
     def _connect_commands(self) -> None:
@@ -191,8 +198,7 @@ class MainWindow(QMainWindow):
             (commands.open_kernels, self.kernels.pick),
             (commands.reload_kernels, self.kernels.reload),
             (commands.quit, self.close),
-            (commands.choose_python, self.engine.pick_python),
-            (commands.own_python, partial(self.engine.use_python, None)),
+            (commands.engines, self.engine.show),
             (commands.restart_engine, self.engine.restart),
             (commands.follow, self._follow),
             (commands.help, self.show_help),
@@ -258,6 +264,7 @@ class MainWindow(QMainWindow):
         self.commands.undo.setEnabled(experiment.can_undo)
         self.commands.redo.setEnabled(experiment.can_redo)
         self.insight.show_config(self.session.config, experiment.variant.teaches)
+        self.insight.missing.show_missing(experiment.missing_frameworks)
         at = self.device_box.findData(experiment.knobs.device)
         if at >= 0 and at != self.device_box.currentIndex():
             with QSignalBlocker(self.device_box):
@@ -272,12 +279,25 @@ class MainWindow(QMainWindow):
         except ExplorerError:
             automatic = None
         fill_device_box(self.device_box, experiment.devices, automatic)
+        offer_engines(self.device_box)
         with QSignalBlocker(self.device_box):
             self.device_box.setCurrentIndex(
                 max(0, self.device_box.findData(experiment.knobs.device))
             )
         self._show_knobs()
         self._show_state()
+
+    def _device_chosen(self) -> None:
+        """Set the knob, or open the engines and leave the device as it is."""
+        experiment = self.session.experiment
+        if self.device_box.currentData() != ENGINES_ITEM:
+            experiment.set_device(str(self.device_box.currentData()))
+            return
+        with QSignalBlocker(self.device_box):
+            self.device_box.setCurrentIndex(
+                max(0, self.device_box.findData(experiment.knobs.device))
+            )
+        self.engine.show()
 
     def _show_state(self) -> None:
         session, commands = self.session, self.commands
@@ -288,9 +308,9 @@ class MainWindow(QMainWindow):
         has_samples = session.live_model.current is not None
         commands.pin.setEnabled(has_samples)
         for widget in (commands.export, self._bar.export_button, self._menus.export):
-            widget.setEnabled(has_samples)
-        commands.own_python.setEnabled(session.options.python is not None)
+            widget.setEnabled(has_samples or self.panels.lab.has_study)
         commands.threads[self.engine.threads].setChecked(True)
+        self.insight.engine = session.options.python
         self.status.show_state()
 
     def _drawn(self, ticket: int) -> None:
@@ -366,6 +386,9 @@ class MainWindow(QMainWindow):
             return
         if self.panels.tabs.currentWidget() is self.panels.sweep:
             self.panels.sweep.export(self.exporter, suffix)
+            return
+        if self.panels.tabs.currentWidget() is self.panels.lab:
+            self.panels.lab.export(self.exporter, suffix)
             return
         if self.panels.tabs.currentWidget() is self.panels.block_map:
             self.panels.export_block_map(self.exporter, suffix)
@@ -523,11 +546,13 @@ class MainWindow(QMainWindow):
             self.panels.history.close_down()
             self.panels.compare.close_down()
             self.panels.sweep.close_down()
+            self.panels.lab.close_down()
             self.housekeeping.stop()
             self.panels.kernel.close_down()
             self.tuning.close_down()
             if self._self_test is not None:
                 self._self_test.close_down()
+            self.engine.close_down()
             self.session.close()
             self.interchange.close_down()
             self.exporter.wait()

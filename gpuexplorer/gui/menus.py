@@ -51,13 +51,14 @@ class Menus:
         run.addSeparator()
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
-        run.addActions([commands.choose_python, commands.own_python, commands.restart_engine])
         view = bar.addMenu("&View")
         view.addActions(list(commands.themes.values()))
         view.addSeparator()
         view.addActions(list(panels))
         view.addSeparator()
         view.addActions([commands.device_plots, commands.follow])
+        settings = bar.addMenu("&Settings")
+        settings.addActions([commands.engines, commands.restart_engine])
         bar.addMenu("&Help").addActions([commands.help, commands.self_test, commands.about])
 
 

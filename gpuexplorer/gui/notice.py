@@ -78,10 +78,12 @@ def no_device(devices: DeviceList) -> Notice:
     return Notice("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
 
 
-def no_engine(event: EngineLost, said: str, try_again: Action) -> Notice:
-    """Say that the engine cannot be started, with its last words."""
-    text = f"{capital(event.reason)}."
-    return Notice("bad", text, actions=(("Try again", try_again),), detail=said)
+def no_engine(event: EngineLost, said: str, try_again: Action, choose: Action) -> Notice:
+    """Say that the engine cannot be started, what would change that, and its last words."""
+    remedy = f"; {event.remedy}" if event.remedy else ""
+    text = f"{capital(event.reason)}{remedy}."
+    actions = (("Try again", try_again), ("Engines…", choose))
+    return Notice("bad", text, actions=actions, detail=event.detail or said)
 
 
 def engine_replaced(event: EngineLost, kept: int, *, resumed: bool) -> Notice:

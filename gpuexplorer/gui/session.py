@@ -21,6 +21,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineOptions, EngineReady
+from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
@@ -79,6 +80,8 @@ class Session(QObject):
     devices_changed = Signal()
     notice = Signal(object)
     started_by_itself = Signal()
+    engines_asked = Signal()
+    """The engines are to be shown: none starts, and another may."""
     calibration_stepped = Signal(object)
     """How far the calibration is: done, of how many, what; None when it is over."""
 
@@ -615,7 +618,8 @@ class Session(QObject):
         welcome = event.welcome
         self._set_state("ready")
         self.engine_words = (
-            f"Engine: process {welcome.pid}, Python {welcome.python}, {welcome.threads} CPU "
+            f"Engine {self.options.python or BUILT_IN}: process {welcome.pid}, "
+            f"Python {welcome.python}, {welcome.threads} CPU "
             f"thread{'s' if welcome.threads > 1 else ''}; answered in {event.handshake_s:.2f} s"
         )
         resume, self._resume = self._resume, False
@@ -640,7 +644,11 @@ class Session(QObject):
             self.live = self._live_before = False
             self._give_up("no engine")
             said = "\n".join(self.engine_log)
-            self.notice.emit(notices.no_engine(event, said, lambda: self.restart(self.options)))
+            self.notice.emit(
+                notices.no_engine(
+                    event, said, lambda: self.restart(self.options), self.engines_asked.emit
+                )
+            )
             return
         again = kept > 0 and self.live and self._resumed != self._wanted
         self._resume = again

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
+from gpuexplorer.engine.interpreters import config_folder
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.theme import CHOICES, Choice
 
@@ -17,11 +17,7 @@ MAX_RECENT = 8
 
 def settings_file() -> Path:
     """Return where the settings are kept (``XDG_CONFIG_HOME`` and its like decide)."""
-    import platformdirs
-
-    named = os.environ.get("GPUEXPLORER_CONFIG_DIR")
-    folder = Path(named) if named else platformdirs.user_config_path("gpuexplorer", False)
-    return folder / "window.ini"
+    return config_folder() / "window.ini"
 
 
 class Settings:
@@ -62,15 +58,11 @@ class Settings:
     def device_plots(self, value: bool) -> None:
         self._store.setValue("window/device_plots", "true" if value else "false")
 
-    @property
-    def python(self) -> str | None:
-        """The engine's interpreter; None: the window's own."""
+    def take_python(self) -> str | None:
+        """Return the interpreter that an older version remembered here, once; None for none."""
         value = str(self._store.value("engine/python", "") or "")
+        self._store.remove("engine/python")
         return value or None
-
-    @python.setter
-    def python(self, value: str | None) -> None:
-        self._store.setValue("engine/python", value or "")
 
     @property
     def threads(self) -> int | None:

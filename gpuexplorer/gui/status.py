@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar
 
 from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine.interpreters import engine_words
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.words import Words
 
@@ -68,7 +69,11 @@ class StatusLine(QStatusBar):
     def show_state(self) -> None:
         """Show engine, device and what goes on."""
         session = self._session
-        self._engine.setText(ENGINE_WORDS[session.engine_state])
+        words = ENGINE_WORDS[session.engine_state]
+        if session.options.python is not None:  # which one, where it is not the built-in one
+            name = engine_words(session.options.python)
+            words = words.replace("engine", f"engine {name}", 1)
+        self._engine.setText(words)
         self._engine.setToolTip(session.engine_words or "The process that measures")
         device = session.device
         self._device.setText(f"{device.name} ({device.id})" if device else "no device yet")

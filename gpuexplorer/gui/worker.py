@@ -301,7 +301,7 @@ class EngineWorker(QThread):
             self._tell(
                 self._ticket if isinstance(event, EngineLost) and event.generation else 0, event
             )
-        elif not isinstance(event, protocol.Welcome):
+        elif not isinstance(event, protocol.Welcome | protocol.Refused):
             if event.generation == self._generation and not isinstance(event, protocol.Stage):
                 if isinstance(event, protocol.Prepared):
                     self._tally.resolution_s = event.resolution_s
@@ -322,7 +322,9 @@ class EngineWorker(QThread):
         elif isinstance(event, EngineLost):
             if event.generation or not event.restarting:
                 sink(event)
-        elif not isinstance(event, EngineReady | protocol.Devices | protocol.Welcome):
+        elif not isinstance(
+            event, EngineReady | protocol.Devices | protocol.Welcome | protocol.Refused
+        ):
             if event.generation and event.generation == self._generation:
                 sink(event)
             return event.generation != 0

@@ -122,7 +122,8 @@ def repeat(result: RunResult) -> str:
     """Return the command that measures this again; nothing for another program's run."""
     if result.origin is not None:
         return ""
-    return f"<pre><code>{text(reproduce.command_line(result.config))}</code></pre>\n"
+    command = reproduce.command_line(result.config, engine=result.environment.engine)
+    return f"<pre><code>{text(command)}</code></pre>\n"
 
 
 def label(found: Label | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -47,6 +47,8 @@ class Entrant:
     workload: Workload | None
     """None: it is not here, so that only a stored run can be held against others."""
     stored: RunResult | None = None
+    engine: str | None = None
+    """The word for the engine that measures it; None: the built-in one."""
 
 
 def _workload(entrant: Entrant) -> Workload:
@@ -58,15 +60,15 @@ def _workload(entrant: Entrant) -> Workload:
 class _Named:
     """A session whose errors say whose run it was."""
 
-    def __init__(self, session: Measures, labels: Mapping[str, str]) -> None:
-        self._session, self._labels = session, labels
+    def __init__(self, session: Measures, label: str) -> None:
+        self._session, self._label = session, label
 
     def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
         """Measure as the session does."""
         try:
             return self._session.measure_record(config, workload, **choices)
         except ExplorerError as error:
-            error.what = f"{self._labels[config.key]}: {error.what}"
+            error.what = f"{self._label}: {error.what}"
             raise
 
 
@@ -129,7 +131,7 @@ class Comparing:
 
     def measure(
         self,
-        session: Measures,
+        session: Measures | Sequence[Measures],
         *,
         seconds: float = AT_MOST_S,
         most_rounds: int | None = None,
@@ -137,6 +139,7 @@ class Comparing:
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
+        One session measures everyone, or each entrant has its own, in their order.
         A fixed number of rounds is done whatever the time and the verdict. At least one round is
         done. A second call goes on from there, whether it was clear or not, and its document and
         runs have ids of their own. Raises what the session raises, with the entrant's name; the
@@ -146,7 +149,8 @@ class Comparing:
         self.stopped_by = "user"
         self._turns.rename()
         self.id = uuid.uuid4().hex
-        named = _Named(session, {e.config.key: e.label for e in self.entrants})
+        sessions = session if isinstance(session, Sequence) else [session] * len(self.entrants)
+        named = [_Named(s, e.label) for s, e in zip(sessions, self.entrants, strict=True)]
         again = self.clear  # somebody wants to know it better
         while True:
             self._turns.round(named, () if again else self._resting())

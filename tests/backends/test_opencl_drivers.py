@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from gpuexplorer.backends.opencl.drivers import (
     probe,
 )
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.device import Unavailable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,9 +137,9 @@ def test_the_device_is_the_same_when_another_driver_is_listed_too(
 
 
 def test_the_probe_prints_one_line_of_json_and_refuses_other_words(intel: Driver) -> None:
-    command = [sys.executable, "-m", "gpuexplorer.backends.probe"]
+    command = module_command("gpuexplorer.backends.probe")
     done = subprocess.run(
-        [*command, "opencl"], cwd=ROOT, env=drivers._importable(intel.environment(1)),
+        [*command, "opencl"], cwd=ROOT, env={**os.environ, **intel.environment(1)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[-1])["devices"]

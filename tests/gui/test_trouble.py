@@ -168,7 +168,7 @@ def test_an_interpreter_that_is_none_is_said_and_can_be_undone(
     window.engine.use_python(str(tmp_path / "no-python"))
     until(qtbot, lambda: window.session.engine_state == "lost")
     assert "no-python" in window.banner.text
-    window.commands.own_python.trigger()
+    window.engine.use_python(None)
     until(qtbot, lambda: window.session.engine_state == "ready")
     window.session.set_live(True)
     wait_measured(qtbot, window, 1)

@@ -12,7 +12,6 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import msgspec
 import gpuexplorer
 from gpuexplorer.backends.cpu import cpu_cores, cpu_name
 from gpuexplorer.compile.cache import DiskCache, cache_folder, key
+from gpuexplorer.core.bootstrap import module_command
 
 CHOICE_VARIABLE = "GPUEXPLORER_OPENCL_CPU"
 """Names the driver to use, ``intel``, ``pocl`` or ``system``; by default the first that works."""
@@ -234,14 +234,14 @@ def _version(distribution: str) -> str:
 
 
 def _probe_in_child(driver: Driver, threads: int) -> ProbeAnswer:
-    command = [sys.executable, "-m", "gpuexplorer.backends.probe", "opencl"]
+    command = module_command("gpuexplorer.backends.probe", "opencl")
     if getattr(sys, "frozen", False):
         command = [sys.executable, "probe", "opencl"]
     child_environment = {**os.environ, **driver.environment(threads)}
     try:
         done = subprocess.run(
             command,
-            env=_importable(child_environment),
+            env=child_environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PROBE_LIMIT_S,
@@ -260,10 +260,3 @@ def _probe_in_child(driver: Driver, threads: int) -> ProbeAnswer:
         return ProbeAnswer(
             error=f"ended its process ({ended}){': ' + said[-1] if said else ''}",
         )
-
-
-def _importable(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which a child finds this very package."""
-    root = str(Path(gpuexplorer.__file__).resolve().parents[1])
-    paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**environment, "PYTHONPATH": os.pathsep.join(paths)}

@@ -24,10 +24,12 @@ NICE = (1, 2, 2.5, 5, 10)
 
 @dataclass(frozen=True)
 class Candidate:
-    """One that takes part: its configuration, and the stored run it repeats."""
+    """One that takes part: its configuration, the stored run it repeats, and its engine."""
 
     config: RunConfig
     stored: RunResult | None = None
+    engine: str | None = None
+    """The word for the engine that measures it; None: the built-in one."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,16 @@ class CompareModel:
 
     # ---- who takes part
 
-    def add(self, config: RunConfig, stored: RunResult | None = None) -> str:
-        """Add a configuration; return why that is not possible, "" when it is."""
-        key = comparable(config).key
-        if any(comparable(one.config).key == key for one in self.candidates):
+    def add(
+        self, config: RunConfig, stored: RunResult | None = None, engine: str | None = None
+    ) -> str:
+        """Add a configuration in an engine; return why that is not possible, "" when it is."""
+        key = (comparable(config).key, engine)
+        if any((comparable(one.config).key, one.engine) == key for one in self.candidates):
             return "That configuration is here already."
         if len(self.candidates) == MOST:
             return f"No more than {MOST} are compared at once; remove one first."
-        self.candidates.append(Candidate(config, stored))
+        self.candidates.append(Candidate(config, stored, engine))
         self._forget()
         return ""
 
@@ -109,7 +113,14 @@ class CompareModel:
     @property
     def labels(self) -> list[str]:
         """What tells everyone from the others."""
-        return labels([one.config for one in self.candidates]) if self.candidates else []
+        if not self.candidates:
+            return []
+        return labels([one.config for one in self.candidates], engines=self.engines)
+
+    @property
+    def engines(self) -> list[str | None]:
+        """The words for everyone's engine, in order."""
+        return [one.engine for one in self.candidates]
 
     # ---- measuring
 
@@ -118,7 +129,7 @@ class CompareModel:
         if self.comparing is None or allow_long:
             self.comparing = Comparing(
                 [
-                    Entrant(label, one.config, workload, one.stored)
+                    Entrant(label, one.config, workload, one.stored, one.engine)
                     for label, one, workload in zip(
                         self.labels, self.candidates, workloads, strict=True
                     )
@@ -160,7 +171,7 @@ class CompareModel:
         """Return the arguments of ``gpuexplorer compare`` that do the same."""
         order = [self.candidates[self.reference]]
         order += [one for i, one in enumerate(self.candidates) if i != self.reference]
-        words = command_words([one.config for one in order])
+        words = command_words([one.config for one in order], [one.engine for one in order])
         if self.tolerance != TOLERANCE:
             words += ["--same-within", f"{self.tolerance * 100:g}%"]
         return words

@@ -24,13 +24,17 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent
+from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.session import LongRun
 from gpuexplorer.gui.model.compare import CompareModel
+from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.panels.compare_export import FORMATS, CompareExporter
-from gpuexplorer.gui.panels.compare_job import CompareJob
+from gpuexplorer.gui.panels.compare_job import CompareJob, Present
 from gpuexplorer.gui.panels.compare_plot import ForestPlot
 from gpuexplorer.gui.panels.compare_table import CompareTable
 from gpuexplorer.gui.plots.base import title_label
@@ -40,7 +44,7 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.compare import Standing
-from gpuexplorer.search.contenders import request_of
+from gpuexplorer.search.contenders import engine_of, request_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
@@ -89,6 +93,17 @@ class CompareBench(QWidget):
         self.add_knobs = self._button(
             "Add knobs", "addKnobsButton", "Add the configuration the knobs stand at"
         )
+        self.add_elsewhere = QToolButton()
+        self.add_elsewhere.setObjectName("addElsewhereButton")
+        self.add_elsewhere.setText("Add knobs in ▾")
+        self.add_elsewhere.setToolTip(
+            "Add the configuration the knobs stand at, measured in another Python\n"
+            "(Settings > Engines), in a process of its own"
+        )
+        self.add_elsewhere.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.elsewhere = QMenu(self.add_elsewhere)
+        self.elsewhere.setObjectName("addElsewhereMenu")
+        self.add_elsewhere.setMenu(self.elsewhere)
         self.add_pins = self._button("Add pins", "addPinsButton", "Add every pinned run")
         self.empty = self._button("Clear", "clearCompareButton", "Take all out")
         self.same = ListBox("sameWithinBox", "Ratios this near to 1 count as the same")
@@ -132,6 +147,7 @@ class CompareBench(QWidget):
             (self.copy, self.copy_command),
         ):
             button.clicked.connect(lambda _=False, act=act: act())
+        self.elsewhere.aboutToShow.connect(self._fill_elsewhere)
         self.same.activated.connect(lambda _: self._tolerate())
         self.table.reference_asked.connect(self.refer_to)
         self.table.removed.connect(self.remove)
@@ -159,7 +175,7 @@ class CompareBench(QWidget):
         tools = QHBoxLayout()
         tools.setContentsMargins(12, 2, 8, 2)
         tools.setSpacing(6)
-        for widget in (self.add_knobs, self.add_pins, self.empty):
+        for widget in (self.add_knobs, self.add_elsewhere, self.add_pins, self.empty):
             tools.addWidget(widget)
         tools.addStretch(1)
         for choice in (self.same, self.budget, self.copy, self.export_button):
@@ -195,27 +211,52 @@ class CompareBench(QWidget):
 
     def add_present(self) -> None:
         """Add the configuration the knobs stand at."""
+        self.add_in(self._session.options.python)
+
+    def add_in(self, engine: str | None) -> None:
+        """Add the configuration the knobs stand at, to be measured in an engine."""
         try:
             config = self._session.experiment.config()
         except ExplorerError as error:
             self.tell(f"The knobs make no run: {error}.")
             return
-        self._add([config])
+        self._add([config], engines=[engine])
+
+    def _fill_elsewhere(self) -> None:
+        """Offer every engine but the window's own present one."""
+        self.elsewhere.clear()
+        present = self._session.options.python or BUILT_IN
+        for name in EnginesModel().names:
+            if name != present:
+                engine = None if name == BUILT_IN else name
+                self.elsewhere.addAction(name, partial(self.add_in, engine))
+        if not self.elsewhere.actions():
+            self.elsewhere.addAction("No other yet: see Settings > Engines").setEnabled(False)
 
     def add_pinned(self) -> None:
-        """Add every ghost."""
-        self._add([pin.record.prepared.config for pin in self._session.live_model.pins])
+        """Add every ghost, in the engine that measured it."""
+        pins = [pin.record.prepared for pin in self._session.live_model.pins]
+        self._add([p.config for p in pins], engines=[engine_of(p.environment) for p in pins])
 
     def add_results(self, runs: Sequence[RunResult]) -> None:
-        """Add stored runs; they are measured again."""
-        self._add([run.config for run in runs], runs)
+        """Add stored runs; they are measured again, in the engine they were."""
+        engines = [engine_of(run.environment) for run in runs]
+        self._add([run.config for run in runs], runs, engines)
 
-    def _add(self, configs: Sequence[RunConfig], stored: Sequence[RunResult] = ()) -> None:
+    def _add(
+        self,
+        configs: Sequence[RunConfig],
+        stored: Sequence[RunResult] = (),
+        engines: Sequence[str | None] = (),
+    ) -> None:
         if self.measuring:
             self.tell("Stop the comparison first.")
             return
         runs: Sequence[RunResult | None] = stored or [None] * len(configs)
-        refused = [self.model.add(c, run) for c, run in zip(configs, runs, strict=True)]
+        refused = [
+            self.model.add(c, run, engine)
+            for c, run, engine in zip(configs, runs, engines, strict=True)
+        ]
         self.tell(next((words for words in refused if words), ""))
         self.refresh()
 
@@ -244,8 +285,11 @@ class CompareBench(QWidget):
 
     def begin(self) -> None:
         """Measure until it is clear, or go on with what was measured."""
+        experiment = self._session.experiment
         try:
-            workloads = self._workloads()
+            if experiment.devices is None:
+                raise InputError("no device is known yet", remedy="wait for the engine")
+            workloads = self._workloads(experiment.devices)
         except ExplorerError as error:
             self.tell(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             return
@@ -254,6 +298,7 @@ class CompareBench(QWidget):
             self._session.worker,
             comparing,
             seconds=float(self.budget.currentData()),
+            present=Present(self._session.options, experiment.devices),
             ceilings=self._session.store.find,
         )
         job.stepped.connect(self._stepped)
@@ -264,22 +309,26 @@ class CompareBench(QWidget):
         self.tell("")
         self.refresh()
 
-    def _workloads(self) -> list[Workload]:
-        """Return everyone's workload, and check that each can run here as it stands."""
-        experiment = self._session.experiment
-        if experiment.devices is None:
-            raise InputError("no device is known yet", remedy="wait for the engine")
+    def _workloads(self, devices: DeviceList) -> list[Workload]:
+        """Return everyone's workload, and check that each can run here as it stands.
+
+        What another engine can run is looked at once it is there.
+        """
+        options = self._session.options
+        threads = options.threads or default_threads()
         found = []
         for label, one in zip(self.model.labels, self.model.candidates, strict=True):
             config = one.config
-            workload = experiment.workloads.get(config.workload)
+            workload = self._session.experiment.workloads.get(config.workload)
             if workload is None:
                 raise InputError(f"{label}: the workload '{config.workload}' is not loaded")
-            asked = msgspec.structs.replace(request_of(config), threads=None)
-            here = complete(asked, workload, experiment.devices)
-            if config.threads is not None and here.threads != config.threads:
+            has: int | None = threads
+            if one.engine == options.python:
+                asked = msgspec.structs.replace(request_of(config), threads=None)
+                has = complete(asked, workload, devices).threads
+            if config.threads is not None and has != config.threads:
                 raise InputError(
-                    f"{label} used {config.threads} CPU threads and the engine has {here.threads}",
+                    f"{label} used {config.threads} CPU threads and the engine has {has}",
                     remedy="choose the number in the Run menu, or add the knobs in its place",
                 )
             found.append(workload)
@@ -307,6 +356,9 @@ class CompareBench(QWidget):
             self.tell("A launch takes long here. Press Start again to agree to that.")
         elif isinstance(outcome, ExplorerError):
             self.tell(f"{str(outcome)[:1].upper()}{str(outcome)[1:]}.")
+        if job.restless:
+            names = " and ".join(job.restless)
+            self.tell(f"{names} kept the processor busy in others' turns: trust this less.")
         if job.result is not None:
             self.kept.emit(job.result)
         self.refresh()
@@ -340,7 +392,9 @@ class CompareBench(QWidget):
         self.start.setVisible(not measuring)
         self.cancel.setVisible(measuring)
         self.start.setEnabled(len(self.model.candidates) > 1 and not other)
-        self.add_knobs.setEnabled(not measuring and self._session.config is not None)
+        can_add = not measuring and self._session.config is not None
+        self.add_knobs.setEnabled(can_add)
+        self.add_elsewhere.setEnabled(can_add)
         self.add_pins.setEnabled(not measuring and bool(self._session.live_model.pins))
         self.empty.setEnabled(not measuring and some)
         self.same.setEnabled(not measuring)

@@ -1,21 +1,46 @@
-"""The comparison's work in the window: rounds through the live engine, in a thread of its own."""
+"""The comparison's work in the window: rounds through the live engine, in a thread of its own.
+
+Whoever is measured in another Python has an engine of its own meanwhile, which ends with the job.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.gui.job import EngineJob, JobCancelled
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.compare import Comparing
+from gpuexplorer.search.compare import Comparing, Entrant
+from gpuexplorer.search.contenders import request_of
+from gpuexplorer.search.side_by_side import Seat, SideBySide
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class Present:
+    """The window's own engine: its options, and the devices it told."""
+
+    options: EngineOptions
+    devices: DeviceList
 
 
 class CompareJob(EngineJob):
     """Goes on with a comparison; ``stepped`` carries how everyone stands after each round.
 
     ``result`` is the document of the rounds done, however the job ended; None for none.
+    ``restless`` names the engines that kept the processor busy in another's turn.
     """
 
     doing = "comparing"
@@ -28,19 +53,108 @@ class CompareJob(EngineJob):
         comparing: Comparing,
         *,
         seconds: float,
+        present: Present,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
-        """``seconds`` is how long to go on at the most."""
+        """``seconds`` is how long to go on at the most; ``present`` the window's own engine."""
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("compare")
-        self._comparing, self._seconds = comparing, seconds
+        self._comparing, self._seconds, self._present = comparing, seconds, present
         self.result: ComparisonResult | None = None
+        self.restless: Sequence[str] = ()
 
     def work(self) -> object:
         """Measure until it is clear, or the time is up."""
-        try:
-            self._comparing.measure(self, seconds=self._seconds, on_round=self.stepped.emit)
-        finally:
-            if self._comparing.rounds:
-                self.result = self._comparing.result()
+        entrants = self._comparing.entrants
+        with SideBySide(self._seat) as engines:
+            try:
+                if not self._comparing.rounds:
+                    for entrant in entrants:
+                        self._check(entrant, engines)
+                self._comparing.measure(
+                    [engines.measures(entrant.engine) for entrant in entrants],
+                    seconds=self._seconds,
+                    on_round=self.stepped.emit,
+                )
+            finally:
+                self.restless = engines.restless
+                if self._comparing.rounds:
+                    self.result = self._comparing.result()
         return self.result
+
+    def _check(self, entrant: Entrant, engines: SideBySide) -> None:
+        """Raise what keeps an entrant from running in its own engine, with its name."""
+        if entrant.engine == self._present.options.python or entrant.workload is None:
+            return  # what the window's engine can run was looked at before
+        self.keep_going()
+        devices = engines.devices(entrant.engine)
+        asked = msgspec.structs.replace(request_of(entrant.config), threads=None)
+        try:
+            complete(asked, entrant.workload, devices)
+        except ExplorerError as error:
+            error.what = f"{entrant.label}: {error.what}"
+            raise
+
+    def _seat(self, engine: str | None) -> Seat:
+        present = self._present
+        if engine == present.options.python:
+            return _Live(self, present.devices)
+        session = Session(python=engine, threads=present.options.threads, ceilings=self._ceilings)
+        return _Guest(self, session)
+
+    @property
+    def engine_pid(self) -> int | None:
+        """The process number of the window's own engine."""
+        return self._worker.engine_pid
+
+
+class _Live:
+    """The window's own engine as one of several."""
+
+    def __init__(self, job: CompareJob, devices: DeviceList) -> None:
+        self._job, self._devices = job, devices
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number."""
+        return self._job.engine_pid
+
+    def devices(self) -> DeviceList:
+        """Return what it told the window."""
+        return self._devices
+
+    def close(self) -> None:
+        """Leave it to the window."""
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as the job does."""
+        return self._job.measure(config, workload, **choices)
+
+
+class _Guest:
+    """An engine of this job alone; it stops when the job does."""
+
+    def __init__(self, job: CompareJob, session: Session) -> None:
+        self._job, self._session = job, session
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        return self._session.pid
+
+    def devices(self) -> DeviceList:
+        """Return what it can run work on."""
+        return self._session.devices(on_wait=self._job.keep_going)
+
+    def close(self) -> None:
+        """End it."""
+        self._session.close()
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as the job does: not while it is paused, and not once it is cancelled."""
+        self._job.keep_going()
+        return self._session.measure_record(config, workload, on_progress=self._look, **choices)
+
+    def _look(self, _: Progress) -> None:
+        if self._job.cancelled:
+            raise JobCancelled

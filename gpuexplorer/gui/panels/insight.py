@@ -28,6 +28,7 @@ from gpuexplorer.gui.model.steady import Steady
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.memory import MemorySection
+from gpuexplorer.gui.panels.missing import MissingFrameworks
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.note import NoteBox
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
@@ -56,6 +57,8 @@ class InsightPanel(QScrollArea):
         bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))
         self.advice = advice
         self.kernel_folders: Sequence[Path] = ()
+        self.engine: str | None = None
+        """The word for the engine that measures; None: the built-in one."""
         self._config: RunConfig | None = None
         self._notes: Steady[str] = Steady()
         self._noted: int | None = None
@@ -92,6 +95,9 @@ class InsightPanel(QScrollArea):
         self.teaches.setObjectName("teachesLabel")
         self.teaches.setWordWrap(True)
         layout.addWidget(self.teaches)
+        self.missing = MissingFrameworks()
+        self.missing.copied.connect(self.copied)
+        layout.addWidget(self.missing)
         layout.addStretch(1)
         self._section("Copy this run as a")
         self._build_buttons()
@@ -175,7 +181,10 @@ class InsightPanel(QScrollArea):
             (self.script_button, reproduce.python_script),
         ):
             button.setEnabled(config is not None)
-            button.setToolTip(make(config, self.kernel_folders) if config is not None else "")
+            command = (
+                "" if config is None else make(config, self.kernel_folders, engine=self.engine)
+            )
+            button.setToolTip(command)
 
     def show_run(self, run: Run | None) -> None:
         """Show a run's figures as far as they are known."""
@@ -238,6 +247,13 @@ class InsightPanel(QScrollArea):
         said = {_FIGURES.sub("#", words): words for words in warnings}
         if suspect is not None:
             said["suspect"] = suspect
+        prepared = run.prepared if run is not None else None
+        if (
+            prepared is not None
+            and prepared.arithmetic is not None
+            and prepared.arithmetic.fallback
+        ):
+            said["fallback"] = prepared.arithmetic.fallback
         self._notes.take(said, time.monotonic())
         shown = dict(self._notes.shown)
         self.suspect.show_sentences([shown.pop("suspect")] if "suspect" in shown else [])
@@ -274,7 +290,7 @@ class InsightPanel(QScrollArea):
         """Put the run's command line on the clipboard."""
         if self._config is not None:
             QApplication.clipboard().setText(
-                reproduce.command_line(self._config, self.kernel_folders)
+                reproduce.command_line(self._config, self.kernel_folders, engine=self.engine)
             )
             self.copied.emit("The command line is on the clipboard.")
 
@@ -282,6 +298,6 @@ class InsightPanel(QScrollArea):
         """Put a Python script of the run on the clipboard."""
         if self._config is not None:
             QApplication.clipboard().setText(
-                reproduce.python_script(self._config, self.kernel_folders)
+                reproduce.python_script(self._config, self.kernel_folders, engine=self.engine)
             )
             self.copied.emit("The Python script is on the clipboard.")

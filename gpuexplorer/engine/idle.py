@@ -1,0 +1,52 @@
+"""Whether processes leave the processor alone, so that another one may measure."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+
+LOOK_S = 0.005
+"""Between two looks at what a process has used."""
+BUSY = 0.2
+"""Above this share of one core a process is not idle: worker threads wait in loops for a while."""
+AT_MOST_S = 0.5
+_SCHEDULER_CLOCK = 2
+"""Linux: the clock that counts what all threads of a process have run, in nanoseconds."""
+
+
+def cpu_time_s(pid: int) -> float | None:
+    """Return the seconds of processor time that a process has used; None when it is gone."""
+    try:
+        if sys.platform == "linux":  # elsewhere, and in psutil, it is known to 10 ms
+            return time.clock_gettime(~pid << 3 | _SCHEDULER_CLOCK)
+    except OSError:
+        pass
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return float(times.user + times.system)
+
+
+def wait_until_idle(pids: Iterable[int], at_most_s: float = AT_MOST_S) -> bool:
+    """Wait until processes have left the processor alone for a moment; False when they do not."""
+    watched = list(pids)
+    if not watched:
+        return True
+    until = time.monotonic() + at_most_s
+    before, since = _used_s(watched), time.monotonic()
+    while True:
+        time.sleep(LOOK_S)
+        used, now = _used_s(watched), time.monotonic()
+        if used - before < BUSY * (now - since):
+            return True
+        if now >= until:
+            return False
+        before, since = used, now
+
+
+def _used_s(pids: Iterable[int]) -> float:
+    return sum(cpu_time_s(pid) or 0.0 for pid in pids)

@@ -1,0 +1,103 @@
+"""Engines in several Pythons, side by side: each a process of its own, and one measures at a time.
+
+Whoever takes its turn does so once the others have left the processor alone: the worker threads of
+a parallel library wait in loops for a while after their work, and would take the next one's cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.idle import wait_until_idle
+from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.workloads.workload import Workload
+
+
+class Seat(Measures, Protocol):
+    """An engine that takes part: a ``Session``, or what stands for the window's own."""
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+
+    def devices(self) -> DeviceList:
+        """Return what the engine can run work on."""
+
+    def close(self) -> None:
+        """End the engine, or give it back."""
+
+
+class SideBySide:
+    """An engine for each word, started when it is first asked; use it in a ``with`` statement."""
+
+    def __init__(self, open_seat: Callable[[str | None], Seat]) -> None:
+        """``open_seat`` starts the engine that a word means, None for the built-in one."""
+        self._open = open_seat
+        self._seats: dict[str | None, Seat] = {}
+        self._latest: str | None = None
+        self.restless: list[str] = []
+        """The engines that kept the processor busy in another's turn."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all engines."""
+        while self._seats:
+            self._seats.popitem()[1].close()
+
+    def devices(self, engine: str | None) -> DeviceList:
+        """Return the devices of an engine; raises what its start does, with its name."""
+        try:
+            return self._seat(engine).devices()
+        except ExplorerError as error:
+            if engine is not None:
+                error.what = f"engine '{engine}': {error.what}"
+            raise
+
+    def _seat(self, engine: str | None) -> Seat:
+        if engine not in self._seats:
+            self._seats[engine] = self._open(engine)
+        return self._seats[engine]
+
+    def measures(self, engine: str | None) -> Measures:
+        """Return what measures in an engine, in its turn."""
+        return _InTurn(self, engine)
+
+    def take_turn(self, engine: str | None) -> Seat:
+        """Return an engine once the others have left the processor alone."""
+        seat = self._seat(engine)
+        others = {other: s.pid for other, s in self._seats.items() if other != engine}
+        if engine != self._latest and others:
+            if not wait_until_idle(pid for pid in others.values() if pid is not None):
+                before = self._latest or BUILT_IN
+                if before not in self.restless:
+                    self.restless.append(before)
+        self._latest = engine
+        return seat
+
+
+class _InTurn:
+    """Stands for a session where one is asked for."""
+
+    def __init__(self, engines: SideBySide, engine: str | None) -> None:
+        self._engines, self._engine = engines, engine
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as ``Session.measure_record`` does."""
+        return self._engines.take_turn(self._engine).measure_record(config, workload, **choices)
