@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import json
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -196,7 +198,7 @@ def test_a_cpu_without_avx_is_refused_before_the_import_would_end_the_engine(
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nflags\t\t: fpu sse2 sse4_2\n", encoding="utf-8")
     monkeypatch.setattr(frameworks, "_CPUINFO", cpuinfo)
-    monkeypatch.setattr(frameworks.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert "AVX" in refused("tensorflow").reason
     cpuinfo.write_text("processor\t: 0\nflags\t\t: fpu sse2 avx avx2\n", encoding="utf-8")
     assert [d.id for d in found("tensorflow")] == ["tensorflow:cpu"]
@@ -268,7 +270,7 @@ def test_a_broken_installation_is_one_sentence_with_its_own_words(
     def fail(name: str) -> Any:
         raise ImportError("libthing.so.7: cannot open shared object file\nmore lines")
 
-    monkeypatch.setattr(frameworks.importlib, "import_module", fail)
+    monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(WorkFailed) as caught:
         frameworks.import_framework("jax", "JAX", "jax")
     assert caught.value.what == (
@@ -296,5 +298,5 @@ def test_finding_devices_imports_no_framework() -> None:
 def test_the_package_of_each_build_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "Driver", NoDriver)
     assert jax_backend.jax_package() == "jax"
-    monkeypatch.setattr(tensorflow_backend.platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
     assert tensorflow_backend.tensorflow_package() == "tensorflow"

@@ -77,7 +77,9 @@ def agreement(session: Session, name: str, options: argparse.Namespace) -> list[
         for precision in options.precisions.split(","):
             if precision not in workload.precisions_of(framework):
                 continue
-            compiled = [COMPILED[framework]] if framework in COMPILED and precision == "fp32" else []
+            compiled = (
+                [COMPILED[framework]] if framework in COMPILED and precision == "fp32" else []
+            )
             for switches in ({}, *compiled):
                 wanted = RunRequest(
                     workload=name, variant=framework, precision=precision, device=options.device,

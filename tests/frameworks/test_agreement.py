@@ -56,9 +56,7 @@ def test_every_framework_is_there_with_its_version(session: Session) -> None:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("workload", SMALL)
-def test_each_computes_what_float64_says(
-    session: Session, workload: str, framework: str
-) -> None:
+def test_each_computes_what_float64_says(session: Session, workload: str, framework: str) -> None:
     errors = {}
     for precision in ("fp64", "fp32", "bf16", "fp16"):
         if precision in SHIPPED[workload].precisions_of(framework):

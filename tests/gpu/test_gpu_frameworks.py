@@ -55,9 +55,7 @@ def test_each_computes_what_float64_says(session: Session, workload: str, framew
 @pytest.mark.parametrize(
     ("framework", "switch"), [("tensorflow", "xla"), ("keras", "tf_function"), ("jax", "jit")]
 )
-def test_a_compiled_model_computes_the_same(
-    session: Session, framework: str, switch: str
-) -> None:
+def test_a_compiled_model_computes_the_same(session: Session, framework: str, switch: str) -> None:
     device = gpu_of(session, framework)
     wanted = RunRequest(
         workload="transformer_block", variant=framework, device=device.id, switches={switch: True}

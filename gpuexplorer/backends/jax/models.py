@@ -94,7 +94,7 @@ def attention(sizes: Sizes) -> Written:
     def compute(arrays: Arrays) -> Arrays:
         return {"O": nn.dot_product_attention(arrays["Q"], arrays["K"], arrays["V"])}
 
-    return Written(compute, {name: HEADS for name in "QKVO"})
+    return Written(compute, dict.fromkeys("QKVO", HEADS))
 
 
 def softmax(sizes: Sizes) -> Written:
@@ -123,7 +123,7 @@ def transformer_block(sizes: Sizes) -> Written:
         hidden = nn.gelu(_linear(normed, arrays, "u"), approximate=True)
         return {"Y": residual + _linear(hidden, arrays, "d")}
 
-    return Written(compute, {name: LINEAR for name in ("Wqkv", "Wo", "Wu", "Wd")})
+    return Written(compute, dict.fromkeys(("Wqkv", "Wo", "Wu", "Wd"), LINEAR))
 
 
 def cnn(sizes: Sizes) -> Written:

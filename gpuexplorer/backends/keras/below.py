@@ -72,7 +72,7 @@ class OnTensorFlow(Below):
         """Trace with tf.function, and compile with XLA."""
         if not tf_function and not xla:
             return call
-        traced: Call = self.tf.function(call, autograph=False, jit_compile=xla)
+        traced: Call = self.tf.function(lambda *data: call(*data), autograph=False, jit_compile=xla)
         return traced
 
     def wait(self, results: object) -> None:
@@ -140,7 +140,7 @@ class OnTorch(Below):
 
     @contextmanager
     def mode(self, precision: str, *, trains: bool) -> Iterator[None]:
-        """Set what products of 32-bit numbers are made of; record no gradients in a forward pass."""
+        """Set what products round their factors to; record no gradients in a forward pass."""
         rounded = precision == "tf32"
         self.torch.backends.cuda.matmul.allow_tf32 = rounded
         self.torch.backends.cudnn.allow_tf32 = rounded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +82,8 @@ class TorchTraining(Training):
 
 class JaxTraining(Training):
     """A step as a function from one state to the next."""
+
+    _state: tuple[list[Any], ...] = ()
 
     def __init__(self, network: Network, below: OnJax, **switches: bool) -> None:
         super().__init__(network)

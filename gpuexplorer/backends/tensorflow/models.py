@@ -140,7 +140,7 @@ def transformer_block(sizes: Sizes) -> Written:
         hidden = _gelu(_linear(normed, arrays, "u"))
         return {"Y": residual + _linear(hidden, arrays, "d")}
 
-    return Written(compute, {name: LINEAR for name in ("Wqkv", "Wo", "Wu", "Wd")})
+    return Written(compute, dict.fromkeys(("Wqkv", "Wo", "Wu", "Wd"), LINEAR))
 
 
 def cnn(sizes: Sizes) -> Written:

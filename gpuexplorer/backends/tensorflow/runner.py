@@ -127,7 +127,8 @@ class TensorFlowCudaRunner(GroupedRunner, TensorFlowRunner):
         self.upload(inputs)
         memory.reset_memory_stats(place)
         super().launch(1)
-        return float(memory.get_memory_info(place)["peak"]), "tf.config.experimental.get_memory_info"
+        peak_B = float(memory.get_memory_info(place)["peak"])
+        return peak_B, "tf.config.experimental.get_memory_info"
 
     @property
     def flush_words(self) -> str:
