@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.backends.cpu import memory_available_B
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.operators import Recorded

@@ -13,7 +13,7 @@ class MemoryParts(msgspec.Struct, frozen=True, kw_only=True):
     """A peak by what it is for; make it with ``MemoryParts.of``, which adds up the total."""
 
     weights_B: float = 0.0
-    """The parameters, and the copies of them that a launch needs (a cast, a state to go back to)."""
+    """The parameters, and copies of them that a launch needs: casts, a state to go back to."""
     gradients_B: float = 0.0
     """What backward has made so far: of the parameters, and of the layer it is at."""
     optimizer_B: float = 0.0

@@ -49,16 +49,18 @@ FORWARD: tuple[tuple[str, dict[str, int]], ...] = (
 
 def cases(quick: bool) -> list[RunRequest]:
     """Return what is run: first what has to hold, then the rest."""
-    training = [("mlp_training", size, "fp32", {}) for size in SIZES]
+    wanted: list[tuple[str, dict[str, int], str, dict[str, bool | str]]] = [
+        ("mlp_training", size, "fp32", {}) for size in SIZES
+    ]
     if not quick:
-        training += [("mlp_training", SIZES[1], precision, {}) for precision in PRECISIONS]
-        training += [("mlp_training", SIZES[1], "fp32", switches) for switches in SWITCHES]
-        training += [(name, size, "fp32", {}) for name, size in FORWARD]
+        wanted += [("mlp_training", SIZES[1], precision, {}) for precision in PRECISIONS]
+        wanted += [("mlp_training", SIZES[1], "fp32", switches) for switches in SWITCHES]
+        wanted += [(name, size, "fp32", {}) for name, size in FORWARD]
     return [
         RunRequest(
             workload=name, variant="torch", size=size, precision=precision, switches=switches
         )
-        for name, size, precision, switches in training
+        for name, size, precision, switches in wanted
     ]  # fmt: skip
 
 

@@ -32,7 +32,11 @@ def configured(
     workload: Workload, device: DeviceInfo, size: dict[str, int], **changes: object
 ) -> RunConfig:
     wanted = RunRequest(
-        workload=workload.name, variant="torch", device=device.id, size=size, **changes  # type: ignore[arg-type]
+        workload=workload.name,
+        variant="torch",
+        device=device.id,
+        size=size,
+        **changes,  # type: ignore[arg-type]
     )
     return complete(wanted, workload, DeviceList(devices=(device,)))
 

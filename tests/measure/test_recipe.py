@@ -141,7 +141,7 @@ def test_the_textbook_order() -> None:
         "launch 20",
     ]  # fmt: skip
     assert sink.ready is not None
-    assert sink.ready.verification.ok
+    assert sink.ready.verification is not None and sink.ready.verification.ok
     assert sink.ready.phases_s.host_to_device is not None
     assert sum(sum(b.counts) for b in sink.batches) >= 100
 

@@ -1,4 +1,4 @@
-"""Memory that runs out fails the run and nothing else: tried out under a low limit, in an engine."""
+"""Memory that runs out fails the run and nothing else: tried in an engine, under a low limit."""
 
 from __future__ import annotations
 

@@ -106,11 +106,11 @@ def test_a_training_step_with_a_large_batch_is_its_activations() -> None:
     assert parts.weights_B == 4 * weights
     assert parts.optimizer_B == 4 * weights
     assert parts.inputs_B == batch * (4 * width + 8)
-    # At the peak backward is at the GELU behind the second layer: of that layer its input to GELU
-    # is still there, of the first both, and the gradients before and behind GELU.
+    # At the peak backward is at the last layer: both hidden layers still have what GELU reads and
+    # what it gives, and there is the gradient for the last of these.
     layer = 4 * batch * hidden
-    assert parts.activations_B == pytest.approx(3 * layer, abs=layer / 10)
-    assert parts.gradients_B == pytest.approx(2 * layer, rel=0.1)
+    assert parts.activations_B == 4 * layer
+    assert parts.gradients_B == pytest.approx(layer, rel=0.1)
 
 
 def test_a_training_step_with_large_weights_is_those_three_times_over() -> None:
@@ -144,13 +144,14 @@ def test_half_precision_halves_it(name: str) -> None:
 
 
 def test_recording_gradients_keeps_what_inference_lets_go() -> None:
-    assert total(plan("mlp", grad_mode="grad")) > total(plan("mlp"))
+    recorded = plan("transformer_block", grad_mode="grad")
+    assert total(recorded) > 1.2 * total(plan("transformer_block"))
 
 
 def test_the_math_back_end_writes_the_scores() -> None:
     size = {"B": 1, "H": 2, "S": 1024, "D": 64}
     more = total(plan("attention", size, sdpa="math")) - total(plan("attention", size))
-    assert more > 2 * 4 * 1024 * 1024
+    assert more > 2 * 2 * 4 * 1024 * 1024
 
 
 # ---- what fits
@@ -166,7 +167,7 @@ def test_the_largest_that_fits(least: int, span: int, limit: int) -> None:
 
 def test_what_cannot_fit_is_refused_with_its_parts_and_the_batch_that_would() -> None:
     room = 2_000_000_000
-    wanted = plan("mlp_training", {"B": 65536, "D": 4096, "H": 4096, "C": 1000})
+    wanted = plan("mlp_training", {"B": 65536, "D": 1024, "H": 1024, "C": 1000})
     with pytest.raises(InputError) as refused:
         check_memory(WORKLOADS["mlp_training"], wanted, device(room))
     said = refused.value
@@ -192,7 +193,7 @@ def test_where_no_batch_fits_another_size_is_named() -> None:
 def test_what_is_free_now_counts_where_it_is_known() -> None:
     wanted = plan("mlp_training")
     check_memory(WORKLOADS["mlp_training"], wanted, device(), free_B=4e9)
-    with pytest.raises(InputError, match="now has free 1.00 MB"):
+    with pytest.raises(InputError, match=r"now has free 1\.00 MB"):
         check_memory(WORKLOADS["mlp_training"], wanted, device(), free_B=1e6)
 
 

@@ -57,9 +57,10 @@ class CountsOnGpu(Runner):
         self.free()
         self.allocate()
         self.upload(inputs)
-        graphs = bool(self.plan.switches.get("cuda_graph")) or self.plan.switches.get(
-            "compile"
-        ) in GRAPHED
+        graphs = (
+            bool(self.plan.switches.get("cuda_graph"))
+            or self.plan.switches.get("compile") in GRAPHED
+        )
         return peak_on_gpu(self._torch, place, self.once, graphs=graphs)
 
 
@@ -69,9 +70,7 @@ def peak_on_cpu(torch: Any, fill: Work, launch: Work) -> tuple[float, str]:
     Nothing of it may be there before: the profiler does not see what was allocated earlier.
     """
     profiler = torch.profiler
-    with profiler.profile(
-        activities=[profiler.ProfilerActivity.CPU], profile_memory=True
-    ) as seen:
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=True) as seen:
         fill()
         with profiler.record_function(LAUNCHES):
             for _ in range(COUNTED_LAUNCHES):
@@ -95,9 +94,7 @@ def peak_of(changes: list[tuple[int, int]], began_ns: int) -> float:
     return float(max(peak, held))
 
 
-def peak_on_gpu(
-    torch: Any, place: str, launch: Work, *, graphs: bool = False
-) -> tuple[float, str]:
+def peak_on_gpu(torch: Any, place: str, launch: Work, *, graphs: bool = False) -> tuple[float, str]:
     """Return the most that arrays which are there and ``launch`` take of a GPU together.
 
     A graph keeps the memory that its kernels work in for itself, in a pool whose blocks count as

@@ -79,9 +79,7 @@ class MemoryBar(QWidget):
         longest_B = max(total_B, use.peak_B or 0.0)
         painter.setPen(Qt.PenStyle.NoPen)
         for row in range(2):
-            painter.fillRect(
-                QRectF(0, row * (BAR + GAP), self.width(), BAR), colours.q("raised")
-            )
+            painter.fillRect(QRectF(0, row * (BAR + GAP), self.width(), BAR), colours.q("raised"))
         x = 0.0
         for name, _, nbytes in self._parts():
             width = nbytes / longest_B * self.width()

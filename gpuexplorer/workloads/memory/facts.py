@@ -83,6 +83,12 @@ class Facts:
         return self.plan.config.size[symbol]
 
     @property
+    def reorders_images(self) -> bool:
+        """Whether a convolution works in a layout of its own: PyTorch's on a CPU."""
+        on_cpu = self.plan.config.threads is not None
+        return on_cpu and self.framework == "torch" and not self.switch("channels_last")
+
+    @property
     def samples(self) -> int:
         """How many samples a launch computes, as its first input counts them."""
         names = self.model.per_sample or self.model.inputs
@@ -109,7 +115,7 @@ class Facts:
 
     @property
     def _rounded(self) -> frozenset[str]:
-        """The factors that are stored in 8 bits: weights of linear layers, matrices of a product."""
+        """Factors that are stored in 8 bits: weights of linear layers, matrices of a product."""
         if self.precision not in QUANTISED:
             return frozenset()
         if self.model.name == "matmul":

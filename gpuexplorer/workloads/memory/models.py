@@ -93,6 +93,45 @@ class Forward:
         self.drop(*rounded)
         return out
 
+    def convolution(
+        self, weight: str, bias: str, pixels: float, *, part: str = "activations"
+    ) -> str:
+        """Put out a convolution of so many pixels of all samples that keeps the images' size.
+
+        On a CPU oneDNN works in a layout of its own, unless channels are last already: it reorders
+        what it reads, and its result once more. It has no fp64; there PyTorch writes for each pixel
+        all the numbers that a filter reads (``_slow_conv2d_forward``, also called im2col).
+        """
+        filters, channels, height, width = self.facts.plan.array(weight).shape
+        self.cast(weight, bias)
+        own: tuple[str, ...] = ()
+        if self.facts.reorders_images:
+            if self.facts.precision == "fp64":
+                own = (self.put(pixels * channels * height * width, part="workspace"),)
+            else:
+                reordered = self.put(pixels * channels, part="workspace")
+                own = (self.put(pixels * filters, part="workspace"),)
+                self.drop(reordered)
+        out = self.put(pixels * filters, part=part)
+        self.drop(*own)
+        return out
+
+    def scores(self, heads: int, length: int, width: int) -> tuple[str, ...]:
+        """Take what attention holds beside its output; return what goes when that is there.
+
+        The ``math`` back end scales Q and K and writes the scores and their softmax, which looks
+        for rows without any score (``_scaled_dot_product_attention_math``); the fused ones hold a
+        tile of them at a time, and keep the logarithm of each row's sum (Dao et al. 2022).
+        """
+        if self.facts.switch("sdpa") != "math" and self.facts.framework == "torch":
+            return (self.put(heads * length, part="workspace", item=STATISTICS_B),)
+        scaled = [self.put(heads * length * width, part="workspace") for _ in "QK"]
+        scores = self.put(heads * length * length, part="workspace")
+        weights = self.put(heads * length * length, part="workspace")
+        self.drop(self.put(heads * length * length, part="workspace", item=1))
+        self.drop(scores)
+        return (*scaled, weights)
+
     def result(self, name: str, *, item: int | None = None) -> None:
         """Take the result of the samples that are computed at a time, then that of all."""
         elements = self.facts.plan.array(name).elements
@@ -125,11 +164,12 @@ def mlp(facts: Facts, ledger: Ledger) -> None:
 
 
 def conv2d(facts: Facts, ledger: Ledger) -> None:
-    """One convolution: its output, and under autocast its factors once more."""
+    """One convolution; its result is put together where samples come apart."""
     forward = Forward(facts, ledger)
     forward.cast_data("X")
-    forward.cast("W", "b")
-    forward.result("Y")
+    pixels = math.prod(facts.plan.array("X").shape[2:])
+    forward.convolution("W", "b", forward.samples * pixels, part="outputs")
+    forward.gather("Y")
 
 
 def attention(facts: Facts, ledger: Ledger) -> None:
@@ -137,27 +177,9 @@ def attention(facts: Facts, ledger: Ledger) -> None:
     forward = Forward(facts, ledger)
     _, heads, length, width = facts.plan.array("Q").shape
     forward.cast_data("Q", "K", "V")
-    _scores(forward, forward.samples * heads, length, width)
+    beside = forward.scores(forward.samples * heads, length, width)
     forward.result("O")
-
-
-def _scores(forward: Forward, heads: int, length: int, width: int) -> None:
-    """Take what attention holds beside its output.
-
-    The ``math`` back end scales Q and K and writes the scores and their softmax (``math`` is
-    ``_scaled_dot_product_attention_math``); the fused ones hold a tile of them at a time, and keep
-    the logarithm of each row's sum (Dao et al. 2022).
-    """
-    facts, ledger = forward.facts, forward.ledger
-    if facts.switch("sdpa") == "math" or facts.framework != "torch":
-        scaled = [forward.put(heads * length * width, part="workspace") for _ in "QK"]
-        scores = forward.put(heads * length * length, part="workspace")
-        softmax_ = forward.put(heads * length * length, part="workspace")
-        forward.drop(scores)
-        forward.drop(*scaled, softmax_, saved=True)
-    else:
-        sums = ledger.take("log sums", heads * length * STATISTICS_B, "workspace")
-        forward.drop(sums, saved=True)
+    forward.drop(*beside, saved=True)
 
 
 def softmax(facts: Facts, ledger: Ledger) -> None:
@@ -186,9 +208,9 @@ def transformer_block(facts: Facts, ledger: Ledger) -> None:
     normed = forward.put(row, item=wide)
     _converted(forward, row)
     joined = forward.linear("Wqkv", "bqkv", rows)
-    _scores(forward, forward.samples * heads, length, width // heads)
+    beside = forward.scores(forward.samples * heads, length, width // heads)
     mixed = forward.put(row)
-    forward.drop(normed, joined, saved=True)
+    forward.drop(*beside, normed, joined, saved=True)
     out = forward.linear("Wo", "bo", rows)
     forward.drop(mixed, saved=True)
     residual = forward.put(row, item=wide)
@@ -223,8 +245,7 @@ def cnn(facts: Facts, ledger: Ledger) -> None:
     pooled: str | None = None
     for number in ("1", "2"):
         channels = facts.plan.array(f"W{number}").shape[0]
-        forward.cast(f"W{number}", f"b{number}")
-        image = forward.put(forward.samples * channels * size * size)
+        image = forward.convolution(f"W{number}", f"b{number}", forward.samples * size**2)
         if pooled is not None:
             forward.drop(pooled, saved=True)
         image = forward.relu(image)

@@ -41,11 +41,7 @@ def mlp_training(facts: Facts, ledger: Ledger) -> None:
     batch, width = facts.plan.array("X").shape
     hidden, classes = facts.plan.array("W1").shape[0], facts.plan.array("W3").shape[0]
     layers = (Layer(1, width, hidden), Layer(2, hidden, hidden), Layer(3, hidden, classes))
-    alone = bool(facts.switch("one_by_one")) and batch > 1
-    if alone:  # of the samples that are done
-        total = sum(layer.parameters for layer in layers)
-        ledger.take("gradients so far", total * facts.stored, "gradients")
-    step = _Step(facts, ledger, 1 if alone else batch, alone)
+    step = _Step(facts, ledger, batch)
     step.forward(layers)
     step.loss(layers[-1])
     step.backward(layers)
@@ -54,8 +50,8 @@ def mlp_training(facts: Facts, ledger: Ledger) -> None:
 class _Step:
     """The walk: of layer n, z is what it puts out, a is GELU of that, d the gradient for z."""
 
-    def __init__(self, facts: Facts, ledger: Ledger, batch: int, alone: bool) -> None:
-        self.ledger, self.batch, self.alone = ledger, batch, alone
+    def __init__(self, facts: Facts, ledger: Ledger, batch: int) -> None:
+        self.ledger, self.batch = ledger, batch
         self.casts, self.fuses = facts.casts, facts.fuses
         self.item, self.stored = facts.computed, facts.stored
         self.checkpointed = bool(facts.switch("checkpointing"))
@@ -66,29 +62,32 @@ class _Step:
     def forward(self, layers: tuple[Layer, ...]) -> None:
         """Take z and a of the hidden layers, and the logits."""
         take, give = self.ledger.take, self.ledger.give
-        if self.casts:
-            take("x cast", self._rows(layers[0].inputs))
         for layer in layers[:-1]:
-            number = layer.number
-            self._cast_weight(layer)
-            take(f"z{number}", self._rows(layer.outputs))
-            if self.fuses and number > 1:
-                give(f"a{number - 1}")
-            take(f"a{number}", self._rows(layer.outputs))
+            self._cast_factors(layer)
+            take(f"z{layer.number}", self._rows(layer.outputs))
+            if self.fuses and layer.number > 1:
+                give(f"a{layer.number - 1}")
+            take(f"a{layer.number}", self._rows(layer.outputs))
             if self.checkpointed:
-                give(f"z{number}", *self._cast_of(layer))
-        self._cast_weight(layers[-1])
+                give(f"z{layer.number}")
+                self._drop_casts(layer)
+        self._cast_factors(layers[-1])
         take("logits", self._rows(layers[-1].outputs))
         if self.fuses:
             give(f"a{layers[-2].number}")
 
-    def _cast_weight(self, layer: Layer) -> None:
-        if self.casts:
-            name = f"W{layer.number} cast"
-            self.ledger.take(name, layer.parameters * self.item, "weights")
+    def _cast_factors(self, layer: Layer) -> None:
+        """Take autocast's copies of a layer's weight and, of the first one, of the data."""
+        if not self.casts:
+            return
+        self.ledger.take(f"W{layer.number} cast", layer.parameters * self.item, "weights")
+        if layer.number == 1:
+            self.ledger.take("x cast", self._rows(layer.inputs), "inputs")
 
-    def _cast_of(self, layer: Layer) -> tuple[str, ...]:
-        return (f"W{layer.number} cast",) if self.casts else ()
+    def _drop_casts(self, layer: Layer) -> None:
+        if self.casts:
+            data = ("x cast",) if layer.number == 1 else ()
+            self.ledger.give(f"W{layer.number} cast", *data)
 
     def loss(self, last: Layer) -> None:
         """Take the logarithms of the softmax and go back to the gradient for the logits."""
@@ -111,26 +110,34 @@ class _Step:
     def backward(self, layers: tuple[Layer, ...]) -> None:
         """Make each layer's gradients, the last layer's first."""
         take, give = self.ledger.take, self.ledger.give
+        first = layers[0]
+        if self.casts and not self.checkpointed:
+            give(f"W{first.number} cast")  # the data need no gradient, so nothing saved it
         for layer, before in zip(layers[:0:-1], layers[-2::-1], strict=True):
             if self.fuses:
                 take(f"a{before.number}", self._rows(before.outputs))
             take(f"d a{before.number}", self._rows(layer.inputs), "gradients")
             self._weight_gradient(layer)
-            give(f"a{before.number}", f"d{layer.number}", *self._cast_of(layer))
+            give(f"a{before.number}", f"d{layer.number}")
+            self._drop_casts(layer)
+            self._widen(layer)
             if self.checkpointed:
-                self._cast_weight(before)
+                self._cast_factors(before)
                 take(f"z{before.number}", self._rows(before.outputs))
             take(f"d{before.number}", self._rows(layer.inputs), "gradients")
             give(f"z{before.number}", f"d a{before.number}")
-        self._weight_gradient(layers[0])
+        self._weight_gradient(first)
+        if self.casts:
+            give("x cast")
+        self._widen(first)
 
     def _weight_gradient(self, layer: Layer) -> None:
-        """Make the gradient of a weight; autocast makes it in 16 bits first and converts it."""
-        name = f"dW{layer.number}"
+        item = self.item if self.casts else self.stored
+        self.ledger.take(f"dW{layer.number}", layer.parameters * item, "gradients")
+
+    def _widen(self, layer: Layer) -> None:
+        """Convert the gradient that autocast made in 16 bits to the weight's own type."""
         if self.casts:
-            self.ledger.take(f"{name} cast", layer.parameters * self.item, "gradients")
-        self.ledger.take(name, layer.parameters * self.stored, "gradients")
-        if self.casts:
-            self.ledger.give(f"{name} cast")
-        if self.alone:  # it is added to those of the samples before
-            self.ledger.give(name)
+            wide = f"dW{layer.number} wide"
+            self.ledger.take(wide, layer.parameters * self.stored, "gradients")
+            self.ledger.give(f"dW{layer.number}")
