@@ -24,7 +24,7 @@ from tests.support.pythons import make_python, pretend
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python of another environment that has what an engine needs."""
-    return make_python(tmp_path_factory.mktemp("other") / "env")
+    return make_python(tmp_path_factory.mktemp("other") / "mine")
 
 
 def opened(window: MainWindow) -> EnginesDialog:
@@ -71,7 +71,7 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     assert names(dialog) == [BUILT_IN]
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(other.parent.parent))
     dialog.pick_folder()
-    assert names(dialog) == [BUILT_IN, "env"]
+    assert names(dialog) == [BUILT_IN, "mine"]
     assert dialog.checking
     assert not session.live, "nothing is measured while an engine is asked"
     until(qtbot, lambda: not dialog.checking)
@@ -79,16 +79,16 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     row = dialog.table.rows[1]
     assert row.report is not None and row.report.ok
     assert row.report.python is not None
-    assert "'env' answered in" in words(dialog)
+    assert "'mine' answered in" in words(dialog)
     assert "numpy:cpu" in dialog.details.toPlainText()
     assert not row.in_use
 
     press(dialog, "useEngineButton")
-    assert present(window) == "env"
+    assert present(window) == "mine"
     until(qtbot, lambda: session.engine_state == "ready")
-    assert label.text() == "engine env ready"
+    assert label.text() == "engine mine ready"
     assert dialog.table.rows[1].in_use
-    assert Interpreters().default == "env"
+    assert Interpreters().default == "mine"
     assert len(session.history) >= kept
     assert len(session.live_model.pins) == 1
     until(qtbot, lambda: session.experiment.devices is not None)
@@ -97,9 +97,9 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     wait_measured(qtbot, window)
     current = session.live_model.current
     assert current is not None and current.prepared is not None
-    assert current.prepared.environment.engine == "env"
+    assert current.prepared.environment.engine == "mine"
     window.insight.copy_command()
-    assert QApplication.clipboard().text().endswith("--python env")
+    assert QApplication.clipboard().text().endswith("--python mine")
 
     dialog.table.setCurrentCell(1, 1)
     press(dialog, "removeEngineButton")
@@ -107,8 +107,8 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     assert present(window) is None
     assert Interpreters().default is None
     press(dialog, "undoEngineButton")
-    assert names(dialog) == [BUILT_IN, "env"]
-    assert Interpreters().default == "env"
+    assert names(dialog) == [BUILT_IN, "mine"]
+    assert Interpreters().default == "mine"
     assert not dialog.undo_button.isEnabled()
 
 
