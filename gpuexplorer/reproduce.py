@@ -41,8 +41,8 @@ def command_line(
         words += ["--seed", str(config.seed)]
     if config.threads is not None:
         words += ["--threads", str(config.threads)]
-    for name, value in switches_of(config).items():
-        words += ["--switch", f"{name}={switch_value(value)}"]
+    for name, chosen in switches_of(config).items():
+        words += ["--switch", f"{name}={switch_value(chosen)}"]
     if config.include_transfers:
         words.append("--include-transfers")
     if seconds is not None:

@@ -6,21 +6,33 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.reproduce import command_line, python_script
+from gpuexplorer.workloads.switches import SWITCHES
 from tests.support.cli import cli_environment
 from tests.support.results import made_config
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 NUMBERS = st.integers(1, 10**9 - 1)
 
+SETTINGS: Any = st.fixed_dictionaries(
+    {},
+    optional={
+        "include_transfers": st.just(True),
+        **{
+            switch.name: st.sampled_from([v for v in switch.values if v != switch.default])
+            for switch in SWITCHES.values()
+        },
+    },
+)
 CONFIGS = st.builds(
     RunConfig,
     workload=st.from_regex(r"[a-z][a-z0-9_.-]{0,12}", fullmatch=True),
@@ -34,7 +46,7 @@ CONFIGS = st.builds(
     fill=st.sampled_from(["manifest", "normal", "zeros"]),
     seed=st.integers(0, 10**9),
     threads=st.none() | st.integers(1, 256),
-    switches=st.sampled_from([{}, {"include_transfers": True}]),
+    switches=SETTINGS,
 )
 
 
@@ -60,6 +72,7 @@ def asked_for(config: RunConfig) -> RunRequest:
 
 
 @given(CONFIGS)
+@settings(deadline=None)
 def test_the_command_line_asks_for_the_same_configuration(config: RunConfig) -> None:
     words = shlex.split(command_line(config))
     assert words[0] == "gpuexplorer"
@@ -82,6 +95,7 @@ def test_only_what_differs_from_the_defaults_is_named() -> None:
 
 
 @given(CONFIGS)
+@settings(deadline=None)
 def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None:
     import gpuexplorer.api
 
@@ -111,7 +125,10 @@ def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None
     assert seen.pop("cache", "hot") == wanted.cache
     assert seen.pop("fill", None) == wanted.fill
     assert seen.pop("threads", None) == wanted.threads
-    assert seen.pop("include_transfers", False) == bool(wanted.switches)
+    transfers = wanted.switches.get("include_transfers", False)
+    assert seen.pop("include_transfers", False) == transfers
+    others = {n: v for n, v in wanted.switches.items() if n != "include_transfers"}
+    assert seen.pop("switches", {}) == others
     assert not seen
 
 

@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   gpuexplorer sweep matmul --variant naive,tiled,numpy --size 64:1024:*2 --plot sizes.svg
   gpuexplorer sweep matmul --variant tiled --tunable TILE=8,16,32 --block 8x8,16x16 --json tile.json
   gpuexplorer sweep reduction --precision fp32,fp16 --fill normal,zeros --samples 100 --resume
+  gpuexplorer sweep mlp --variant torch --size B=1:256:*2 --switch compile=off,default
 
 values: 1,2,4, or ranges a:b:*2 (doubling), a:b:+4 (adding), a:b (every one), or all mixed. What has
 one value is a setting, what has several an axis; every combination is measured, those that cannot
@@ -46,11 +47,17 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
             help=f"threads in {axis}",
         )  # fmt: skip
     what.add_argument(
-        "--precision", type=names, default=(), metavar="P,..", help="fp64, fp32, fp16"
-    )
+        "--precision", type=names, default=(), metavar="P,..",
+        help="fp64, fp32, fp16; of a framework's model also tf32, bf16, fp8_e4m3, int8, "
+        "autocast_bf16, autocast_fp16",
+    )  # fmt: skip
     what.add_argument(
         "--tunable", "--set", dest="tunable", type=of_range(_tunable), action="append", default=[],
         metavar="NAME=A,B", help="a compile-time parameter of the variant; may repeat",
+    )  # fmt: skip
+    what.add_argument(
+        "--switch", type=of_range(_switch), action="append", default=[], metavar="NAME=A,B",
+        help="how a framework runs its model, such as compile=off,default; may repeat",
     )  # fmt: skip
     what.add_argument(
         "--device", "--devices", dest="device", type=names, default=(), metavar="D,..",
@@ -138,6 +145,16 @@ def _tunable(text: str) -> tuple[str, tuple[int, ...]]:
     if not equals or not name.strip().isidentifier():
         raise InputError(f"'{text}' names no tunable", remedy="give NAME=8,16,32")
     return name.strip(), ranges.whole_numbers(values)
+
+
+def _switch(text: str) -> tuple[str, tuple[bool | str, ...]]:
+    from gpuexplorer.workloads.switches import read_switch
+
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"'{text}' names no switch", remedy="give NAME=off,default")
+    name = name.strip()
+    return name, tuple(dict.fromkeys(read_switch(name, value) for value in ranges.names(values)))
 
 
 class Sizes(argparse.Action):

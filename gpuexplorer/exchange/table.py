@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 
@@ -18,11 +19,12 @@ CSV_COLUMNS = (
 
 RUN_COLUMNS: dict[str, type] = {
     "run": str, "time_utc": str, "workload": str, "variant": str, "size": str, "block": str,
-    "grid": str, "precision": str, "tunables": str, "cache": str, "fill": str, "seed": int,
+    "grid": str, "precision": str, "tunables": str, "switches": str, "cache": str, "fill": str,
+    "seed": int,
     "threads": int, "device": str, "device_name": str, "backend": str, "driver": str,
     "samples": int, "median_s": float, "ci95_low_s": float, "ci95_high_s": float, "mean_s": float,
     "min_s": float, "p05_s": float, "p95_s": float, "stdev_s": float, "flop_per_s": float,
-    "bandwidth_B_per_s": float, "verified": bool, "max_rel_error": float,
+    "bandwidth_B_per_s": float, "verified": bool, "max_rel_error": float, "rms_rel_error": float,
     "registers_per_thread": int, "shared_B": int, "occupancy": float, "sm_clock_Hz": float,
     "power_W": float, "energy_per_launch_J": float, "temperature_C": float, "compile_s": float,
     "host_to_device_s": float, "device_to_host_s": float, "outliers": int,
@@ -45,6 +47,11 @@ class Label:
 def size_words(config: RunConfig) -> str:
     """Return ``N=512 M=64``."""
     return _pairs(config.size)
+
+
+def switches_text(config: RunConfig) -> str:
+    """Return ``compile=default include_transfers=on``."""
+    return " ".join(f"{name}={switch_value(value)}" for name, value in config.switches.items())
 
 
 def _pairs(values: dict[str, int]) -> str:
@@ -118,6 +125,7 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         "grid": _times(config.grid) or None,
         "precision": config.precision or None,
         "tunables": _pairs(config.tunables),
+        "switches": switches_text(config),
         "cache": config.cache,
         "fill": config.fill if origin is None else None,
         "seed": config.seed if origin is None else None,
@@ -150,6 +158,7 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         "bandwidth_B_per_s": result.throughput.bandwidth_B_per_s,
         "verified": check.ok if check is not None else None,
         "max_rel_error": check.max_rel_error if check is not None else None,
+        "rms_rel_error": check.rms_rel_error if check is not None else None,
         "registers_per_thread": kernel.registers_per_thread,
         "shared_B": kernel.shared_B,
         "occupancy": kernel.occupancy,

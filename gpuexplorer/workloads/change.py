@@ -17,7 +17,8 @@ def changed(config: RunConfig, change: Change, workload: Workload) -> RunRequest
     name = change.variant or config.variant
     variant = workload.variant(name)
     own = free_tunables(variant)
-    kept = {n: v for n, v in config.tunables.items() if n in own} if name == config.variant else {}
+    same = name == config.variant
+    tunables = {n: v for n, v in config.tunables.items() if same and n in own}
     block = change.block or config.block
     other_axes = variant.dimensions != workload.variant(config.variant).dimensions
     if variant.call is not None or (change.block is None and other_axes):
@@ -33,7 +34,7 @@ def changed(config: RunConfig, change: Change, workload: Workload) -> RunRequest
         block=block,
         precision=change.precision or config.precision,
         device=config.device,
-        tunables={**kept, **change.tunables},
+        tunables={**tunables, **change.tunables},
         cache=change.cache or config.cache,
         fill=config.fill,
         seed=config.seed,

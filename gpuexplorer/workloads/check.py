@@ -165,6 +165,8 @@ class _Enumeration:
         odd = [size for size in legal if all(n % 2 for n in size.values())]
         even = [size for size in legal if size not in odd]
         chosen = [*legal[:1], *even[-1:], *odd[-3:]]
+        if self.spec.model is not None:  # nothing that a size could divide, or not
+            chosen = [legal[0], legal[len(legal) // 2], legal[-1]]
         return [size for i, size in enumerate(chosen) if size not in chosen[:i]]
 
     def _sizes_of(

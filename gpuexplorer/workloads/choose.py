@@ -203,6 +203,6 @@ def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None
     x, y, z = (*wanted, 1, 1)[:3]
     if min(x, y, z) < 1:
         raise InputError(
-            f"block {'x'.join(map(str, wanted))} has a dimension below 1", remedy="use 1 or more"
+            f"block {'×'.join(map(str, wanted))} has a dimension below 1", remedy="use 1 or more"
         )
     return x, y, z

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.change import switch_value
+from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, OWN_FAMILIES, family_of, framework_of
@@ -272,9 +272,7 @@ def kept(switches: Mapping[str, Any], variant: VariantSpec) -> dict[str, Any]:
     return {name: value for name, value in switches.items() if name in own or name == TRANSFERS}
 
 
-def check(
-    variant: VariantSpec, name: str, device: DeviceInfo, switches: Mapping[str, Any]
-) -> None:
+def check(variant: VariantSpec, name: str, device: DeviceInfo, switches: Mapping[str, Any]) -> None:
     """Refuse switches that a variant of that name does not have on a device.
 
     Raises InputError for an unknown name or value and for what does not go together, CannotRunHere

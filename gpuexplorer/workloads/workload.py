@@ -308,8 +308,14 @@ def _check_variant(
 def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> None:
     model = variant.model or ""
     _within(f"{key}.model", lambda: check_model(model))
-    if family_of(model) in MODELS:
-        _check_arrays(manifest, family_of(model), f"{key}.model")
+    family, expected = family_of(model), (variant.reference or manifest.reference).model
+    if family in MODELS:
+        _check_arrays(manifest, family, f"{key}.model")
+        if expected not in (None, family):
+            raise InputError(
+                f"'{key}.model' is '{model}', and the reference is that of '{expected}'",
+                remedy=f"name a model '{expected}', or give the variant a reference of its own",
+            )
     for part in ("args", "reset", "requires", "tunables", "constraints"):
         if getattr(variant, part):
             raise InputError(

@@ -39,7 +39,7 @@ def refuse(cwd: Path, exit_code: int, *arguments: str | Path) -> str:
         (["matmul", "--device", "gpu:9"], 2, "no device 'gpu:9'"),
         (["matmul", "--device", "cpu", "--ncu"], 3, "Nsight Compute looks into NVIDIA GPUs alone"),
         (["matmul", "--device", "opencl:99"], 2, "no device 'opencl:99'"),
-        (["matmul", "--block", "0x5"], 2, "block 0x5 has a dimension below 1"),
+        (["matmul", "--block", "0x5"], 2, "block 0×5 has a dimension below 1"),
         (["matmul", "--block", "axb"], 2, "'axb' is not one to three whole numbers"),
         (["matmul", "--size", "0"], 2, "out of range; choose"),
         (["matmul", "--size", "M=5"], 2, "no size 'M'"),

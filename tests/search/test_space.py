@@ -122,7 +122,7 @@ def test_one_dimension_alone_keeps_the_others() -> None:
     found = points(("block.x", (8, 32)), block=(1, 4))
     assert [p.config.block for p in found if p.config] == [(8, 4, 1), (32, 4, 1)]
     assert points(("block.z", (1, 2)))[1].skipped == (
-        "variant 'naive' has 2-dimensional blocks, not 16x16x2"
+        "variant 'naive' has 2-dimensional blocks, not 16×16×2"
     )
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.library import CALLS, calls_of
+from gpuexplorer.workloads.models import MODELS
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
@@ -93,3 +95,14 @@ def plan_of(workload: Workload, on: DeviceInfo | None = None, /, **request: Any)
 def library_device(call: str) -> DeviceInfo:
     """Return a device that offers a library call."""
     return device(f"{CALLS[call].backend}:0", runs_kernels=False)
+
+
+def model_device(framework: str = "torch", **changes: Any) -> DeviceInfo:
+    """Return a framework's CPU, which offers every model in every precision."""
+    fields: dict[str, Any] = {
+        "libraries": tuple(f"{framework}.{name}" for name in MODELS),
+        "precisions": tuple(PRECISIONS),
+        "runs_kernels": False,
+        "threads": 1,
+    }
+    return device(f"{framework}:cpu", **{**fields, **changes})

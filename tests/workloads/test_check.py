@@ -16,11 +16,15 @@ from gpuexplorer.workloads.check import (
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import make_plan
-from tests.support.problems import device, made
+from tests.support.problems import device, made, model_device
 
 SHIPPED = load()
 CPU = device()
-DEVICES = DeviceList(devices=(CPU, device("numpy:cpu")))
+DEVICES = DeviceList(devices=(CPU, device("numpy:cpu"), model_device("torch")))
+OFFERED = {call for one in DEVICES.devices for call in one.libraries}
+KERNELS = sorted(
+    name for name, w in SHIPPED.items() if any(v.launch for v in w.manifest.variants.values())
+)
 
 
 def cases(name: str) -> list[CheckCase]:
@@ -51,13 +55,14 @@ def test_every_variant_and_precision_is_run_or_its_absence_explained(name: str) 
     assert {v for v, _ in missing} == {
         v
         for v, spec in workload.manifest.variants.items()
-        if spec.library and spec.library.split(".")[0] != "numpy"
+        if spec.call and spec.call not in OFFERED
     }
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", KERNELS)
 def test_sizes_divide_the_block_and_do_not(name: str) -> None:
-    kernels = [c for c in cases(name) if c.request.block is None and c.request.fill is None]
+    usual = [c for c in cases(name) if c.request.block is None and c.request.fill is None]
+    kernels = [c for c in usual if SHIPPED[name].variant(c.request.variant or "").launch]
     sizes = {next(iter(c.request.size.values())) for c in kernels}
     assert 1 in sizes
     assert any(n % 256 == 0 for n in sizes)
@@ -92,15 +97,16 @@ def test_a_quick_check_keeps_the_most_telling_cases(name: str) -> None:
     groups = {(c.request.variant, c.request.precision) for c in every}
     for group in groups:
         mine = [c for c in quick if (c.request.variant, c.request.precision) == group]
+        spec = SHIPPED[name].variant(str(group[0]))
         sizes = [next(iter(c.request.size.values())) for c in mine]
         assert 1 in sizes
-        assert any(n > 64 and n % 2 for n in sizes)
-        assert ("large" in {c.request.fill for c in mine}) == (group[1] == "fp16")
-        if not SHIPPED[name].variant(str(group[0])).library:
+        large = group[1] == "fp16" and spec.model is None
+        assert ("large" in {c.request.fill for c in mine}) == large
+        if spec.model is None:
+            assert any(n > 64 and n % 2 for n in sizes)
+        if spec.launch:
             assert sum(c.request.block is not None for c in mine) == 1
-            assert any(c.request.tunables for c in mine) == bool(
-                SHIPPED[name].variant(str(group[0])).tunables
-            )
+            assert any(c.request.tunables for c in mine) == bool(spec.tunables)
 
 
 def test_a_quick_check_takes_another_block_each_time() -> None:

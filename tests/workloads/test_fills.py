@@ -77,3 +77,21 @@ def test_types_of_elements() -> None:
     assert element_dtype("accum", "fp64") == np.float64
     assert element_dtype("int", "fp64") == np.int32
     assert element_dtype("float", "fp64") == np.float32
+
+
+def test_an_array_s_scale_multiplies_every_fill() -> None:
+    scaled = made(('A = { shape = ["N"]', 'A = { scale = "1 / N**0.5", shape = ["N"]'))
+    for fill in ("normal", "uniform", "integers", "large"):
+        plain = make_inputs(plan_of(made(), fill=fill))["A"]
+        values = make_inputs(plan_of(scaled, fill=fill))["A"]
+        np.testing.assert_allclose(values, plain / 10, rtol=1e-6)
+
+
+def test_labels_lie_below_their_number_whatever_the_fill() -> None:
+    labels = 'A = { type = "int", fill = "integers", below = "N // 10", shape = ["N"]'
+    workload = made(('A = { shape = ["N"]', labels))
+    plans = [plan_of(workload, size={"N": 200}, fill=f) for f in (None, "normal", "large")]
+    first, *others = (make_inputs(plan)["A"] for plan in plans)
+    assert first.dtype == np.int32 and set(np.unique(first)) == set(range(20))
+    assert all(np.array_equal(first, other) for other in others)
+    assert not make_inputs(plan_of(workload, size={"N": 200}, fill="zeros"))["A"].any()

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.gui.model.sweep_axes import values_text
-from gpuexplorer.reproduce import short_block
+from gpuexplorer.reproduce import NOT_SWITCHES, short_block
 from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.space import BLOCK_AXES, Space
 
@@ -62,6 +63,12 @@ def sweep_command(
     for name, axis in axes.items():
         if name.startswith("tunable."):
             add("--tunable", f"{axis.symbol}={values_text(axis.values)}")
+    for name, chosen in base.switches.items():
+        if name not in NOT_SWITCHES and f"switch.{name}" not in axes:
+            add("--switch", f"{name}={switch_value(chosen)}")
+    for name, axis in axes.items():
+        if name.startswith("switch."):
+            add("--switch", f"{axis.symbol}={','.join(map(switch_value, axis.values))}")
     if base.cache != "hot" and "cache" not in axes:
         add("--cache", base.cache)
     if base.fill not in (None, OWN_FILL) and "fill" not in axes:

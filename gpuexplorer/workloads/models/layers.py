@@ -41,14 +41,16 @@ def gelu_slope(x: Array) -> Array:
 def softmax(x: Array) -> Array:
     """Return the softmax over the last axis."""
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    shares: Array = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def layer_norm(x: Array, gain: Array, bias: Array) -> Array:
     """Return x normalised over its last axis (biased variance), times ``gain`` plus ``bias``."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = np.mean(centred**2, axis=-1, keepdims=True)
-    return centred / np.sqrt(variance + LAYER_NORM_EPSILON) * gain + bias
+    normed: Array = centred / np.sqrt(variance + LAYER_NORM_EPSILON)
+    return normed * gain + bias
 
 
 def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
