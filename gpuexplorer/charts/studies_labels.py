@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpuexplorer.charts.spec import Axis
 
@@ -68,15 +69,17 @@ def place_labels(
     height_in: float,
     width: float = 1.0,
     marker: float = 0.012,
+    obstacles: Sequence[Box] = (),
 ) -> list[Box]:
     """Return a box for each point's words, chosen one after another.
 
     ``points`` are in shares of the panel, which is ``height_in`` inches high and takes ``width`` of
-    the page. Of the places around its point, near ones first, a label gets the first that is free,
-    or else the one that hides the least.
+    the page; ``obstacles`` are what else is drawn. Of the places around its point, near ones first,
+    a label gets the first that is free, or else the one that hides the least.
     """
     line = LINE_IN / height_in
     taken = [Box(x - marker / 2, y - marker, marker, 2 * marker) for x, y in points]
+    taken += obstacles
     found: list[Box] = []
     for (x, y), text in zip(points, words, strict=True):
         wide = LETTER * len(text) / width
@@ -92,6 +95,17 @@ def place_labels(
         found.append(best[1])
         taken.append(best[1])
     return found
+
+
+def along(path: Sequence[tuple[float, float]], step: float = 0.012) -> list[Box]:
+    """Return small boxes along a line through points, for labels to keep clear of."""
+    boxes = []
+    for (x, y), (to_x, to_y) in pairwise(path):
+        count = max(1, round(math.hypot(to_x - x, to_y - y) / step))
+        for i in range(count + 1):
+            at_x, at_y = x + (to_x - x) * i / count, y + (to_y - y) * i / count
+            boxes.append(Box(at_x - step / 4, at_y - step / 4, step / 2, step / 2))
+    return boxes
 
 
 def _around(x: float, y: float, wide: float, line: float, near: float) -> list[Box]:

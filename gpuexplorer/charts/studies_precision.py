@@ -34,7 +34,7 @@ def precision_chart(study: PrecisionStudy) -> ChartSpec:
     points = [p for p in points if p.precision in places]
     drawn = [*_front(points, places)]
     names: set[str] = set()
-    for point in points:
+    for point in sorted(points, key=lambda p: p.fallback is None):  # what it fell back to on top
         drawn += _point(point, places[point.precision], by_flops, names)
     panel = Panel(
         x=_axis(ERRORS[study.error_field], "", [x for x, _ in places.values()], 0.16),
@@ -49,7 +49,9 @@ def precision_chart(study: PrecisionStudy) -> ChartSpec:
     )
     if points:
         at = [places[p.precision] for p in points]
-        notes = labelled(panel, at, [words(p) for p in points])
+        front = sorted(places[p.precision] for p in points if p.front)
+        bars = [(at[i][0], *_ends(p.measured, by_flops)) for i, p in enumerate(points)]
+        notes = labelled(panel, at, [words(p) for p in points], bars=bars, path=front)
         panel = msgspec.structs.replace(panel, annotations=notes)
     return ChartSpec(
         title=study.title,
@@ -147,10 +149,11 @@ def _notes(study: PrecisionStudy) -> list[str]:
     notes = list(study.notes)
     if study.reference is not None:
         notes[-1:] = [f"{notes[-1]} Factors are speeds over that of {study.reference}."]
-    notes += [
-        f"{p.precision} is added up in {p.accumulates_in}." for p in study.points
-        if p.measured is not None and p.accumulates_in not in (None, p.precision)
-    ]  # fmt: skip
+    sums: dict[str, list[str]] = {}
+    for point in study.points:
+        if point.measured is not None and point.accumulates_in not in (None, point.precision):
+            sums.setdefault(point.accumulates_in or "", []).append(point.precision)
+    notes += [f"Added up in {kind}: {', '.join(names)}." for kind, names in sums.items()]
     notes += [p.fallback for p in study.points if p.fallback is not None]
     skipped = [p.precision for p in study.points if p.skipped is not None]
     if skipped:

@@ -8,7 +8,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
 from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.studies import BreakEven, Measured, SizePoint, Speedup, SpeedupStudy
 
-FIRST, SECOND = 0, 1
+FIRST, SECOND, EVEN = 0, 1, 3
 """Slots in the palette."""
 MARGIN = 1.35
 
@@ -71,7 +71,7 @@ def _speedups(study: SpeedupStudy) -> Panel:
         ("without transfers", "measured", lambda p: p.speedup),
         ("with transfers", "transfer", lambda p: p.speedup_with),
     )
-    drawn: list[Series] = [series("as fast", "hline", "pinned", y=[1.0])]
+    drawn: list[Series] = [series("as fast", "hline", "ceiling", y=[1.0])]
     every = [1.0]
     for name, role, of in parts:
         found = [(p.value, s) for p in study.points if (s := of(p)) is not None]
@@ -118,8 +118,8 @@ def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) 
     """Return where the second device breaks even, with its interval."""
     drawn: list[Series] = []
     marks: tuple[tuple[BreakEven | None, Role, str], ...] = (
-        (study.break_even, "pinned", "without transfers"),
-        (study.break_even_with, "ceiling", "with transfers"),
+        (study.break_even, "measured", "without transfers"),
+        (study.break_even_with, "transfer", "with transfers"),
     )
     for found, role, how in marks:
         if found is None or found.size is None:
@@ -127,10 +127,10 @@ def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) 
         if found.low is not None and found.high is not None:
             drawn.append(
                 series("", "band", "measured", x=[found.low, found.high],
-                       y=[low, low, high, high], colour=3)
+                       y=[low, low, high, high], colour=EVEN)
             )  # fmt: skip
         words = f"break-even {how}, {study.symbol} ≈ {size_words(found.size)}" if named else ""
-        drawn.append(series(words, "vline", role, x=[found.size]))
+        drawn.append(series(words, "vline", role, x=[found.size], colour=EVEN))
     return drawn
 
 

@@ -19,6 +19,8 @@ LOG_ABOVE = 6.0
 TOTAL, GAIN, LOSS = 0, 2, 1
 """Slots in the palette."""
 ROOM_FOR_WORDS = 0.30
+SAME_MEMORY = 0.01
+"""Peaks that differ by less are no matter of a switch."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def bars_of(study: SwitchesStudy) -> list[Bar]:
         at_s *= effect.ratio
     if study.together is None:
         return bars
-    end_s = study.together.time_s
+    end_s = base_s * study.total.ratio if study.total is not None else study.together.time_s
     if study.combining is not None:
         bars.append(Bar("combining them", at_s, end_s, combining_words(study)))
     bars.append(Bar("combination", 0.0, end_s, _total_words(study, end_s), total=True))
@@ -161,7 +163,7 @@ def _alone(alone: Sequence[Switched]) -> Panel:
             drawn.append(series("", "points", "model", x=[line.ratio], y=[place], colour=colour))
     right = math.exp(0.02 * math.log(high / low))
     notes = tuple(
-        Annotation(text=effect_words(one.effect), x=(line.high or 1.0) * right, y=place)
+        Annotation(text=effect_words(one.effect), x=max(line.high or 1.0, 1.0) * right, y=place)
         for place, (one, line) in enumerate(zip(alone, lines, strict=True))
     )
     return Panel(
@@ -179,7 +181,7 @@ def _alone(alone: Sequence[Switched]) -> Panel:
 
 
 def _memory(study: SwitchesStudy) -> Panel | None:
-    """Return memory against time, where the baseline's and another's were counted."""
+    """Return memory against time, where it was counted and a switch changes it."""
     found: list[tuple[str, Measured]] = []
     if study.baseline is not None:
         found.append(("baseline", study.baseline))
@@ -187,9 +189,11 @@ def _memory(study: SwitchesStudy) -> Panel | None:
     if study.together is not None and len(study.combination) > 1:
         found.append(("combination", study.together))
     known = [(name, m.time_s, m.memory_B) for name, m in found if m.memory_B]
-    if len(known) < 2 or known[0][0] != "baseline":
+    if not known or known[0][0] != "baseline":
         return None
     points = [(time_s, float(memory_B or 0)) for _, time_s, memory_B in known]
+    if all(abs(memory_B / points[0][1] - 1) < SAME_MEMORY for _, memory_B in points):
+        return None
     most_s, most_B = max(x for x, _ in points), max(y for _, y in points)
     drawn = [
         series("", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Annotation, Panel
-from gpuexplorer.charts.studies_labels import place_labels, share, value_at
+from gpuexplorer.charts.studies_labels import Box, along, place_labels, share, value_at
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
@@ -16,6 +16,8 @@ from gpuexplorer.core.units import ratio
 ROW_IN = 3.6
 """Height of a panel of height 1, of which ``FRAME_IN`` go to its labels."""
 FRAME_IN = 0.75
+BAR = 0.004
+"""Width of an upright line, as a share of the panel's."""
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -53,16 +55,25 @@ def labelled(
     words: Sequence[str],
     *,
     width: float = 1.0,
+    bars: Sequence[tuple[float, float, float]] = (),
+    path: Sequence[tuple[float, float]] = (),
 ) -> tuple[Annotation, ...]:
     """Return annotations beside points, in the axes' units, so placed that none hides another.
 
-    The panel's axes have ranges; ``width`` is the panel's share of its row.
+    The panel's axes have ranges; ``width`` is the panel's share of its row, and ``bars`` are
+    upright lines to keep clear of (x, and both ends in y), ``path`` the points of a slanted one.
     """
+    upright = [
+        Box(share(x, panel.x) - BAR / 2, share(low, panel.y), BAR,
+            share(high, panel.y) - share(low, panel.y))
+        for x, low, high in bars
+    ]  # fmt: skip
     boxes = place_labels(
         [(share(x, panel.x), share(y, panel.y)) for x, y in points],
         words,
         height_in=ROW_IN * panel.height - FRAME_IN,
         width=width,
+        obstacles=[*upright, *along([(share(x, panel.x), share(y, panel.y)) for x, y in path])],
     )
     return tuple(
         Annotation(text=text, x=value_at(box.x, panel.x), y=value_at(box.y, panel.y))

@@ -115,7 +115,7 @@ def _switches(study: SwitchesStudy, console: Console) -> None:
 
     memory = any(m is not None and m.memory_B is not None
                  for m in (study.baseline, *(one.measured for one in study.alone)))  # fmt: skip
-    heads = ["by itself", "time", "effect", "95 % interval of the time over the baseline's"]
+    heads = ["by itself", "time", "effect", "95 % of the time ratio"]
     table = _table([*heads, "peak memory"] if memory else heads, 4)
     rows: list[list[str]] = [["baseline", time_words(study.baseline), "", ""]]
     figures: list[Measured | None] = [study.baseline]
@@ -130,8 +130,10 @@ def _switches(study: SwitchesStudy, console: Console) -> None:
         last = [quantity(found.memory_B, "B") if found is not None and known else "–"]
         table.add_row(*row, *(last if memory else []))
     console.print(table)
+    if study.not_offered:
+        console.print(Text("\nNot offered here:", style="dim"))
     for title, reason in study.not_offered.items():
-        console.print(Text(f"{title}: not offered, {reason}", style="dim"))
+        console.print(Text(f"  {title}: {reason}", style="dim"))
     if not study.combination:
         console.print(Text("\nNo switch pays by itself, so there is nothing to combine."))
         return
@@ -157,16 +159,18 @@ def _speedup(study: SpeedupStudy, console: Console) -> None:
 
     table = _table(
         (study.symbol, study.first.device, study.second.device, "with transfers", "speed-up",
-         "with transfers", "remarks"), 5,
+         "with transfers"), 5,
     )  # fmt: skip
     for point in study.points:
         table.add_row(
             str(point.value), time_words(point.first), time_words(point.second),
             time_words(point.second_with), _speed(point.speedup), _speed(point.speedup_with),
-            "; ".join(dict.fromkeys(point.skipped.values())),
         )  # fmt: skip
     console.print(table)
     console.print()
+    for point in study.points:
+        for reason in dict.fromkeys(point.skipped.values()):
+            console.print(Text(f"{study.symbol} = {point.value}: {reason}", style="dim"))
     for found in (study.break_even, study.break_even_with):
         if found is not None:
             console.print(Text(found.words))

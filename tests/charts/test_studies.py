@@ -137,7 +137,7 @@ def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None
     assert words == ["fp64  0.500× (exact)", "fp32", "tf32  1.00× (ran as fp32)", "bf16  2.00×"]
     notes = " ".join(precision_chart(LAB).notes)
     assert "fp32 ran." in notes and "Not measured: int8." in notes
-    assert "bf16 is added up in fp32." in notes
+    assert "Added up in fp32: bf16." in notes
 
 
 def test_without_operations_it_counts_launches() -> None:
