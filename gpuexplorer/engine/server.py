@@ -345,6 +345,7 @@ class _RunSink:
                 device=ready.device,
                 environment=self._server.laboratory.environment(plan, ready.device),
                 verification=ready.verification,
+                not_verified=ready.not_verified,
                 arithmetic=ready.runner.arithmetic(),
                 resources=ready.runner.resources(),
                 phases_s=ready.phases_s,
