@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "analyze", "compare", "devices", "operators", "run", "study", "sweep", "tune"]
+__all__ = [
+    "__version__",
+    "analyze",
+    "compare",
+    "devices",
+    "operators",
+    "run",
+    "study",
+    "sweep",
+    "tune",
+]
 
 if TYPE_CHECKING:
     from gpuexplorer.api import analyze, compare, devices, operators, run, study, sweep, tune

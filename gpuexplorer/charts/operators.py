@@ -72,11 +72,7 @@ def flame_panel(profile: OperatorProfile) -> Panel:
     for call in drawn:
         kinds[families[call.name]].append(call)
     levels = sum(track.levels + 1 for track in profile.tracks) or 1
-    tracks = tuple(
-        word
-        for track in profile.tracks
-        for word in (track.title, *[""] * track.levels)
-    )
+    tracks = tuple(word for track in profile.tracks for word in (track.title, *[""] * track.levels))
     return Panel(
         title="Calls over time",
         x=Axis(label="Time from the iteration's start", unit="s", low=0.0,

@@ -47,9 +47,7 @@ def draw_spans(axes: Axes, one: Series, theme: Theme) -> None:
         )
     )  # fmt: skip
     room = LETTER * float(np.ptp(np.asarray(axes.get_xlim())))
-    fits = [
-        i for i, words in enumerate(one.labels) if words and one.z[i] > room * (len(words) + 2)
-    ]
+    fits = [i for i, words in enumerate(one.labels) if words and one.z[i] > room * (len(words) + 2)]
     if len(fits) > MOST_WORDS:
         fits = sorted(fits, key=lambda i: -float(one.z[i]))[:MOST_WORDS]
     words_colour = ON_LIGHT if _is_light(colour) else ON_DARK

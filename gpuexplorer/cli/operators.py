@@ -61,9 +61,7 @@ def command(options: argparse.Namespace) -> int:
     return 0
 
 
-def print_operators(
-    profile: OperatorProfile, title: str, console: Console, rows: int
-) -> None:
+def print_operators(profile: OperatorProfile, title: str, console: Console, rows: int) -> None:
     """Print the operators that take the most time, with what is left out below."""
     from rich.table import Table
     from rich.text import Text

@@ -31,9 +31,7 @@ def add_options(operators: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--shapes", action="store_true", help="a row for each operator and shapes of its inputs"
     )
-    how.add_argument(
-        "--cache", choices=get_args(Cache), default="hot", help=argparse.SUPPRESS
-    )
+    how.add_argument("--cache", choices=get_args(Cache), default="hot", help=argparse.SUPPRESS)
     how.add_argument(
         "--threads", type=values.positive, metavar="T",
         help="CPU threads operators may use (default: all cores but one)",

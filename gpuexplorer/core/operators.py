@@ -1,4 +1,4 @@
-"""What one iteration of a model calls: operators as a table, their calls over time as a flame chart.
+"""What one iteration of a model calls: operators as a table, calls over time as a flame chart.
 
 Times are a profiler's: it slows every call a little, so ``iteration_s`` beside ``plain_s`` says by
 how much the picture is stretched.
@@ -20,7 +20,9 @@ MAX_OPERATORS = 2_000
 """Rows of the table: those that take the most time."""
 
 TrackKind = Literal["cpu", "gpu"]
-Family = Literal["product", "convolution", "attention", "elementwise", "reduction", "memory", "other"]
+Family = Literal[
+    "product", "convolution", "attention", "elementwise", "reduction", "memory", "other"
+]
 FAMILIES: dict[Family, str] = {
     "product": "matrix products",
     "convolution": "convolutions and pooling",

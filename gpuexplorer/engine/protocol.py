@@ -188,6 +188,11 @@ class Prepared(Message, frozen=True, kw_only=True):
     arithmetic: Arithmetic | None = None
     """What ran, beside what was asked for; None where the configuration alone says it."""
 
+    @property
+    def verified(self) -> bool:
+        """Whether the result was checked and found right."""
+        return self.verification is not None and self.verification.ok
+
 
 class Samples(Message, frozen=True, kw_only=True):
     """Samples since the last such message."""

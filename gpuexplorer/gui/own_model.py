@@ -42,9 +42,7 @@ class OwnModels(QObject):
     def pick(self) -> None:
         """Ask for a file and open it."""
         folder = next((f.parent for f in self._kernels.folders if is_model_file(f)), Path.home())
-        name, _ = QFileDialog.getOpenFileName(
-            self._window, "Open model file", str(folder), FILTER
-        )
+        name, _ = QFileDialog.getOpenFileName(self._window, "Open model file", str(folder), FILTER)
         if name:
             self.open(Path(name))
 

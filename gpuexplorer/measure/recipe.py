@@ -147,6 +147,11 @@ class Ready:
     memory: MemoryUse
     not_verified: str | None = None
 
+    @property
+    def verified(self) -> bool:
+        """Whether the result was checked and found right."""
+        return self.verification is not None and self.verification.ok
+
 
 def run_job(job: Job, sink: Sink) -> str:
     """Follow the recipe and return what ended the run.

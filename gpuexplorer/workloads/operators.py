@@ -21,7 +21,8 @@ def told_variant(workload: Workload, wanted: str | None) -> str:
     """
     able = told_variants(workload)
     if wanted is not None:
-        if workload.variant(wanted) and wanted in able:
+        workload.variant(wanted)  # which says when there is none
+        if wanted in able:
             return wanted
         raise InputError(
             f"nothing tells the operators of '{wanted}'",

@@ -143,7 +143,8 @@ def _parsed(text: str, path: Path) -> ast.Module:
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(
-            f"{path}: not a Python file: {error or 'nested too deeply'}", remedy="correct the file"
+            f"{path}: not a Python file: {str(error) or 'nested too deeply'}",
+            remedy="correct the file",
         ) from None
 
 
@@ -152,9 +153,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody"):
-            if not isinstance(
-                statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-            ):
+            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield from _statements(getattr(statement, part, []))
         for handler in getattr(statement, "handlers", []):
             yield from _statements(handler.body)
@@ -241,7 +240,7 @@ def _tolerances(value: ast.AST | None, path: Path) -> dict[str, float]:
         return {}
     line = getattr(value, "lineno", 1)
     try:
-        said = ast.literal_eval(value)  # type: ignore[arg-type]
+        said = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError):
         said = None
     if isinstance(said, int | float) and not isinstance(said, bool):

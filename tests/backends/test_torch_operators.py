@@ -1,4 +1,4 @@
-"""Operators recorded by PyTorch's profiler: nested, summed up, bounded; held against its own table."""
+"""Operators recorded by PyTorch: nested, summed up, bounded; held against its own table."""
 
 from __future__ import annotations
 
@@ -169,9 +169,7 @@ def test_the_table_is_pytorchs_own() -> None:
     ) as seen:
         module.zero_grad(set_to_none=True)
         step()
-    theirs = {
-        row.key: row.count for row in seen.key_averages() if row.key.startswith("aten::")
-    }
+    theirs = {row.key: row.count for row in seen.key_averages() if row.key.startswith("aten::")}
     ours: dict[str, int] = {}
     for row in found.operators:
         if row.name.startswith("aten::"):

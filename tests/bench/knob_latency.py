@@ -61,7 +61,7 @@ def main() -> int:
         return (
             run is not None
             and run.prepared is not None
-            and run.prepared.verification.ok
+            and run.prepared.verified
             and run.summary is not None
             and run.summary.samples >= 3
             and run.config.block == experiment.knobs.block

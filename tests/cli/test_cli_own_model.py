@@ -74,9 +74,7 @@ def test_it_runs_once_it_is_agreed_to_and_is_kept_with_its_hash(
 
 
 @needs_torch
-def test_operators_are_printed_and_written(
-    tmp_path: Path, environment: Mapping[str, str]
-) -> None:
+def test_operators_are_printed_and_written(tmp_path: Path, environment: Mapping[str, str]) -> None:
     trust.trust(read_model(write(tmp_path, GOOD)))
     done = run_cli(
         "operators", "model.py", "--variant", "torch_training", "--json", "o.json", "--trace",
@@ -102,9 +100,7 @@ def test_a_workload_without_pytorch_has_no_operators(
     assert "nothing tells the operators of 'naive'" in assert_one_sentence(done, 2)
 
 
-def test_the_answer_to_the_question_decides(
-    tmp_path: Path, environment: Mapping[str, str]
-) -> None:
+def test_the_answer_to_the_question_decides(tmp_path: Path, environment: Mapping[str, str]) -> None:
     model = read_model(write(tmp_path, GOOD))
     asked: list[ModelFile] = []
 

@@ -146,7 +146,7 @@ def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
     assert finished.stopped_by == "time"
     (prepared,) = watched.of(protocol.Prepared)
     assert isinstance(prepared, protocol.Prepared)
-    assert prepared.verification.ok
+    assert prepared.verified
     assert prepared.config.grid == (8, 8, 1)
     assert prepared.flops == 2 * 128**3
     samples = watched.of(protocol.Samples)
@@ -198,7 +198,7 @@ def test_a_run_agreed_to_after_all_starts_from_filled_inputs(watched: Watched) -
     quick = config(watched.devices(), size={"N": 1536}, block=(16, 16))
     watched.engine.run(quick, MATMUL, seconds=0.1)
     watched.wait(protocol.Finished)
-    assert all(e.verification.ok for e in watched.of(protocol.Prepared))  # type: ignore[union-attr]
+    assert all(e.verified for e in watched.of(protocol.Prepared))  # type: ignore[union-attr]
 
 
 def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None:

@@ -82,9 +82,7 @@ def bench(session: Session, tmp_path: Path) -> Bench:
     return Bench(session, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "precision", ["fp64", "fp32", "bf16", "fp16", "autocast_bf16"]
-)
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "fp16", "autocast_bf16"])
 def test_a_model_is_measured_and_checked_in_each_precision(bench: Bench, precision: str) -> None:
     result = bench.run(GOOD, precision=precision, size={"batch": 4})
     assert result.verified and result.verification is not None
@@ -116,9 +114,7 @@ def test_a_training_step_is_checked_by_its_loss_and_gradients(bench: Bench) -> N
     ("text", "why"),
     [(RANDOM, "it draws random numbers"), (ONLY_FLOAT32, "it cannot run in float64")],
 )
-def test_what_cannot_be_checked_is_measured_and_says_why(
-    bench: Bench, text: str, why: str
-) -> None:
+def test_what_cannot_be_checked_is_measured_and_says_why(bench: Bench, text: str, why: str) -> None:
     result = bench.run(text)
     assert result.verification is None and not result.verified
     assert result.not_verified is not None and why in result.not_verified
@@ -156,25 +152,19 @@ def test_a_fault_is_one_message_with_file_and_line(bench: Bench, fault: str) -> 
     bench.works()
 
 
-def test_a_file_that_ends_the_process_is_told_apart(bench: Bench) -> None:
+def test_a_file_that_ends_the_process_or_hangs_costs_one_engine_each(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "5")  # for the engine that follows
     error = bench.fails(ENDS_THE_PROCESS)
     assert "model.py: it ended the engine's process with status 5" in str(error)
     assert "os._exit" in error.remedy
     bench.works()
-
-
-def test_a_file_that_hangs_is_ended_and_its_line_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "2")
-    with Session(threads=1) as session:
-        bench = Bench(session, tmp_path)
-        session.devices()  # the engine has started, and read its environment
-        monkeypatch.delenv(BUILD_DEADLINE_VARIABLE)
-        error = bench.fails(HANGS)
-        assert "(in build): it did not come back within 2 s" in str(error)
-        assert any(f"model.py:{line} " in str(error) for line in (2, 3))
-        bench.works()
+    monkeypatch.delenv(BUILD_DEADLINE_VARIABLE)
+    error = bench.fails(HANGS)
+    assert "(in build): it did not come back within 5 s" in str(error)
+    assert any(f"model.py:{line} " in str(error) for line in (2, 3))
+    bench.works()
 
 
 def test_operators_of_a_training_step_are_recorded(bench: Bench) -> None:

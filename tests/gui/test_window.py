@@ -40,7 +40,7 @@ def test_it_measures_by_itself_and_answers_a_slider(qtbot: QtBot, window: MainWi
     find(window, "sizeSlider", SnapSlider).setValue(128)
     run = wait_measured(qtbot, window)
     assert run.prepared is not None
-    assert run.prepared.verification.ok
+    assert run.prepared.verified
     assert find(window, "liveButton", QToolButton).isChecked()
     with qtbot.waitSignal(window.timing.drawn, timeout=30_000):
         find(window, "blockXSlider", SnapSlider).setValue(32)

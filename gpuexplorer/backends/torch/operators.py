@@ -107,11 +107,13 @@ def record(
     once()
     plain_s = time.perf_counter() - began
     ready()
-    with torch.profiler.profile(
-        activities=activities, record_shapes=shapes, profile_memory=True
-    ) as profiler:
-        with torch.profiler.record_function(ITERATION):
-            once()
+    with (
+        torch.profiler.profile(
+            activities=activities, record_shapes=shapes, profile_memory=True
+        ) as profiler,
+        torch.profiler.record_function(ITERATION),
+    ):
+        once()
     result = getattr(profiler.profiler, "kineto_results", None)
     if result is None:
         raise WorkFailed(
@@ -160,9 +162,7 @@ def _shape_words(shapes: Sequence[Any]) -> str | None:
     return (text if len(text) <= MAX_SHAPES else text[: MAX_SHAPES - 1] + "…") or None
 
 
-def sum_up(
-    events: list[Event], memory: Sequence[Memory], *, plain_s: float, gpu: bool
-) -> Recorded:
+def sum_up(events: list[Event], memory: Sequence[Memory], *, plain_s: float, gpu: bool) -> Recorded:
     """Nest the calls, sum them up by operator, and keep the longest for the flame chart.
 
     Only what lies within the event ``ITERATION`` on its thread, or was started from there, counts.
@@ -244,9 +244,7 @@ def _credit_kernels(events: Sequence[Event]) -> None:
             above = above.parent
 
 
-def _credit_memory(
-    rows: dict[tuple[bool, int], list[Event]], memory: Sequence[Memory]
-) -> None:
+def _credit_memory(rows: dict[tuple[bool, int], list[Event]], memory: Sequence[Memory]) -> None:
     """Give each allocation to the innermost call on its thread."""
     by_row: dict[int, list[Memory]] = defaultdict(list)
     for one in memory:

@@ -265,7 +265,7 @@ class OwnModel(TorchModel):
         return learn
 
     def _cast(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a call under autocast, where the precision is one; training casts its loss, too."""
+        """Return a call under autocast, where that is asked for; training casts its loss, too."""
         if self.format.autocast is None or self.trains:
             return call
         autocast = self._autocast

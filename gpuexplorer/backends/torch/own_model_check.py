@@ -18,7 +18,7 @@ from gpuexplorer.core.result import Verification
 
 METHOD = "the same module in float64"
 TWICE_BELOW_S = 20.0
-"""A check in float64 that takes longer is not made twice, to see whether chance has a part in it."""
+"""A check that takes longer is not made twice, to see whether chance has a part in it."""
 CHANCE = 1e-6
 """Two runs in float64 that differ by more than this part draw random numbers."""
 

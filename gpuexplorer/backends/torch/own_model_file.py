@@ -107,7 +107,7 @@ class UserFile:
         package, WorkFailed for whatever else goes wrong; each names file and line.
         """
         random.seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002 - what a user's file draws from
+        np.random.seed(seed % 2**32)
         self._torch.manual_seed(seed)
         with self.running("importing the file"):
             self._import()
@@ -143,9 +143,7 @@ class UserFile:
         if isinstance(made, torch.nn.Module):
             raise InputError(f"{where} a module without example inputs", remedy=remedy)
         if not isinstance(made, tuple | list) or not 2 <= len(made) <= 3:
-            what = (
-                f"{len(made)} things" if isinstance(made, tuple | list) else _kind_words(made)
-            )
+            what = f"{len(made)} things" if isinstance(made, tuple | list) else _kind_words(made)
             raise InputError(f"{where} {what}", remedy=remedy)
         module, inputs = made[0], made[1]
         if not isinstance(module, torch.nn.Module):

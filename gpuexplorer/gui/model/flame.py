@@ -50,9 +50,7 @@ class Flame:
         self.name: Whole = np.array([c.name for c in calls], dtype=np.int64)
         self.start: Floats = np.array([c.start_s for c in calls], dtype=np.float64)
         self.duration: Floats = np.array([c.duration_s for c in calls], dtype=np.float64)
-        self.row: Whole = np.array(
-            [self.begins[c.track] + c.depth for c in calls], dtype=np.int64
-        )
+        self.row: Whole = np.array([self.begins[c.track] + c.depth for c in calls], dtype=np.int64)
         self.colour: Whole = colours[self.name] if len(calls) else np.empty(0, dtype=np.int64)
 
     @property

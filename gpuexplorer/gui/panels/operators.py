@@ -264,9 +264,7 @@ class OperatorsView(QWidget):
                 slot = FAMILY_COLOURS[kind]
                 colour = chart.muted if slot == OTHER else chart.palette[slot]
                 parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{words}")
-        self.legend.setText(
-            f"<span style='color:{chart.muted}'>{' &nbsp; '.join(parts)}</span>"
-        )
+        self.legend.setText(f"<span style='color:{chart.muted}'>{' &nbsp; '.join(parts)}</span>")
 
     # ---- files
 

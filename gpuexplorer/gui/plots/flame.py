@@ -51,7 +51,9 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         """Return what is covered."""
         if self.flame is None:
             return QRectF()
-        return QRectF(0.0, 0.0, max(self.flame.end_s, LEAST_RANGE_S), float(max(self.flame.rows, 1)))
+        return QRectF(
+            0.0, 0.0, max(self.flame.end_s, LEAST_RANGE_S), float(max(self.flame.rows, 1))
+        )
 
     def paint(self, painter: QPainter, *args: object) -> None:
         """Draw what the view shows."""
@@ -65,7 +67,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         self.drawn = len(seen.row)
         left = transform.m11() * np.maximum(seen.left, low_s) + transform.dx()
         right = transform.m11() * np.minimum(seen.left + seen.width, high_s) + transform.dx()
-        top = transform.m22() * seen.row + transform.dy() + GAP_PX / 2
+        top: Floats = transform.m22() * seen.row.astype(np.float64) + transform.dy() + GAP_PX / 2
         tall = abs(transform.m22()) - GAP_PX
         painter.save()
         painter.resetTransform()
@@ -124,9 +126,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
             fill = self._colour(int(colour[i]), dim=dim)
             painter.setPen(QPen(QColor(_words_on(fill))))
             words = flame.labels[int(flame.name[index[i]])]
-            fitting = metrics.elidedText(
-                words, Qt.TextElideMode.ElideRight, int(rect.width()) - 6
-            )
+            fitting = metrics.elidedText(words, Qt.TextElideMode.ElideRight, int(rect.width()) - 6)
             painter.drawText(
                 rect.adjusted(3, 0, -3, 0),
                 int((Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value),
