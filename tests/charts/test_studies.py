@@ -210,9 +210,8 @@ def test_both_times_and_the_break_even_stand_against_the_size() -> None:
 
 
 @pytest.mark.parametrize("study", [LAB, BOUGHT, TWO], ids=lambda s: type(s).__name__)
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_every_chart_is_drawn(study: Study, ending: str, tmp_path: Path) -> None:
-    path = tmp_path / f"chart.{ending}"
+def test_every_chart_is_drawn(study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
     assert can_draw(study)
     render(study_chart(study), path)
     assert path.stat().st_size > 10_000
@@ -224,9 +223,10 @@ def test_nothing_measured_is_an_empty_chart(tmp_path: Path) -> None:
         SwitchesStudy(**HEAD, config=CONFIG),
         msgspec.structs.replace(TWO, points=[], break_even=None, break_even_with=None),
     ]
-    for number, study in enumerate(nothing):
+    for study in nothing:
         assert not can_draw(study)
-        render(study_chart(study), tmp_path / f"{number}.svg")
+        assert study_chart(study).rows
+    render(study_chart(nothing[1]), tmp_path / "empty.png")
 
 
 @given(st.lists(st.tuples(st.floats(0.05, 0.75), st.floats(0.1, 0.9)), min_size=1, max_size=9))
