@@ -1,0 +1,104 @@
+"""``gpuexplorer.study``: a study in one call, and engines for each number of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+import gpuexplorer
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.studies import Step
+from gpuexplorer.search.studies.several import Several
+from tests.support.studies import SHIPPED, StudyMachine, cpu, devices, gpu, torch_cpu
+
+QUICK: dict[str, Any] = {"rounds": 6, "seconds": 0.006}
+
+
+class Engine:
+    """A session without a process, which knows how many CPU threads it has."""
+
+    started: list[int | None]
+
+    def __init__(self, *, threads: int | None = None, **_: object) -> None:
+        self.threads = threads or 4
+        self.started.append(threads)
+        self._machine = StudyMachine(lambda c: 1e-3 / (c.threads or 1) / (1 + len(c.switches)))
+        self.closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+
+    def devices(self) -> DeviceList:
+        on = {"threads": self.threads}
+        return devices(cpu(**on), gpu(), torch_cpu(**on))
+
+    def measure_record(self, config: RunConfig, *arguments: Any, **choices: Any) -> RunRecord:
+        assert config.threads in (None, self.threads) and not self.closed
+        return self._machine.measure_record(config, *arguments, **choices)
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
+    monkeypatch.setattr(Engine, "started", [], raising=False)
+    monkeypatch.setattr("gpuexplorer.search.studies.once.Session", Engine)
+    return Engine
+
+
+def test_each_kind_is_measured_told_and_kept(engines: type[Engine], tmp_path: Path) -> None:
+    steps: list[Step] = []
+    history = tmp_path / "h.sqlite"
+    lab = gpuexplorer.study(
+        "precision", "attention", variant="torch", precisions=["fp32", "bf16"],
+        history=history, on_step=steps.append, **QUICK,
+    )  # fmt: skip
+    assert isinstance(lab, PrecisionStudy) and len(lab.runs) == 2
+    assert len(steps) == 2 * 7
+    bought = gpuexplorer.study(
+        "switches", "cnn", variant="torch", look_at=["in_place"], switches={"grad_mode": "grad"},
+        **QUICK,
+    )  # fmt: skip
+    assert isinstance(bought, SwitchesStudy) and bought.config.switches == {"grad_mode": "grad"}
+    both = gpuexplorer.study("speedup", "matmul", sizes=[16, 32], **QUICK)
+    assert isinstance(both, SpeedupStudy) and [p.value for p in both.points] == [16, 32]
+    with Store.open_to_read(history) as store:
+        (group,) = store.groups("study")
+        assert store.count(Query(group=group.id)) == 2
+    with pytest.raises(InputError, match="no study 'astrology'"):
+        gpuexplorer.study("astrology", "matmul")  # type: ignore[arg-type]
+
+
+def test_each_number_of_threads_has_an_engine_of_its_own(engines: type[Engine]) -> None:
+    bought = gpuexplorer.study(
+        "switches", "cnn", variant="torch", look_at=["in_place"], try_threads=[1, 2], **QUICK
+    )
+    assert isinstance(bought, SwitchesStudy)
+    effects = {one.value: one.effect for one in bought.alone if one.switch == "threads"}
+    assert effects[1] is not None and effects[1].ratio == pytest.approx(4, rel=0.02)
+    assert engines.started == [None, 1, 2]
+
+
+def test_engines_end_together(engines: type[Engine]) -> None:
+    made: list[Engine] = []
+
+    def opened(threads: int | None) -> Any:
+        made.append(Engine(threads=threads))
+        return made[-1]
+
+    with Several(opened, None) as several:
+        config = RunConfig(
+            workload="cnn", variant="torch", size={}, precision="fp32", device="torch:cpu",
+            threads=2,
+        )  # fmt: skip
+        several.measure_record(config, SHIPPED["cnn"], seconds=0.001, samples=1)
+        assert [engine.threads for engine in made] == [4, 2]
+    assert all(engine.closed for engine in made)
