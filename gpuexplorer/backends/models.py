@@ -193,7 +193,9 @@ class ModelRunner(Runner):
         """Say which arithmetic ran; worked out once."""
         if self._arithmetic is None and self._model is not None:
             with self._mode():
-                self._arithmetic = self._surviving("looking at its arithmetic", self._model.arithmetic)
+                self._arithmetic = self._surviving(
+                    "looking at its arithmetic", self._model.arithmetic
+                )
         return self._arithmetic
 
     # ---- helpers

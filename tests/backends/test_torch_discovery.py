@@ -15,7 +15,8 @@ import pytest
 
 from gpuexplorer.backends.cuda import driver as cuda
 from gpuexplorer.backends.torch import TorchBackend
-from gpuexplorer.backends.torch.runner import MAX_QUEUED, TorchCudaRunner
+from gpuexplorer.backends.torch.clock import MAX_QUEUED, CudaClock
+from gpuexplorer.backends.torch.runner import TorchCudaRunner
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
 from gpuexplorer.workloads.loader import load
@@ -160,10 +161,12 @@ def runner(queue: list[str], monkeypatch: pytest.MonkeyPatch) -> TorchCudaRunner
             Event=FakeEvent,
             _sleep=lambda cycles: queue.append("spin"),
             synchronize=lambda place: queue.append("wait"),
+            get_device_properties=lambda place: object(),
         ),
         inference_mode=NoContext,
         OutOfMemoryError=OutOfMemory,
     )
+    made._clock = CudaClock(made._torch, "cuda:0")
     made._call = lambda: queue.append("call")
     return made
 
@@ -191,6 +194,7 @@ def test_short_calls_are_timed_in_groups(
     )
     runner.settle(1e-5)
     queue.clear()
+    runner._clock.queue_s = 1e-6  # however busy the machine is
     batch = runner.launch(81)
     assert batch.launches == 40
     assert batch.seconds == pytest.approx([5e-6] * 3)

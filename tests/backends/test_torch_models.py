@@ -16,12 +16,11 @@ from tests.support.torch_models import (
     SHIPPED,
     SMALL,
     cpu,
-    measured,
     operators_of,
     outputs_of,
     plan_for,
     ready,
-    runner_of,
+    verified,
 )
 
 PLAIN = ("fp64", "fp32", "bf16", "fp16")
@@ -38,16 +37,16 @@ OFFERED = [
 @pytest.mark.parametrize("precision", PLAIN)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_model_agrees_with_float64(name: str, precision: str) -> None:
-    found = measured(plan_for(name, precision), name).verification
-    assert found.ok and found.rms_rel_error is not None
+    found = verified(plan_for(name, precision), name)
+    assert found.rms_rel_error is not None
     assert found.rms_rel_error < ROUNDING[precision]
     assert precision in ("fp64", "fp32") or found.rms_rel_error > ROUNDING["fp32"] / 10
 
 
 @pytest.mark.parametrize(("name", "precision"), OFFERED)
 def test_the_other_precisions_agree_within_their_rounding(name: str, precision: str) -> None:
-    found = measured(plan_for(name, precision), name).verification
-    assert found.ok and found.rms_rel_error is not None
+    found = verified(plan_for(name, precision), name)
+    assert found.rms_rel_error is not None
     assert 1e-6 < found.rms_rel_error < 0.15
 
 
@@ -137,7 +136,7 @@ def test_poison_forgets_the_last_result() -> None:
 
 
 def test_a_run_with_its_transfers_allocates_and_frees_each_time() -> None:
-    assert measured(plan_for("mlp", switches={"include_transfers": True}), "mlp").verification.ok
+    verified(plan_for("mlp", switches={"include_transfers": True}), "mlp")
 
 
 def test_freeing_twice_and_running_again_does_no_harm() -> None:
@@ -162,7 +161,7 @@ def test_memory_that_is_not_there_is_survived() -> None:
         runner.launch(1)
     assert failed.value.__context__ is None  # which would hold the arrays
     runner.free()
-    assert measured(plan_for("mlp"), "mlp").verification.ok
+    verified(plan_for("mlp"), "mlp")
 
 
 def test_threads_are_those_of_the_engine() -> None:

@@ -154,7 +154,9 @@ def clock_of(cuda: FakeCuda, torch: FakeTorch) -> tuple[CudaClock, Any]:
     return CudaClock(torch, "cuda:0"), call
 
 
-def test_calls_stand_between_two_events_each_behind_a_spin(cuda: FakeCuda, torch: FakeTorch) -> None:
+def test_calls_stand_between_two_events_each_behind_a_spin(
+    cuda: FakeCuda, torch: FakeTorch
+) -> None:
     clock, call = clock_of(cuda, torch)
     batch, result = clock.time(call, None, 3)
     assert result == "result"

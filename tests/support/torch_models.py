@@ -12,6 +12,7 @@ from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.model_runner import TorchModelRunner
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.memory import MemoryUse
+from gpuexplorer.core.result import Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import Job, Ready, run_job
@@ -101,8 +102,8 @@ class Diary:
         """Take no note."""
 
 
-def measured(plan: Plan, name: str, *, samples: int = 3) -> Ready:
-    """Follow the engine's recipe for a plan of a shipped workload and return what it found."""
+def verified(plan: Plan, name: str, *, samples: int = 3) -> Verification:
+    """Follow the engine's recipe for a plan of a shipped workload; return what its check found."""
     runner, diary = runner_of(plan), Diary()
     try:
         run_job(
@@ -122,7 +123,9 @@ def measured(plan: Plan, name: str, *, samples: int = 3) -> Ready:
         runner.free()
     assert diary.ready is not None
     assert sum(sum(batch.counts) for batch in diary.batches) >= samples
-    return diary.ready
+    found = diary.ready.verification
+    assert found is not None and found.ok
+    return found
 
 
 def operators_of(runner: TorchModelRunner) -> list[str]:

@@ -68,7 +68,8 @@ class Compiled:
         if len(cls._kept) >= KEPT:
             cls.forget(model.torch)
         if model.kind == "cpu":  # helpers that wait for work would be there while we measure
-            import_module("torch._inductor.config").compile_threads = 1
+            config: Any = import_module("torch._inductor.config")
+            config.compile_threads = 1
         made = cls(model.torch, model.module, mode)
         _try(model, made)
         cls._kept[key] = made
@@ -86,7 +87,9 @@ def _try(model: TorchModel, made: Compiled) -> None:
     model.compiled = made
     model.allocate()
     inputs = model.plan.inputs
-    model.write({a.name: np.zeros(a.shape, dtype_of(a, model.plan.config.precision)) for a in inputs})
+    model.write(
+        {a.name: np.zeros(a.shape, dtype_of(a, model.plan.config.precision)) for a in inputs}
+    )
     with model.mode():
         for _ in range(STEPS):
             model.step()
@@ -136,4 +139,3 @@ def _check_cpp() -> None:
             remedy=f"install g++, name one in the environment variable CXX, {LEAVE_OUT}",
             detail=str(error),
         ) from None
-

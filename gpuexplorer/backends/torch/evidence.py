@@ -13,6 +13,7 @@ import numpy as np
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import same_bits
 from gpuexplorer.backends.torch.failures import out_of_memory
+from gpuexplorer.backends.torch.layers import Int8CpuLinear
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.frameworks import family_of
@@ -21,7 +22,9 @@ SUMS = {"bfloat16": ("bf16", 256), "float16": ("fp16", 2048)}
 """Where a sum of ones stops growing when it is kept in a 16-bit type."""
 ONES = 8192
 WITHOUT_PRODUCTS = ("softmax", "layer_norm")
-PRODUCT = re.compile(r"gemm|cutlass|nvjet|xmma|conv|wgrad|dgrad|flash|fmha|attention", re.IGNORECASE)
+PRODUCT = re.compile(
+    r"gemm|cutlass|nvjet|xmma|conv|wgrad|dgrad|flash|fmha|attention", re.IGNORECASE
+)
 LOWER = {
     "tf32": re.compile(r"tf32|s1688", re.IGNORECASE),
     "bf16": re.compile(r"bf16|bfloat16|nvjet_t", re.IGNORECASE),
@@ -44,7 +47,8 @@ def asked_for(model: TorchModel) -> str:
         allowed = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
         return f"{stored}, and tf32 is {allowed}"
     if model.precision == "int8":
-        layer = "quantized::linear_dynamic" if model.kind == "cpu" else "torch._int_mm"
+        packed = any(isinstance(part, Int8CpuLinear) for part in model.module.modules())
+        layer = "quantized::linear_dynamic" if packed else "torch._int_mm"
         return f"{stored}; layers are {layer} with int8 weights and inputs rounded as they come"
     if model.precision == "fp8_e4m3":
         return f"{stored}; products are torch._scaled_mm of e4m3 numbers"
@@ -159,9 +163,7 @@ def _results(model: TorchModel, names: tuple[str, ...]) -> dict[str, HostArray]:
     return model.read(results, names)
 
 
-def told(
-    model: TorchModel, same: bool | None, why_not: str, kernels: list[str]
-) -> Arithmetic:
+def told(model: TorchModel, same: bool | None, why_not: str, kernels: list[str]) -> Arithmetic:
     """Put together what is known; ``same``: whether the results are fp32's, None: nobody looked."""
     asked = model.precision
     sums, known_by = accumulates_in(model)
@@ -221,4 +223,3 @@ def _short(kernels: list[str]) -> list[str]:
     """Return the names of a few kernels, products first, without their template arguments."""
     ordered = sorted(dict.fromkeys(kernels), key=lambda name: not PRODUCT.search(name))
     return [re.sub(r"[<(].*", "", name)[:80] for name in ordered[:SHOWN]]
-

@@ -5,6 +5,7 @@ Imports PyTorch: load it only in a runner.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -171,7 +172,9 @@ class Int8CpuLinear(Quantised):
         else:
             scale = (values.abs().amax(dim=1) / INT8_LARGEST).clamp(min=TINY).double()
             zero = torch.zeros(len(scale), dtype=torch.int64)
-            self._weight = torch.quantize_per_channel(values, scale, zero, 0, torch.qint8)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it is to go; see ``linear``
+                self._weight = torch.quantize_per_channel(values, scale, zero, 0, torch.qint8)
         if self._weight is not None and self._bias is not None:
             self._packed = torch.ops.quantized.linear_prepack(self._weight, self._bias)
 
@@ -181,9 +184,13 @@ class Int8CpuLinear(Quantised):
 
 
 def linear(inputs: int, outputs: int, precision: str, kind: str) -> Any:
-    """Return a linear layer for a precision, weights not yet written."""
+    """Return a linear layer for a precision, weights not yet written.
+
+    A PyTorch without the CPU's quantised tensors, which are deprecated, has ``torch._int_mm``.
+    """
     if precision == "fp8_e4m3":
         return Fp8Linear(inputs, outputs)
     if precision == "int8":
-        return Int8CpuLinear(inputs, outputs) if kind == "cpu" else Int8Linear(inputs, outputs)
+        packs = kind == "cpu" and hasattr(torch, "quantize_per_channel")
+        return Int8CpuLinear(inputs, outputs) if packs else Int8Linear(inputs, outputs)
     return nn.Linear(inputs, outputs)

@@ -73,7 +73,9 @@ class TorchModel:
         """Build the module without memory; compile it, where that is switched on, with a step."""
         from gpuexplorer.backends.torch.models.family import Family, Options
 
-        module = import_module(f"gpuexplorer.backends.torch.models.{family_of(self.plan.model or '')}")
+        module = import_module(
+            f"gpuexplorer.backends.torch.models.{family_of(self.plan.model or '')}"
+        )
         options = Options.of(self.plan, self.precision, self.kind)
         with self._default_type(), self.torch.device("meta"):
             self.family: Family = module.build(self.plan, options)

@@ -32,6 +32,8 @@ from gpuexplorer.workloads.plan import Plan
 
 RETRIES = 3
 """How often a batch is taken again because something was compiled while it ran."""
+NO_ATTENTION = ("No available kernel", "No viable backend for scaled_dot_product_attention")
+"""How PyTorch says that the attention that was chosen cannot run."""
 MAX_KNOWN = 512
 """Configurations whose arithmetic is remembered."""
 
@@ -131,6 +133,8 @@ class TorchModelRunner(ModelRunner):
         found = self._known.get(key)
         if found is None:
             found = self._surviving("looking at its arithmetic", model.arithmetic)
+            if found is None:
+                return None
             self._known[key] = found
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
@@ -159,7 +163,7 @@ class TorchModelRunner(ModelRunner):
         found = super()._explained(error, doing)
         if found is not None or not isinstance(error, RuntimeError):
             return found
-        if "No available kernel" in str(error):
+        if any(words in str(error) for words in NO_ATTENTION):
             return CannotRunHere(
                 f"PyTorch's '{self.plan.switches.get('sdpa')}' attention cannot run this in "
                 f"{self.plan.config.precision} on {self.device.id}{self._reasons()}",
@@ -294,4 +298,3 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
                 detail=str(error),
             )
         return super()._explained(error, doing)
-
