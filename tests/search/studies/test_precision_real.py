@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -21,6 +22,7 @@ from gpuexplorer.search.studies import How, PrecisionLab
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.workload import Workload
 from tests.support.studies import SHIPPED, asked
 
 Array = npt.NDArray[np.float64]
@@ -165,3 +167,20 @@ def test_the_formats_are_ordered_by_their_significant_bits(
     for study in labs.values():
         errors = {p.precision: study.error(p) or 0.0 for p in study.points}
         assert errors["fp64"] < errors["fp32"] < errors["fp16"] < errors["bf16"]
+
+
+def test_a_result_beyond_the_tolerance_is_timed(session: Session) -> None:
+    """The whole way through the engine, with a kernel whose manifest asks for too much."""
+    source = SHIPPED["matmul"].source
+    manifest = source.manifest.replace("fp16 = { tolerance = 2e-3 }", "fp16 = { tolerance = 1e-9 }")
+    assert manifest != source.manifest
+    strict = Workload(msgspec.structs.replace(source, manifest=manifest))
+    request = asked("matmul", variant="naive", size={"N": 48})
+    how = How(rounds=6, seconds=0.03, samples=30, seed=1)
+    study = PrecisionLab(
+        request, strict, session.devices(), how, precisions=["fp32", "fp16"]
+    ).run(session)  # fmt: skip
+    fp32, fp16 = study.points
+    assert fp32.measured is not None and not fp32.measured.wrong
+    assert fp16.measured is not None and fp16.measured.wrong and fp16.measured.time_s > 0
+    assert 1e-5 < (fp16.measured.rms_rel_error or 0) < 1e-3
