@@ -26,7 +26,7 @@ def counted(
     name: str,
     size: dict[str, int],
     precision: str = "fp32",
-    switches: dict[str, bool | str] | None = None,
+    switches: dict[str, bool | int | float | str] | None = None,
 ) -> MemoryUse:
     """Return the prediction for a model on the CPU, and what PyTorch counted."""
     backend = TorchBackend(1)

@@ -31,7 +31,8 @@ SIZES = (
 )
 """Of the training step: balanced, mostly activations, mostly weights."""
 PRECISIONS = ("fp64", "bf16", "fp16", "autocast_bf16")
-SWITCHES: tuple[dict[str, bool | str], ...] = (
+Switches = dict[str, bool | int | float | str]
+SWITCHES: tuple[Switches, ...] = (
     {"checkpointing": True},
     {"fused_optimizer": True},
 )
@@ -49,7 +50,7 @@ FORWARD: tuple[tuple[str, dict[str, int]], ...] = (
 
 def cases(quick: bool) -> list[RunRequest]:
     """Return what is run: first what has to hold, then the rest."""
-    wanted: list[tuple[str, dict[str, int], str, dict[str, bool | str]]] = [
+    wanted: list[tuple[str, dict[str, int], str, Switches]] = [
         ("mlp_training", size, "fp32", {}) for size in SIZES
     ]
     if not quick:

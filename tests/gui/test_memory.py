@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.memory import MemoryParts, MemoryUse
 from gpuexplorer.gui.panels.memory import MemorySection
+from gpuexplorer.gui.theme import make_theme
 
 PREDICTED = MemoryParts.of({"weights": 4e6, "gradients": 4e6, "activations": 2e6})
+
+
+@pytest.fixture(autouse=True)
+def light(qapp: QApplication) -> None:
+    make_theme(qapp, "light")
 
 
 def shown(qtbot: QtBot, use: MemoryUse | None) -> MemorySection:
