@@ -196,6 +196,8 @@ class TorchModel:
 
     def _empty(self, array: ArrayPlan) -> Any:
         torch = self.torch
+        if array.type == "int":  # a large model is tried before its labels are there
+            return torch.zeros(array.shape, dtype=self._type(array), device=self.place)
         last = self.switches.get("channels_last") and array.name in self.family.images
         return torch.empty(
             array.shape,
