@@ -1,52 +1,25 @@
-"""A study through the window's engine: what is asked of it, and the thread that measures it."""
+"""A study through the window's engine: the thread that measures it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.studies import Study
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.lab import Kind, Progress, has_figures
+from gpuexplorer.gui.model.lab import Progress, has_figures
+from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.search.studies import Lab, Step
 
 TELL_EVERY_S = 0.1
 """Steps are told together, so that short runs do not flood the window."""
 SHOW_EVERY_S = 0.7
 SHOW_SHARE = 0.05
 """Share of the time that making documents of what there is so far may take."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a study shall look at; None leaves a choice to the study."""
-
-    kind: Kind
-    request: RunRequest
-    workload: Workload
-    devices: DeviceList
-    how: How
-    precisions: tuple[str, ...] | None = None
-    switches: tuple[str, ...] | None = None
-    sides: tuple[str, str] | None = None
-    symbol: str | None = None
-    sizes: tuple[int, ...] | None = None
-
-    def lab(self) -> Lab:
-        """Return the study, ready to measure; raises ExplorerError where there is nothing to."""
-        common = (self.request, self.workload, self.devices, self.how)
-        if self.kind == "precision":
-            return PrecisionLab(*common, precisions=self.precisions)
-        if self.kind == "switches":
-            return SwitchesLab(*common, switches=self.switches)
-        return SpeedupLab(*common, names=self.sides, symbol=self.symbol, sizes=self.sizes)
 
 
 class LabJob(EngineJob):

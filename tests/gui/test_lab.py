@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.lab import LabView
 from gpuexplorer.gui.panels.lab_tab import write_study
 from gpuexplorer.history.store import Query, Store
@@ -20,8 +21,10 @@ from tests.gui.driver import find, until, wait_measured
 
 def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView:
     """Return the Lab with small problems to measure, and a study of one kind in front."""
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    window.session.experiment.set_size("N", 64)
+    experiment = window.session.experiment
+    until(qtbot, lambda: experiment.devices is not None)
+    if "N" in experiment.knobs.size:
+        experiment.set_size("N", 64)
     window.show()
     window.panels.tabs.setCurrentWidget(window.panels.lab)
     view = window.panels.lab.lab
@@ -54,6 +57,9 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert "How much accuracy" in view.bench.empty.text
     ready(qtbot, view)
     assert "Takes about" in view.bench.empty.text
+    view.copy_button.click()
+    text = QApplication.clipboard().text()
+    assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
     view.start()
     until(qtbot, lambda: view.bench.model.state == "running" and not view.start_button.isVisible())
     finished(qtbot, window)
@@ -84,10 +90,10 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     window = open_window()
     view = opened(qtbot, window, "speedup")
     setup = view.bench.setup
-    setup.turns.setValue(30)
-    setup.seconds.setValue(1.5)
+    setup.turns.setValue(60)
+    setup.seconds.setValue(6.0)
     until(qtbot, lambda: setup.second.currentData() is not None)
-    setup.sizes.setText("16:64:*2")
+    setup.sizes.setText("16,32")
     setup.sizes.editingFinished.emit()
     ready(qtbot, view)
     view.start()
@@ -110,27 +116,7 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     until(qtbot, lambda: window.session.live)
 
 
-def test_what_cannot_be_studied_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window = open_window()
-    view = opened(qtbot, window, "switches")
-    until(qtbot, lambda: "no switches" in view.bench.setup.total.text())
-    assert not view.start_button.isEnabled()
-    assert "Switches belong to models" in view.bench.setup.reason.text()
-    assert window.panels.lab.lab is view
-    window.export("json")
-    assert "no study to export" in window.banner.text
-
-
-def test_the_command_is_copied(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window = open_window()
-    view = opened(qtbot, window)
-    ready(qtbot, view)
-    view.copy_button.click()
-    text = QApplication.clipboard().text()
-    assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
-
-
-def test_a_broken_study_ends_in_a_sentence(
+def test_what_cannot_be_studied_or_fails_says_why(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpuexplorer.core.errors import WorkFailed
@@ -140,7 +126,13 @@ def test_a_broken_study_ends_in_a_sentence(
         raise WorkFailed("nothing was measured: the device is gone")
 
     window = open_window()
-    view = opened(qtbot, window)
+    view = opened(qtbot, window, "switches")
+    until(qtbot, lambda: "no switches" in view.bench.setup.total.text())
+    assert not view.start_button.isEnabled()
+    assert "Switches belong to models" in view.bench.setup.reason.text()
+    window.export("json")
+    assert "no study to export" in window.banner.text
+    view.show_kind("precision")
     ready(qtbot, view)
     monkeypatch.setattr(PrecisionLab, "_measure", fails)
     view.start()
@@ -151,22 +143,54 @@ def test_a_broken_study_ends_in_a_sentence(
     assert groups("precision") == []
 
 
-def test_switches_of_a_model_are_studied(qtbot: QtBot, open_window: OpenWindow) -> None:
+def test_a_model_runs_live_and_its_switches_are_studied(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
     pytest.importorskip("torch", reason="PyTorch is an extra")
     window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    knobs, live = window.session.experiment, window.session.live_model
+    knobs.set_workload("mlp")
+    knobs.set_size("H", 32)
+    knobs.set_size("D", 32)
+    run = wait_measured(qtbot, window)
+    assert run.config.variant == "torch" and run.config.switches == {}
+    window.show()
+    window.pin()
+    find(window, "switch_one_by_one", QCheckBox).click()
+    until(qtbot, lambda: measured_with(window, {"one_by_one": True}))
+    assert live.pins[0].label.startswith("torch · B = 64")
+    until(qtbot, lambda: window.insight.figures.items.text().endswith("samples/s"))
+    window.insight.copy_command()
+    assert "--switch one_by_one=on" in QApplication.clipboard().text()
+    tabs = window.panels.tabs
+    tabs.setCurrentWidget(window.panels.kernel)
+    until(qtbot, lambda: "PyTorch" in find(window, "kernelMessage", QLabel).text())
+    tabs.setCurrentWidget(window.panels.block_map)
+    block_map = window.panels.block_map.view
+    assert isinstance(block_map, BlockMapView)
+    until(qtbot, lambda: "chooses its own blocks" in block_map.model.reason)
+    tabs.setCurrentWidget(window.panels.roofline)
+    until(qtbot, lambda: bool(window.session.roofline_picture().spots))
+    study_the_switches(qtbot, window)
+
+
+def measured_with(window: MainWindow, switches: dict[str, bool | str]) -> bool:
+    run = window.session.live_model.current
+    return run is not None and run.config.switches == switches and run.summary is not None
+
+
+def study_the_switches(qtbot: QtBot, window: MainWindow) -> None:
+    window.session.experiment.set_switch("one_by_one", False)
     view = opened(qtbot, window, "switches")
-    knobs = window.session.experiment
-    knobs.set_workload("softmax")
-    knobs.set_size("D", 64)
     until(qtbot, lambda: "grad_mode" in view.bench.setup.ticks.boxes)
     for name, box in view.bench.setup.ticks.boxes.items():
-        box.setChecked(name == "grad_mode")
-    view.bench.setup.seconds.setValue(0.05)
+        box.setChecked(name == "one_by_one")
     ready(qtbot, view)
     view.start()
     finished(qtbot, window)
     study = view.bench.model.study
     assert isinstance(study, SwitchesStudy) and study.baseline is not None
-    assert {one.switch for one in study.alone} == {"grad_mode"}
+    assert {one.switch for one in study.alone} == {"one_by_one"}
     assert all(one.measured is not None for one in study.alone)
-    assert find(window, "labTable_switches").rowCount() >= 3
+    assert find(window, "labTable_switches").rowCount() >= 2

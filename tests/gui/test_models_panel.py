@@ -1,4 +1,4 @@
-"""Frameworks' models at the knobs: switches, precisions, what is not here, labels, and a real run."""
+"""Models at the knobs: switches, precisions, what is not here, labels, and a real run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.switches import SWITCHES
-from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
 from tests.support.prepared import prepared
 from tests.support.results import made_result
 
@@ -138,10 +136,10 @@ def test_another_workload_or_variant_keeps_the_switches_it_has() -> None:
     knobs.set_variant("torch")
     knobs.set_switch("grad_mode", "grad")
     knobs.set_variant("naive")
-    assert knobs.knobs.switches == {} and knobs.knobs.block is not None
+    assert knobs.knobs.switches == {} and knobs.dimensions == 2
     assert knobs.switch_offers() == []
     knobs.set_variant("torch")
-    assert knobs.knobs.block is None
+    assert knobs.dimensions == 0
     knobs.set_workload("mlp_training")
     assert knobs.config().variant == "torch" and knobs.knobs.switches == {}
 
@@ -356,38 +354,3 @@ def test_the_history_finds_runs_by_their_switches() -> None:
         (row,) = store.find(Query(text="compile=default"))
         assert row.switch_words == "compile = default, cuda graph"
         assert [r.id for r in store.find(Query(text="cuda_graph"))] == [run.id]
-
-
-# ---- the real thing
-
-
-def test_live_restarts_when_a_switch_moves(qtbot: QtBot, open_window: OpenWindow) -> None:
-    pytest.importorskip("torch", reason="PyTorch is an extra")
-    window = open_window()
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    knobs = window.session.experiment
-    knobs.set_workload("mlp")
-    knobs.set_size("H", 32)
-    knobs.set_size("D", 32)
-    run = wait_measured(qtbot, window)
-    assert run.config.variant == "torch" and run.config.switches == {}
-    window.show()
-    window.pin()
-    find(window, "switch_one_by_one", QCheckBox).click()
-    until(
-        qtbot,
-        lambda: (now := window.session.live_model.current) is not None
-        and now.config.switches == {"one_by_one": True}
-        and now.summary is not None,
-    )
-    assert window.session.live_model.pins[0].label.startswith("torch · B = 64")
-    until(qtbot, lambda: window.insight.figures.items.text().endswith("samples/s"))
-    command = reproduce.command_line(window.session.live_model.current.config)
-    assert "--switch one_by_one=on" in command
-    window.panels.tabs.setCurrentWidget(window.panels.kernel)
-    until(qtbot, lambda: "PyTorch" in find(window, "kernelMessage", QLabel).text())
-    window.panels.tabs.setCurrentWidget(window.panels.block_map)
-    until(qtbot, lambda: window.panels.block_map.view is not None)
-    assert "chooses its own blocks" in window.panels.block_map.view.model.reason
-    window.panels.tabs.setCurrentWidget(window.panels.roofline)
-    until(qtbot, lambda: bool(window.session.roofline_picture().spots))

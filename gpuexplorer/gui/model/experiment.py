@@ -233,7 +233,9 @@ class Experiment:
     def fill_offers(self) -> list[Offer]:
         """Return the input distributions; the first is the manifest's own."""
         arrays = self.workload.manifest.arrays.values()
-        own = dict.fromkeys(FILL_TITLES.get(a.fill, a.fill) for a in arrays if a.role in ("in", "inout"))
+        own = dict.fromkeys(
+            FILL_TITLES.get(a.fill, a.fill) for a in arrays if a.role in ("in", "inout")
+        )
         tip = f"As the workload's manifest says: {'; '.join(own) or 'it has no inputs'}"
         fills: list[str] = [*FILLS]
         if self.knobs.fill == OVERFLOW_FILL:  # of a run made elsewhere; it is not for timing

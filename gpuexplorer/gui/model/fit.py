@@ -108,7 +108,9 @@ def moved_words(before: Knobs, after: Knobs) -> str:
         parts.append("the size is back at its default")
     back = [SWITCHES[n].title for n in before.switches if n not in after.switches]
     if back:
-        parts.append(f"{' and '.join(back)} {'is' if len(back) == 1 else 'are'} as usual")
+        many = len(back) > 1
+        names = " and ".join(back)
+        parts.append(f"switches {names} are as usual" if many else f"switch {names} is as usual")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
-from gpuexplorer.gui.lab_job import Wanted
+from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.sweep_axes import values_text
 from gpuexplorer.reproduce import short_block
 from gpuexplorer.search.studies import How

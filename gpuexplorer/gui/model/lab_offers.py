@@ -10,7 +10,7 @@ from gpuexplorer.gui.model.experiment import Experiment, Offer
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_words import duration
 from gpuexplorer.gui.model.sweep_axes import values_text
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.search.studies import How, Lab, PrecisionLab, SwitchesLab
 from gpuexplorer.search.studies.speedup import default_sizes
 
 EACH_S = {"kernel": 0.06, "model": 0.25}

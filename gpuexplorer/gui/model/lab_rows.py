@@ -124,9 +124,7 @@ def _precision_row(study: PrecisionStudy, point: PrecisionPoint, places: _Places
     about = [
         point.fallback or "",
         f"Ran in {point.ran}; {point.how}" if point.ran and point.how else point.how or "",
-        "On the Pareto front: nothing is both faster and nearer to float64."
-        if point.front
-        else "",
+        "On the Pareto front: nothing is both faster and nearer to float64." if point.front else "",
     ]
     place = places.add(measured, point.title, *about)
     speed = "1" if point.precision == study.reference else "–"
@@ -156,20 +154,25 @@ def _switches_table(study: SwitchesStudy) -> Table:
     rows = []
     if study.baseline is not None:
         place = places.add(study.baseline, "Baseline")
-        rows.append(_figures_row("baseline", study.baseline, "", "", "The knobs as they stand.", place))
+        rows.append(
+            _figures_row("baseline", study.baseline, "", "", "The knobs as they stand.", place)
+        )
     added = {(one.switch, one.value): one for one in study.added}
     for one in study.alone:
         rows.append(_alone_row(one, added.get((one.switch, one.value)), places))
     for share in study.shares:
-        places.add(share.measured, share.title, f"Beside the combination: {interval_words(share.effect)}")
+        places.add(
+            share.measured, share.title, f"Beside the combination: {interval_words(share.effect)}"
+        )
     if study.together is not None and len(study.combination) > 1:
         tip = f"All that were kept: {interval_words(study.total)}"
         if study.combining is not None:
             tip += f"\nBeside what they would come to by themselves: {study.combining.ratio:.3g}"
         place = places.add(study.together, "The combination", tip)
         rows.append(
-            _figures_row("together", study.together, effect_words(study.total), "", tip, place,
-                         strong=True)  # fmt: skip
+            _figures_row(
+                "together", study.together, effect_words(study.total), "", tip, place, strong=True
+            )
         )
     rows += [Row((title,), f"{title}: {why}", note=why) for title, why in study.not_offered.items()]
     return places.table(SWITCHES_COLUMNS, rows)
@@ -250,4 +253,3 @@ def _size_row(study: SpeedupStudy, point: SizePoint, places: _Places) -> Row:
 
 def _speedup(found: Speedup | None) -> str:
     return f"{ratio(found.factor, '', 3).strip()}×" if found is not None else "–"
-

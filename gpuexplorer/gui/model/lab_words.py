@@ -127,7 +127,6 @@ def _time(measured: Measured) -> str:
     return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
 
 
-
 def break_evens(study: SpeedupStudy) -> list[tuple[str, BreakEven]]:
     """Return where the second device breaks even, as far as it does, with what tells them apart."""
     pairs = (("without transfers", study.break_even), ("with transfers", study.break_even_with))

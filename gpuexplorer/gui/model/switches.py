@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.workloads.manifest import VariantSpec
@@ -74,8 +75,9 @@ def switch_offers(
         others: dict[str, Value] = {n: v for n, v in switches.items() if n != switch.name}
         others[TRANSFERS] = include_transfers
         choices = tuple(
-            SwitchChoice(value, switch.words(value), _why_not(variant, name, device, switch, value,
-                                                             others))  # fmt: skip
+            SwitchChoice(
+                value, switch_value(value), _why_not(variant, name, device, switch, value, others)
+            )
             for value in switch.values
         )
         offers.append(SwitchOffer(switch, switches.get(switch.name, switch.default), choices))

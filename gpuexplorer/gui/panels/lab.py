@@ -23,11 +23,12 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.studies_words import subject
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
-from gpuexplorer.gui.lab_job import LabJob, Wanted
+from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.lab import TITLES, Kind, LabModel, Progress, has_figures
 from gpuexplorer.gui.model.lab_command import study_command
 from gpuexplorer.gui.model.lab_offers import time_words, total_words
 from gpuexplorer.gui.model.lab_rows import Place
+from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.plots.base import small_button

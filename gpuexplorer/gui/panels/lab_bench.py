@@ -35,7 +35,7 @@ AXES: dict[Kind, str] = {
 
 
 class LabBench(QWidget):
-    """Shows a ``LabModel``; ``chosen`` carries a configuration, ``pointed`` a place's words or None."""
+    """Shows a ``LabModel``; ``chosen`` carries a place, ``pointed`` a place's words or None."""
 
     chosen = Signal(object)
     pointed = Signal(object)
@@ -54,6 +54,7 @@ class LabBench(QWidget):
         self.axis.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.notes = muted_label()
         self._lay_out()
+        self.say_empty("")
         self.plot.hovered.connect(self._point)
         self.plot.chosen.connect(self._choose)
         self.rows.hovered.connect(self._point)

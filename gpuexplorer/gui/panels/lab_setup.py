@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.lab_job import Wanted
 from gpuexplorer.gui.model.experiment import Experiment, Offer
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_offers import (
@@ -30,6 +29,7 @@ from gpuexplorer.gui.model.lab_offers import (
     sizes_text,
     switch_choices,
 )
+from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.search import ranges
 from gpuexplorer.search.studies import How

@@ -38,7 +38,10 @@ class LabTable(QTableWidget):
         self.shown = Table()
         self.itemActivated.connect(self._activated)
         self.itemEntered.connect(lambda item: self.hovered.emit(self._place(item.row())))
-        theme().changed.connect(lambda: self.show_table(self.shown))
+        theme().changed.connect(self._repaint_theme)
+
+    def _repaint_theme(self) -> None:
+        self.show_table(self.shown)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Point at nothing any more."""

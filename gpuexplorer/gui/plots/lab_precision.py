@@ -62,7 +62,7 @@ class PrecisionPlot(MarkedPlot):
             self.addItem(item, ignoreBounds=True)
         self._study: PrecisionStudy | None = None
         self._table = Table()
-        self.box.sigResized.connect(lambda _: self._draw())
+        self.box.sigResized.connect(self._resized)
         self.repaint_theme()
 
     @property
@@ -91,6 +91,9 @@ class PrecisionPlot(MarkedPlot):
                 speed = speed_of(measured, self.counts_flops)
                 found.append(Spot(point, measured, math.log10(error), math.log10(speed)))
         return found
+
+    def _resized(self, _: object) -> None:
+        self._draw()
 
     def _draw(self) -> None:
         self.clear_words()

@@ -1,4 +1,4 @@
-"""What stands where a chart will be: what there will be to see, how to get it, how long it takes."""
+"""What stands where a chart will be: what there will be to see, and how to get it."""
 
 from __future__ import annotations
 
