@@ -89,14 +89,12 @@ class TorchModel:
     def allocate(self) -> None:
         """Allocate weights and data, uninitialised."""
         self.free()
-        torch, family = self.torch, self.family
-        self.module.to_empty(device=self.place)
-        if self.switches.get("channels_last"):
-            self.module.to(memory_format=torch.channels_last)
+        family = self.family
+        self._have_weights(self.place)
         if not family.momentum:
             self.module.eval()
         else:
-            self.training = Training(torch, self)
+            self.training = Training(self.torch, self)
         for name in family.data:
             self.data[name] = self._empty(self.plan.array(name))
 
@@ -161,8 +159,7 @@ class TorchModel:
         for part in self.module.modules():
             if hasattr(part, "drop"):
                 part.drop()
-        self.module.zero_grad(set_to_none=True)
-        self.module.to("meta")
+        self._have_weights("meta")
 
     def wait(self) -> None:
         """Wait until the device has done everything."""
@@ -189,6 +186,27 @@ class TorchModel:
             return None, ""
         owner, _, leaf = path.rpartition(".")
         return self.module.get_submodule(owner), leaf
+
+    def _have_weights(self, place: str) -> None:
+        """Give the module parameters and buffers on a device, uninitialised; ``meta``: none.
+
+        ``Module.to_empty`` does the same, and first imports seconds' worth of PyTorch.
+        """
+        parameter = self.torch.nn.Parameter
+        for part in self.module.modules():
+            for name, old in part._parameters.items():
+                if old is not None:
+                    made = self._like(old, place)
+                    part._parameters[name] = parameter(made, requires_grad=old.requires_grad)
+            for name, old in part._buffers.items():
+                if old is not None:
+                    part._buffers[name] = self._like(old, place)
+
+    def _like(self, old: Any, place: str) -> Any:
+        torch = self.torch
+        last = self.switches.get("channels_last") and old.dim() == 4
+        layout = torch.channels_last if last else torch.contiguous_format
+        return torch.empty(old.shape, dtype=old.dtype, device=place, memory_format=layout)
 
     def _type(self, array: ArrayPlan) -> Any:
         torch = self.torch
