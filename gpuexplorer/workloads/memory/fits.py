@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.memory import MemoryParts
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.workloads.memory.predict import held_parts, predict, reference_B
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def check_fits(
         has = "has" if free_B is None else "now has free"
         raise InputError(
             f"this size needs {quantity(wanted.total_B, 'B')} of memory, and {device.id} {has} "
-            f"{quantity(room_B, 'B')}, of which a run may take {MEMORY_SHARE:.0%}"
+            f"{quantity(room_B, 'B')}, of which a run may take {percent(MEMORY_SHARE)}"
             f" ({wanted.words})",
             remedy=_remedy(plan, sizes, fits_with),
         )
