@@ -27,12 +27,12 @@ COMMANDS: dict[str, str] = {
     "run": "measure one configuration",
     "sweep": "measure every combination of the values that some knobs take",
     "compare": "measure configurations or stored runs in turns: faster, slower, or the same",
-    "study": "precision against speed, what each switch buys, or CPU against GPU: measured in turns",
+    "study": "precision against speed, what each switch buys, CPU against GPU: in turns",
     "tune": "search blocks and tunables for the fastest, and keep it for 'run --tuned'",
+    "operators": "record what one iteration of a model calls: a table, a flame chart, a trace",
     "history": "list, search, tag, star and delete the runs that were kept",
     "export": "write stored runs, or those of a file, in a format that other programs read",
     "import": "take runs from files into the history: ours, NVBench's, Kernel Tuner's",
-    "operators": "record what one iteration of a model calls: a table, a flame chart, a trace",
     "report": "write a page on a run, a sweep or a comparison that needs nothing but a browser",
     "analyze": "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
     "check-kernels": "compile, run and verify every variant of a folder of workloads",
@@ -417,7 +417,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = build_parser()
     options, extra = parser.parse_known_args(arguments)
     if extra:
-        raise InputError(f"unknown argument '{extra[0]}'", remedy=_remedy(parser, first, extra[0]))
+        raise InputError(
+            f"unknown argument '{extra[0]}'", remedy=_remedy(parser, arguments, extra[0])
+        )
     options.arguments = given
     if getattr(options, "deadline", None):  # for the engines that this program starts
         os.environ[BUILD_DEADLINE_VARIABLE] = str(options.deadline)
@@ -431,11 +433,12 @@ def is_session(word: str) -> bool:
     return word.lower().endswith(".gpux") and not word.startswith("-")
 
 
-def _remedy(parser: argparse.ArgumentParser, command: str, unknown: str) -> str:
-    """Return what an unknown option could have meant."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
-            parser = action.choices[command]
+def _remedy(parser: argparse.ArgumentParser, arguments: list[str], unknown: str) -> str:
+    """Return what an unknown option could have meant; commands may have commands of their own."""
+    for word in arguments:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction) and word in action.choices:
+                parser = action.choices[word]
     known = [o for a in parser._actions for o in a.option_strings if o.startswith("--")]
     if unknown.startswith("-"):
         return suggestion(unknown.partition("=")[0], known)
