@@ -18,6 +18,8 @@ LINE_IN = 0.155
 """Height of its line in inches."""
 GAP = 0.010
 """Between a point and its words."""
+ROUNDING = 1e-9
+"""Areas below this are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Box:
     def outside(self) -> float:
         """Return the area that lies outside the panel."""
         inside = self.overlap(Box(0.0, 0.0, 1.0, 1.0))
-        return self.width * self.height - inside
+        left = self.width * self.height - inside
+        return left if left > ROUNDING else 0.0
 
 
 def share(value: float, axis: Axis) -> float:

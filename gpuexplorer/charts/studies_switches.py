@@ -199,10 +199,17 @@ def _memory(study: SwitchesStudy) -> Panel | None:
         series("", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3)
         for (name, _, _), (x, y) in zip(known, points, strict=True)
     ]
-    base = points[0]
+    base, least_s = points[0], min(x for x, _ in points)
+    log = most_s / least_s > LOG_ABOVE
     panel = Panel(
         title="Memory against time",
-        x=Axis(label="time per launch", unit="s", low=0.0, high=1.3 * most_s),
+        x=Axis(
+            label="time per launch",
+            unit="s",
+            scale="log" if log else "linear",
+            low=least_s / 1.3 if log else 0.0,
+            high=1.3 * most_s,
+        ),
         y=Axis(label="peak memory", unit="B", low=0.0, high=1.25 * most_B),
         series=tuple(drawn),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 
@@ -69,11 +70,11 @@ def main() -> int:
     called = sum(v in ("faster", "slower") for v in verdicts) / len(verdicts)
     overhead_s = float(np.median(overheads))
     first, second = sizes
-    apart = abs(np.log(first / second)) if first and second else None
+    apart = abs(math.log(first / second)) if first and second else None
     held = {
         "called": called <= CALLED,
         "overhead_s": overhead_s <= OVERHEAD_S,
-        "apart": (apart is None and first == second) or (apart is not None and apart <= APART),
+        "apart": first == second if apart is None else apart <= APART,
     }
     document = {
         "comparisons": len(verdicts),
