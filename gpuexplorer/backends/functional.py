@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter, perf_counter_ns
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
@@ -21,7 +23,7 @@ from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.layouts import Layout, Shape
 from gpuexplorer.backends.models import ModelRunner, Step
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, WorkFailed
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.models import MODELS as REFERENCES
@@ -29,6 +31,7 @@ from gpuexplorer.workloads.plan import Plan
 
 Arrays = dict[str, Any]
 Compute = Callable[[Arrays], Arrays]
+Made = TypeVar("Made")
 
 STORED_AS: dict[str, str] = {
     "fp64": "float64",
@@ -41,6 +44,13 @@ STORED_AS: dict[str, str] = {
 CPU_PRECISIONS = ("fp64", "fp32", "bf16", "fp16")
 GPU_PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16")
 
+TRIED_FLOP = 2e10
+"""A step below this is run once with zeros, so that nothing is compiled later; one above it takes
+so long that it hardly counts."""
+MAX_KEPT = 12
+"""Models kept compiled, so that runs in turns compile once."""
+MAX_KEPT_B = 1 << 28
+"""A model whose arrays are larger is not kept where keeping it keeps arrays."""
 TRIED_N = 384
 """A product of this size tells about how fast a long step's arithmetic is."""
 ESTIMATED_FROM_S = 1.0
@@ -59,14 +69,45 @@ class Written:
     layouts: Mapping[str, Layout] = field(default_factory=dict)
 
 
+class Kept(Generic[Made]):
+    """What was compiled for the latest configurations, of one framework."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, Made] = OrderedDict()
+
+    def get(self, plan: Plan, make: Callable[[], Made], *, keep: bool = True) -> Made:
+        """Return what was made for such a plan before, or make it, and keep it where allowed."""
+        config = msgspec.structs.replace(plan.config, seed=0, fill="", cache="hot")
+        key = f"{plan.source_sha256} {config.key}"
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        made = make()
+        if keep:
+            self._made[key] = made
+            while len(self._made) > MAX_KEPT:
+                self._made.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function ready to be called, and what the compiler made of it in its own words."""
+
+    function: Compute
+    program: str = ""
+
+
 class FunctionalModel(ABC):
     """A model for one plan: its arrays on the device, and the function that runs on them."""
+
+    _kept: ClassVar[Kept[Compiled]]
 
     def __init__(self, plan: Plan, family: str, written: Written) -> None:
         self._plan = plan
         self._written = written
         self._stored_as = STORED_AS[plan.config.precision]
-        self._function: Compute = written.compute
+        self._compiled = Compiled(written.compute)
         self._arrays: Arrays = {}
         self._as_written: Arrays = {}
         """Weights that learn, before they learnt."""
@@ -76,8 +117,8 @@ class FunctionalModel(ABC):
         """Arrays that are cut along the batch, and computed sample by sample."""
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Trace and compile the function."""
+    def _compile(self) -> Compiled:
+        """Trace and compile the function as the switches say."""
 
     @abstractmethod
     def _put(self, values: HostArray, type_name: str) -> Any:
@@ -94,6 +135,20 @@ class FunctionalModel(ABC):
     @abstractmethod
     def _product(self, left: Any, right: Any) -> Any:
         """Return the product of two matrices."""
+
+    def prepare(self) -> None:
+        """Compile the function and call it with zeros, unless that was done for an earlier run."""
+        self._compiled = self._kept.get(self._plan, self._made)
+
+    def _made(self) -> Compiled:
+        compiled = self._compile()
+        if self._plan.flops < TRIED_FLOP:
+            zeros = {
+                name: self._put(np.zeros(shape, np.float32), self._type_of(name))
+                for name, shape in self._shapes().items()
+            }
+            self.wait(compiled.function(zeros))
+        return compiled
 
     # ---- arrays
 
@@ -160,7 +215,8 @@ class FunctionalModel(ABC):
         """What starts one step and may return before its results are there."""
         if self._samples:
             return self._one_by_one()
-        function, arrays, learning = self._function, self._arrays, self._learning
+        function, arrays = self._compiled.function, self._arrays
+        learning = self._learning
         if not learning:
             return partial(function, arrays)
 
@@ -173,7 +229,7 @@ class FunctionalModel(ABC):
         return learn
 
     def _one_by_one(self) -> Step:
-        function = self._function
+        function = self._compiled.function
         cut = [name for name in self._arrays if name in self._samples]
         whole = {name: array for name, array in self._arrays.items() if name not in cut}
         alone = zip(*(self._arrays[name] for name in cut), strict=True)
@@ -216,6 +272,23 @@ class FunctionalModel(ABC):
         )
 
 
+class FrameworkRunner(ModelRunner):
+    """A run in a framework: whatever it raises becomes a sentence."""
+
+    title: ClassVar[str]
+
+    def _explained(self, error: Exception, doing: str) -> ExplorerError:
+        known = super()._explained(error, doing)
+        if known is not None:
+            return known
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        what = f"{self.title} failed on {self.device.id} while {doing}: {lines[0]}"
+        detail = f"{type(error).__name__}: {error}"
+        if self.device.kind == "gpu":  # its context may be of no more use
+            return DeviceLost(what, remedy="the engine starts afresh", detail=detail)
+        return WorkFailed(what, remedy="see the lines below it, or choose another", detail=detail)
+
+
 class QueuedModel(Protocol):
     """A model whose steps can be started without waiting for them."""
 
@@ -227,7 +300,7 @@ class QueuedModel(Protocol):
         """Wait until results are there, without copying them."""
 
 
-class GroupedRunner(ModelRunner):
+class GroupedRunner(FrameworkRunner):
     """Steps on a GPU of a framework that offers no events: groups of them between two waits."""
 
     timed_by: ClassVar[str] = "host clock around each step and a wait for it, dispatch included"

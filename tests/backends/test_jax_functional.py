@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.functional import FunctionalModel, GroupedRunner, Written
+from gpuexplorer.backends.functional import Compiled, FunctionalModel, GroupedRunner, Kept, Written
 from gpuexplorer.backends.layouts import FILTERS, HEADS, IMAGES, LINEAR, AfterImages, Layout
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -47,6 +47,7 @@ class OnNumPy(FunctionalModel):
 
     def __init__(self, plan: Plan, family: str, layouts: dict[str, Layout] | None = None) -> None:
         held = layouts or {}
+        self._kept = Kept()  # type: ignore[misc]
 
         def compute(arrays: dict[str, Any]) -> dict[str, Any]:
             as_stated = {
@@ -59,8 +60,8 @@ class OnNumPy(FunctionalModel):
         super().__init__(plan, family, Written(compute, held))
         self.waits = 0
 
-    def prepare(self) -> None:
-        pass
+    def _compile(self) -> Compiled:
+        return Compiled(self._written.compute)
 
     def _put(self, values: HostArray, type_name: str) -> HostArray:
         return values.astype(type_name)

@@ -39,6 +39,16 @@ def _max_pool(x: Any) -> Any:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
+def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
+    """Return attention for (batch, position, head, feature); JAX's own has scores in fp32 only."""
+    if q.dtype != jnp.float64:
+        return nn.dot_product_attention(q, k, v, is_causal=causal)
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k) * q.shape[-1] ** -0.5
+    if causal:
+        scores = jnp.where(jnp.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf)
+    return jnp.einsum("bnts,bsnh->btnh", nn.softmax(scores), v)
+
+
 def matmul(sizes: Sizes) -> Written:
     """C = A B."""
     return Written(lambda arrays: {"C": arrays["A"] @ arrays["B"]})
@@ -92,7 +102,7 @@ def attention(sizes: Sizes) -> Written:
     """Scaled dot-product attention."""
 
     def compute(arrays: Arrays) -> Arrays:
-        return {"O": nn.dot_product_attention(arrays["Q"], arrays["K"], arrays["V"])}
+        return {"O": _attention(arrays["Q"], arrays["K"], arrays["V"])}
 
     return Written(compute, dict.fromkeys("QKVO", HEADS))
 
@@ -117,7 +127,7 @@ def transformer_block(sizes: Sizes) -> Written:
         normed = _layer_norm(x, arrays["g1"], arrays["n1"])
         joined = _linear(normed, arrays, "qkv").reshape(batch, length, 3, heads, width // heads)
         q, k, v = (joined[:, :, part] for part in range(3))
-        mixed = nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape)
+        mixed = _attention(q, k, v, causal=True).reshape(x.shape)
         residual = x + _linear(mixed, arrays, "o")
         normed = _layer_norm(residual, arrays["g2"], arrays["n2"])
         hidden = nn.gelu(_linear(normed, arrays, "u"), approximate=True)

@@ -11,9 +11,17 @@ import numpy as np
 
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR
-from gpuexplorer.backends.functional import FunctionalModel, GroupedRunner, Written, l2_flush_B
+from gpuexplorer.backends.functional import (
+    Compiled,
+    FrameworkRunner,
+    FunctionalModel,
+    GroupedRunner,
+    Kept,
+    Written,
+    l2_flush_B,
+)
 from gpuexplorer.backends.jax.start import jax_device, load
-from gpuexplorer.backends.models import MODEL_NAMES, Model, ModelRunner, Step, check_model
+from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.units import quantity
@@ -41,18 +49,17 @@ def factors(jax: Any, precision: str) -> AbstractContextManager[object]:
 class JaxModel(FunctionalModel):
     """A function in JAX, compiled by XLA where ``jit`` is on."""
 
-    _program: str | None = None
-    """What XLA made of it, in its own words."""
+    _kept = Kept()
 
     def __init__(self, plan: Plan, family: str, written: Written, jax: Any, place: Any) -> None:
         super().__init__(plan, family, written)
         self._jax = jax
         self._place = place
 
-    def prepare(self) -> None:
+    def _compile(self) -> Compiled:
         """Trace and compile for the plan's shapes, which no step does again."""
         if not self._plan.switches.get("jit", False):
-            return
+            return Compiled(self._written.compute)
         there = self._jax.sharding.SingleDeviceSharding(self._place)
         arrays = {
             name: self._jax.ShapeDtypeStruct(
@@ -61,8 +68,7 @@ class JaxModel(FunctionalModel):
             for name, shape in self._shapes().items()
         }
         compiled = self._jax.jit(self._written.compute).lower(arrays).compile()
-        self._function = compiled
-        self._program = compiled.as_text()
+        return Compiled(compiled, compiled.as_text())
 
     def _put(self, values: HostArray, type_name: str) -> Any:
         return self._jax.device_put(values, self._place).astype(self._dtype(type_name))
@@ -83,7 +89,7 @@ class JaxModel(FunctionalModel):
     def arithmetic(self) -> Arithmetic | None:
         """Say what ran, and what sums are kept in where XLA's program tells."""
         found = super().arithmetic()
-        types = {TYPES[name] for name in _PRODUCTS.findall(self._program or "")}
+        types = {TYPES[name] for name in _PRODUCTS.findall(self._compiled.program)}
         if found is None or len(types) != 1 or types <= {"bf16", "fp16"}:
             return found  # a result of 16 bits says nothing: its sums may have been kept wider
         kept = types.pop()
@@ -91,8 +97,10 @@ class JaxModel(FunctionalModel):
         return msgspec.structs.replace(found, accumulates_in=kept, how=how)
 
 
-class JaxRunner(ModelRunner):
+class JaxRunner(FrameworkRunner):
     """What both kinds of device share."""
+
+    title = "JAX"
 
     _jax: Any
     _place: Any

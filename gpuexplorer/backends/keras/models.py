@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import keras
+import numpy as np
 
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.layouts import FILTERS, HEADS, IMAGES, LINEAR, AfterImages, Layout
@@ -133,12 +134,25 @@ def _scale(width: int, dtype: str) -> Any:
     return keras.ops.convert_to_tensor(scale, wide)
 
 
+def _attention(q: Any, k: Any, v: Any, scale: Any, *, causal: bool = False) -> Any:
+    """Return attention for (batch, position, head, feature); JAX's own has scores in fp32 only."""
+    ops = keras.ops
+    double = keras.backend.standardize_dtype(q.dtype) == "float64"
+    if not double or keras.backend.backend() != "jax":
+        return ops.dot_product_attention(q, k, v, scale=scale, is_causal=causal)
+    scores = ops.einsum("btnh,bsnh->bnts", q, k) * scale
+    if causal:
+        seen = ops.tril(ops.ones(scores.shape[-2:], dtype="bool"))
+        scores = ops.where(seen, scores, -np.inf)
+    return ops.einsum("bnts,bsnh->btnh", ops.softmax(scores), v)
+
+
 def attention(sizes: Sizes, dtype: str) -> Network:
     """Scaled dot-product attention."""
     scale = _scale(sizes["D"], dtype)
 
     def call(q: Any, k: Any, v: Any) -> Any:
-        return keras.ops.dot_product_attention(q, k, v, scale=scale)
+        return _attention(q, k, v, scale)
 
     return Network(call, dict.fromkeys("QKV", HEADS), "O", HEADS)
 
@@ -171,17 +185,13 @@ def transformer_block(sizes: Sizes, dtype: str) -> Network:
 
     first, second = _norm(dtype), _norm(dtype)
     joined, out, up, down = dense(3 * width), dense(width), dense(4 * width, _gelu), dense(width)
-    mix = keras.layers.Lambda(
-        lambda qkv: keras.ops.dot_product_attention(
-            *(
-                keras.ops.reshape(part, (-1, length, heads, each))
-                for part in keras.ops.split(qkv, 3, axis=-1)
-            ),
-            scale=scale,
-            is_causal=True,
-        ),
-        dtype=dtype,
-    )
+
+    def mixed_heads(qkv: Any) -> Any:
+        parts = keras.ops.split(qkv, 3, axis=-1)
+        q, k, v = (keras.ops.reshape(part, (-1, length, heads, each)) for part in parts)
+        return _attention(q, k, v, scale, causal=True)
+
+    mix = keras.layers.Lambda(mixed_heads, dtype=dtype)
     x = _input((length, width), dtype)
     mixed = keras.ops.reshape(mix(joined(first(x))), (-1, length, width))
     residual = x + out(mixed)

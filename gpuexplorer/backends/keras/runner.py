@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.frameworks import import_framework
 from gpuexplorer.backends.functional import (
     ESTIMATED_FROM_S,
+    MAX_KEPT_B,
     STORED_AS,
+    TRIED_FLOP,
     TRIED_N,
+    FrameworkRunner,
     GroupedRunner,
+    Kept,
     l2_flush_B,
 )
-from gpuexplorer.backends.models import MODEL_NAMES, Model, ModelRunner, Step, check_model
+from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.result import Arithmetic
@@ -33,8 +38,27 @@ from gpuexplorer.workloads.plan import Plan
 OFFERED = dict.fromkeys(f"keras.{name}" for name in MODEL_NAMES)
 
 
+@dataclass(frozen=True)
+class Built:
+    """Layers with their variables, and what is called with which data."""
+
+    network: Any
+    training: Any
+    """The training step; None where nothing learns."""
+    call: Callable[..., Any]
+    names: tuple[str, ...]
+
+    @property
+    def weights(self) -> Any:
+        """How variables hold the manifest's weights."""
+        return self.network.weights if self.training is None else self.training.weights
+
+
 class KerasModel:
     """Layers and their variables, and what they are called with."""
+
+    _kept: ClassVar[Kept[Built]] = Kept()
+    _built: Built
 
     def __init__(self, plan: Plan, family: str, keras: Any, below: Any) -> None:
         self._plan = plan
@@ -48,45 +72,59 @@ class KerasModel:
         self._written: dict[str, HostArray] = {}
 
     def prepare(self) -> None:
-        """Build the layers with their variables, and trace or compile what is called."""
+        """Build the layers and call them with zeros, unless that was done for an earlier run."""
+        small = self._plan.memory_B <= MAX_KEPT_B  # variables hold their memory as long as kept
+        self._built = self._kept.get(self._plan, self._build, keep=small)
+
+    def _build(self) -> Built:
         from gpuexplorer.backends.keras.models import MODELS
         from gpuexplorer.backends.keras.training import training_on
 
-        self._keras.utils.clear_session()
-        self._network = network = MODELS[self._family](self._plan.config.size, self._stored_as)
         switches = {
             name: bool(self._plan.switches.get(name, False)) for name in ("tf_function", "xla")
         }
-        self._training = None
-        self._weights = network.weights
+        network = MODELS[self._family](self._plan.config.size, self._stored_as)
+        names = tuple(network.data)
         if network.trains:
-            self._training = training_on(self._below, network, **switches)
-            self._weights = self._training.weights
-            self._call: Callable[..., Any] = self._training.step
+            training = training_on(self._below, network, **switches)
+            built = Built(network, training, training.step, (*names, "labels"))
+            training.begin()
         else:
-            self._call = self._below.compiled(network.call, network.model, **switches)
-        self._names = (*network.data, "labels") if network.trains else tuple(network.data)
+            call = self._below.compiled(network.call, network.model, **switches)
+            built = Built(network, None, call, names)
+        if self._plan.flops < TRIED_FLOP:
+            zeros = [self._zeros(network, name) for name in built.names]
+            self._below.wait(built.call(*zeros))
+        return built
+
+    def _zeros(self, network: Any, name: str) -> Any:
+        array, layout = self._plan.array(name), network.data.get(name)
+        shape = array.shape if layout is None else layout.shape(array.shape)
+        if name in self._samples:
+            shape = (1, *shape[1:])
+        dtype = "int32" if array.type == "int" else self._stored_as
+        return self._keras.ops.zeros(shape, dtype)
 
     def allocate(self) -> None:
         """Do nothing: variables were made with the layers, data come when they are written."""
 
     def write(self, arrays: Mapping[str, HostArray]) -> None:
         """Assign the weights, copy the data, and wait."""
-        for name in self._names:
+        for name in self._built.names:
             if name in arrays:
                 self._data[name] = self._put_data(name, arrays[name])
         self._written.update(arrays)
-        self._assign([held for held in self._weights if held.name in arrays])
+        self._assign([held for held in self._built.weights if held.name in arrays])
         self._below.wait(list(self._data.values()))
 
     def _assign(self, weights: list[Any]) -> None:
         for held in weights:
             held.write(self._written[held.name])
-        if self._training is not None:
-            self._training.begin()
+        if self._built.training is not None:
+            self._built.training.begin()
 
     def _put_data(self, name: str, values: HostArray) -> Any:
-        layout = self._network.data.get(name)
+        layout = self._built.network.data.get(name)
         held = values if layout is None else layout.to(values)
         if self._plan.array(name).type == "int":
             return self._keras.ops.convert_to_tensor(held, "int32")
@@ -101,7 +139,7 @@ class KerasModel:
     @property
     def queued(self) -> Step:
         """What starts one step and may return before its results are there."""
-        call, data = self._call, [self._data[name] for name in self._names]
+        call, data = self._built.call, [self._data[name] for name in self._built.names]
         if self._samples:
             samples = list(zip(*data, strict=True))
             return lambda: [call(*sample) for sample in samples]
@@ -126,15 +164,15 @@ class KerasModel:
     def read(self, results: Any, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy results and weights that learnt to the host."""
         found: dict[str, HostArray] = {}
-        if self._training is not None:
-            self._training.end()
-            found = {held.name: held.read() for held in self._weights}
+        if self._built.training is not None:
+            self._built.training.end()
+            found = {held.name: held.read() for held in self._built.weights}
             found["loss"] = self._get(results[0] if isinstance(results, tuple) else results)
         else:
             parts = results if isinstance(results, list) else [results]
             values = np.concatenate([self._get(part) for part in parts])
-            layout = self._network.result_layout
-            found[self._network.result] = values if layout is None else layout.back(values)
+            layout = self._built.network.result_layout
+            found[self._built.network.result] = values if layout is None else layout.back(values)
         return {name: self._as_planned(name, found[name]) for name in names}
 
     def _get(self, array: Any) -> HostArray:
@@ -150,7 +188,7 @@ class KerasModel:
 
     def reset(self) -> None:
         """Assign what was written to the arrays that are set back."""
-        self._assign([held for held in self._weights if held.name in self._plan.reset])
+        self._assign([held for held in self._built.weights if held.name in self._plan.reset])
 
     def estimate_s(self) -> float | None:
         """Estimate a step by the rate of a product in the same type; None for one of no length."""
@@ -180,8 +218,10 @@ class KerasModel:
         self._written.clear()
 
 
-class KerasRunner(ModelRunner):
+class KerasRunner(FrameworkRunner):
     """What both kinds of device share."""
+
+    title = "Keras"
 
     _below: Any
     _keras: Any

@@ -9,12 +9,15 @@ from typing import Any
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.functional import (
+    Compiled,
+    FrameworkRunner,
     FunctionalModel,
     GroupedRunner,
+    Kept,
     Written,
     l2_flush_B,
 )
-from gpuexplorer.backends.models import MODEL_NAMES, Model, ModelRunner, Step, check_model
+from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
 from gpuexplorer.backends.tensorflow.start import load, on, out_of_memory, place_of, set_tf32
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.units import quantity
@@ -22,12 +25,12 @@ from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import Plan
 
 OFFERED = dict.fromkeys(f"tensorflow.{name}" for name in MODEL_NAMES)
-TRIED_FLOP = 2e10
-"""A step below this may run once more, to be compiled."""
 
 
 class TensorFlowModel(FunctionalModel):
     """A function in TensorFlow: eager, traced by tf.function, or compiled by XLA besides."""
+
+    _kept = Kept()
 
     def __init__(self, plan: Plan, family: str, written: Written, tf: Any, *, queues: bool) -> None:
         super().__init__(plan, family, written)
@@ -35,26 +38,20 @@ class TensorFlowModel(FunctionalModel):
         self._queues = queues
         """Whether the device works on while the host goes on: a GPU does, the CPU does not."""
 
-    def prepare(self) -> None:
-        """Trace the function for the plan's shapes, and have XLA compile it where that is asked.
-
-        XLA compiles when it is first called: with zeros here, unless that would take long, for
-        then it hardly counts.
-        """
+    def _compile(self) -> Compiled:
+        """Trace the function for the plan's shapes; XLA compiles it when it is first called."""
         xla = bool(self._plan.switches.get("xla", False))
         if not xla and not self._plan.switches.get("tf_function", False):
-            return
+            return Compiled(self._written.compute)
         tf = self._tf
         traced = tf.function(self._written.compute, autograph=False, jit_compile=xla)
-        shapes = self._shapes().items()
-        if xla and self._plan.flops < TRIED_FLOP:
-            traced({name: tf.zeros(shape, self._type_of(name)) for name, shape in shapes})
-            self.wait(None)
-        else:
-            traced.get_concrete_function(
-                {name: tf.TensorSpec(shape, self._type_of(name)) for name, shape in shapes}
-            )
-        self._function = traced
+        traced.get_concrete_function(
+            {
+                name: tf.TensorSpec(shape, self._type_of(name))
+                for name, shape in self._shapes().items()
+            }
+        )
+        return Compiled(traced)
 
     def _put(self, values: HostArray, type_name: str) -> Any:
         return self._tf.cast(self._tf.convert_to_tensor(values), type_name)
@@ -77,8 +74,10 @@ class TensorFlowModel(FunctionalModel):
         return self._tf.linalg.matmul(left, right)
 
 
-class TensorFlowRunner(ModelRunner):
+class TensorFlowRunner(FrameworkRunner):
     """What both kinds of device share."""
+
+    title = "TensorFlow"
 
     _tf: Any
     _place: str
