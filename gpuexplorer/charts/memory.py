@@ -10,6 +10,8 @@ from gpuexplorer.core.units import percent, quantity
 
 PART_COLOURS = {name: slot for slot, name in enumerate(PARTS)}
 """Slots in the palette, here and in the window; the one past its end is drawn in grey."""
+EXACT = 0.0005
+"""A prediction that is this near is called exact."""
 ROOM = 1.06
 """The axis is this much longer than the longest bar."""
 
@@ -33,7 +35,7 @@ def memory_words(use: MemoryUse) -> str:
         return f"{quantity(predicted, 'B')} predicted, not counted: {use.reason or 'not known why'}"
     if predicted is None or error is None:
         return f"counted by {use.counter}; no formula predicts it"
-    if abs(error) < 0.0005:
+    if abs(error) < EXACT:
         apart = "as predicted"
     else:
         apart = f"{quantity(predicted, 'B')} predicted, {percent(abs(error))} too "

@@ -17,7 +17,7 @@ from gpuexplorer.backends.base import HostArray, Runner
 
 GPU_COUNTER = "torch.cuda.max_memory_allocated"
 GRAPH_COUNTER = "torch.cuda.max_memory_reserved"
-CPU_COUNTER = "torch.profiler, every allocation summed"
+CPU_COUNTER = "torch.profiler (allocations summed)"
 LAUNCHES = "gpuexplorer launches"
 """The stretch of the profile that counts: making arrays may take more for a moment."""
 COUNTED_LAUNCHES = 2

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gpuexplorer.charts.memory import PART_COLOURS, memory_words
+from gpuexplorer.charts.memory import EXACT, PART_COLOURS, memory_words
 from gpuexplorer.core.memory import PARTS, MemoryUse
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui.theme import theme
@@ -93,7 +93,7 @@ class MemoryBar(QWidget):
         painter.setFont(font)
         y = 2 * (BAR + GAP) + 2
         error = use.relative_error
-        off = "" if error is None else ("+" if error >= 0 else "−") + percent(abs(error))
+        off = "" if error is None else _off(error)
         self._line(painter, y, None, "predicted", total_B or None, off)
         counted = "counted" if use.peak_B else "not counted"
         self._line(painter, y + ROW, None, counted, use.peak_B, "")
@@ -120,3 +120,10 @@ class MemoryBar(QWidget):
         painter.drawText(QRectF(self.width() - SHARE, y, SHARE, ROW), RIGHT, words)
         painter.setPen(colours.q("text" if nbytes is not None else "disabled"))
         painter.drawText(QRectF(0, y, self.width() - SHARE - 2, ROW), RIGHT, quantity(nbytes, "B"))
+
+
+def _off(error: float) -> str:
+    """Return how far a prediction lies from what was counted, with its sign."""
+    if abs(error) < EXACT:
+        return "exact"
+    return ("+" if error > 0 else "−") + percent(abs(error))
