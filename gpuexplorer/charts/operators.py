@@ -25,6 +25,8 @@ DRAWN_SHARE = 1 / 4000
 """Calls shorter than this part of the iteration are no wider than a dot and are left out."""
 TABLE_ROWS = 14
 NAME_LETTERS = 44
+_BACKWARD = "autograd::engine::evaluate_function: "
+"""Stands before each step of a backward pass, and says nothing beside its name."""
 LEVEL_HEIGHT = 0.065
 """Of a row of panels, for one level of nested calls."""
 LEAST_HEIGHT, MOST_HEIGHT = 0.8, 2.6
@@ -45,8 +47,8 @@ def notes(profile: OperatorProfile) -> list[str]:
     """Return how the operators were recorded, and what is not shown, a sentence each."""
     plain = profile.plain_s
     slower = (
-        f"; recording took {quantity(profile.iteration_s, 's')} for what takes "
-        f"{quantity(plain, 's')} without it"
+        f"; the iteration took {quantity(profile.iteration_s, 's')} while it was recorded, "
+        f"{quantity(plain, 's')} before"
         if plain
         else ""
     )
@@ -152,5 +154,5 @@ def memory_words(memory_B: float | None) -> str:
 
 def short(name: str, letters: int = 60) -> str:
     """Return an operator's name without its name space, cut where it is long."""
-    plain = name.removeprefix("aten::")
+    plain = name.removeprefix(_BACKWARD).removeprefix("aten::")
     return plain if len(plain) <= letters else plain[: letters - 1] + "…"

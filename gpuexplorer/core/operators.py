@@ -141,21 +141,23 @@ class OperatorProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _PARTS: tuple[tuple[Family, tuple[str, ...]], ...] = (
+    ("elementwise", ("optimizer",)),
     ("attention", ("attention", "flash", "fmha", "sdpa")),
     ("convolution", ("conv", "pool", "im2col", "winograd")),
-    ("product", ("mm", "linear", "matmul", "gemm", "gemv", "baddbmm", "addbmm", "bilinear",
-                 "einsum", "dot", "cutlass", "xmma")),
-    ("memory", ("copy", "empty", "clone", "contiguous", "_to_copy", "aten::to", "resize", "zeros",
-                "zero_", "fill_", "memset", "memcpy", "view", "reshape", "transpose", "permute",
-                "expand", "slice", "select", "as_strided", "aten::t", "detach", "alias", "cat",
-                "stack", "unsqueeze", "squeeze", "malloc", "free", "chunk", "split", "narrow",
-                "index", "embedding", "gather", "scatter")),
-    ("reduction", ("norm", "softmax", "sum", "mean", "loss", "var", "max", "min", "reduce", "argm",
-                   "cumsum", "entropy")),
+    ("product", ("mm", "linear", "matmul", "gemm", "gemv", "einsum", "dot", "cutlass", "xmma")),
+    ("reduction", ("norm", "softmax", "loss", "entropy")),
+    ("memory", ("copy", "empty", "clone", "contiguous", "aten::to", "resize", "zeros", "zero_",
+                "fill_", "memset", "memcpy", "view", "reshape", "transpose", "permute", "expand",
+                "slice", "select", "as_strided", "detach", "alias", "cat", "stack", "squeeze",
+                "malloc", "free", "chunk", "split", "narrow", "index", "embedding", "gather",
+                "scatter")),
+    ("elementwise", ("clamp", "threshold")),
+    ("reduction", ("sum", "mean", "var", "max", "min", "reduce", "argm")),
     ("elementwise", ("relu", "gelu", "silu", "sigmoid", "tanh", "add", "mul", "sub", "div", "exp",
-                     "log", "sqrt", "pow", "dropout", "where", "threshold", "elementwise",
-                     "foreach", "lerp", "addc", "neg", "abs", "clamp", "bernoulli", "optimizer")),
+                     "log", "sqrt", "pow", "dropout", "where", "elementwise", "foreach", "lerp",
+                     "addc", "neg", "abs", "bernoulli")),
 )  # fmt: skip
+"""Pieces of names, in the order they are looked for: ``native_layer_norm`` before ``add``."""
 
 
 def family(name: str) -> Family:

@@ -299,7 +299,6 @@ def manifest_of(model: ModelFile, name: str) -> str:
         lines += [
             "",
             f"[sizes.{symbol}]",
-            f"title = {_text(symbol.replace('_', ' ') if own else 'iterations of one launch')}",
             "min = 1",
             f"max = {most if own else MOST_ITERATIONS}",
             f"default = {default}",

@@ -52,7 +52,7 @@ def test_a_file_with_a_mistake_is_refused_before_anybody_is_asked(
     assert done.returncode == 2
     assert done.stderr.startswith("gpuexplorer: error: model.py:1: ")
     done = run_cli("run", "other.py", "--trust", cwd=tmp_path, environment=environment)
-    assert "cannot read other.py: there is no such folder" in assert_one_sentence(done, 2)
+    assert "cannot read other.py: there is no such file" in assert_one_sentence(done, 2)
 
 
 @needs_torch

@@ -121,6 +121,7 @@ class OperatorsView(QWidget):
         self.legend = QLabel()
         self.legend.setObjectName("flameLegend")
         self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.legend.setWordWrap(True)
         self.legend.setContentsMargins(12, 0, 12, 2)
         self.notes = Words()
         self.notes.setObjectName("operatorNotes")
@@ -246,6 +247,7 @@ class OperatorsView(QWidget):
         )
         self.notes.setText(" ".join(notes(profile)))
         self._colour()
+        self.status.setText(_headline(profile))
         self.pages.setCurrentWidget(self.split)
 
     def _picked_in_plot(self, name: str) -> None:
@@ -263,7 +265,8 @@ class OperatorsView(QWidget):
             if kind in present:
                 slot = FAMILY_COLOURS[kind]
                 colour = chart.muted if slot == OTHER else chart.palette[slot]
-                parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{words}")
+                plain = words.replace(" ", "&nbsp;")  # a name stays on one line
+                parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{plain}")
         self.legend.setText(f"<span style='color:{chart.muted}'>{' &nbsp; '.join(parts)}</span>")
 
     # ---- files
@@ -310,6 +313,6 @@ def _headline(profile: OperatorProfile) -> str:
     """Return in a line what was recorded."""
     plain = quantity(profile.plain_s or profile.iteration_s, "s")
     return (
-        f"{config_words(profile.config)}: {plain} an iteration, "
-        f"{count(profile.operators_total)} operators, {count(profile.calls_total)} calls"
+        f"{plain} an iteration, {count(profile.operators_total)} operators, "
+        f"{count(profile.calls_total)} calls · {config_words(profile.config)}"
     )

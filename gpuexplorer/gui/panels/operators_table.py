@@ -164,6 +164,11 @@ class OperatorTable(QTableView):
         self.operator_model.show_operators(operators, gpu=gpu, shapes=shapes)
         for section, column in enumerate(self.operator_model.columns):
             self.horizontalHeader().resizeSection(section, column.width)
+        modes = QHeaderView.ResizeMode
+        self.horizontalHeader().setStretchLastSection(shapes)
+        self.horizontalHeader().setSectionResizeMode(
+            0, modes.Interactive if shapes else modes.Stretch
+        )
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self._order = {}
         self.scrollToTop()

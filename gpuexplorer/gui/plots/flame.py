@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.charts.operators import OTHER
@@ -180,6 +180,7 @@ class FlamePlot(Plot):
         self.flame_item = FlameItem()
         self.addItem(self.flame_item, ignoreBounds=True)
         self.double_clicked.connect(self.fit)
+        self.box.sigResized.connect(lambda _: self._fit_rows())
         self._pressed_at: tuple[float, float] | None = None
 
     @property
@@ -210,15 +211,10 @@ class FlamePlot(Plot):
 
     def _fit_rows(self) -> None:
         """Give each row its height, from the top."""
+        if self.flame is None:
+            return
         tall = max(self.box.height() / ROW_PX, 1.0)
-        rows = float(self.flame.rows) if self.flame is not None else 1.0
-        self.box.setYRange(0.0, max(tall, rows), padding=0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the rows' height."""
-        super().resizeEvent(event)
-        if self.flame is not None:
-            self._fit_rows()
+        self.box.setYRange(0.0, max(tall, float(self.flame.rows)), padding=0)
 
     def pick(self, name: str) -> None:
         """Let the calls of an operator stand out; empty: all stand alike."""
