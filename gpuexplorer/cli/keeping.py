@@ -28,24 +28,25 @@ def keep(
     options: argparse.Namespace,
     *,
     group: tuple[str, Any] | None = None,
-) -> None:
+) -> str | None:
     """Store runs unless ``--no-history`` was given; a failure is a warning on standard error.
 
-    Runs that belong together come with the kind and the document of their ``group``.
+    Runs that belong together come with the kind and the document of their ``group``, whose id is
+    returned where it was stored.
     """
     if options.no_history:
-        return
+        return None
     from gpuexplorer.history.store import Store
 
     try:
         with Store.open() as store:
-            if group is None:
-                store.add_all(results)
-            else:
-                store.add_group(*group, results)
+            if group is not None:
+                return store.add_group(*group, results)
+            store.add_all(results)
     except ExplorerError as error:
         what = "the run is" if len(results) == 1 else "the runs are"
         say(f"gpuexplorer: warning: {what} not kept: {error}")
+    return None
 
 
 class LiveKeeping:

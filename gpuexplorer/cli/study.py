@@ -100,7 +100,7 @@ def _sizes(
 
 def _deliver(study: Study, options: argparse.Namespace) -> None:
     """Keep the runs, print the tables, write the files."""
-    keep(study.runs, options, group=(STUDY_GROUP, without_runs(study)))
+    group = keep(study.runs, options, group=(STUDY_GROUP, without_runs(study)))
     if options.json != "-":
         print_study(study, output_console())
     write_document(options.json, study_json(study))
@@ -111,6 +111,8 @@ def _deliver(study: Study, options: argparse.Namespace) -> None:
         from gpuexplorer.charts.render import render
 
         render(study_chart(study), options.plot)
+    if group is not None:
+        say(f"kept as {group[:8]}: 'gpuexplorer report {group[:8]} study.html' makes a page of it")
     if options.json != "-":
         written: list[Path | None] = [json_path(options.json), options.csv]
         written.append(options.plot if drawn else None)

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 from gpuexplorer.charts.comparison import interval_words
 from gpuexplorer.charts.studies_switches import bars_of, combining_words
-from gpuexplorer.charts.studies_words import effect_words, factor_words, subject, times
+from gpuexplorer.charts.studies_words import (
+    effect_words,
+    factor_words,
+    speedup_words,
+    subject,
+    time_words,
+    times,
+)
 from gpuexplorer.core.studies import (
     Measured,
     PrecisionPoint,
     PrecisionStudy,
-    Speedup,
     SpeedupStudy,
     Study,
     SwitchesStudy,
 )
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,17 +62,6 @@ def _table(heads: Sequence[str], right: int) -> Table:
         table.add_column(head, justify="right" if figures else "left", no_wrap=figures,
                          overflow="fold")  # fmt: skip
     return table
-
-
-def time_words(measured: Measured | None) -> str:
-    """Return a time with half its interval, such as ``412 µs ± 0.3 %``."""
-    if measured is None:
-        return "–"
-    text = quantity(measured.time_s, "s")
-    low, high = measured.ci95_low_s, measured.ci95_high_s
-    if low is None or high is None or measured.time_s <= 0:
-        return text
-    return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
 
 
 def error_words(value: float | None) -> str:
@@ -164,7 +159,8 @@ def _speedup(study: SpeedupStudy, console: Console) -> None:
     for point in study.points:
         table.add_row(
             str(point.value), time_words(point.first), time_words(point.second),
-            time_words(point.second_with), _speed(point.speedup), _speed(point.speedup_with),
+            time_words(point.second_with), speedup_words(point.speedup),
+            speedup_words(point.speedup_with),
         )  # fmt: skip
     console.print(table)
     console.print()
@@ -174,11 +170,3 @@ def _speedup(study: SpeedupStudy, console: Console) -> None:
     for found in (study.break_even, study.break_even_with):
         if found is not None:
             console.print(Text(found.words))
-
-
-def _speed(found: Speedup | None) -> str:
-    if found is None:
-        return "–"
-    if found.ci95_low is None or found.ci95_high is None:
-        return times(found.factor)
-    return f"{times(found.factor)} ({times(found.ci95_low)} to {times(found.ci95_high)})"

@@ -8,20 +8,26 @@ from typing import Any
 
 from gpuexplorer.charts.comparison import interval_words
 from gpuexplorer.charts.studies import can_draw, study_chart
-from gpuexplorer.charts.studies_words import effect_words, factor_words, subject, times
+from gpuexplorer.charts.studies_words import (
+    effect_words,
+    factor_words,
+    speedup_words,
+    subject,
+    time_words,
+    times,
+)
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import (
     STUDY_SCHEMA,
     Measured,
     PrecisionStudy,
-    Speedup,
     SpeedupStudy,
     Study,
     SwitchesStudy,
     with_runs,
 )
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import quantity
 from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, table
 
@@ -73,16 +79,6 @@ def on_study(study: Study) -> tuple[str, str]:
     return study.title, body + section("How it was measured", bullets(study.notes))
 
 
-def _time(measured: Measured | None) -> str | None:
-    if measured is None:
-        return None
-    text = quantity(measured.time_s, "s")
-    low, high = measured.ci95_low_s, measured.ci95_high_s
-    if low is None or high is None or measured.time_s <= 0:
-        return text
-    return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
-
-
 def _error(value: float | None) -> str | None:
     return None if value is None else f"{value:.2e}" if value else "0"
 
@@ -95,7 +91,7 @@ def _precision(study: PrecisionStudy) -> str:
     rows = [
         (
             point.title,
-            _time(point.measured),
+            time_words(point.measured),
             times(1 / point.against.ratio) if point.against is not None else None,
             _error(point.measured.rms_rel_error),
             _error(point.measured.max_rel_error),
@@ -119,17 +115,17 @@ def _precision(study: PrecisionStudy) -> str:
 def _switches(study: SwitchesStudy) -> str:
     heads = ("switch", "time", "effect", "time over the baseline's, 95 %", "peak memory")
     rows: list[tuple[str | None, ...]] = [
-        ("baseline", _time(study.baseline), None, None, _memory(study.baseline))
+        ("baseline", time_words(study.baseline), None, None, _memory(study.baseline))
     ]
     for one in study.alone:
         effect = one.effect
         interval = interval_words(effect.ci95_low, effect.ci95_high) if effect else None
         words = effect_words(effect) if one.skipped is None else f"not measured: {one.skipped}"
-        rows.append((one.title, _time(one.measured), words, interval, _memory(one.measured)))
+        rows.append((one.title, time_words(one.measured), words, interval, _memory(one.measured)))
     steps = [
         (
             step.title,
-            _time(step.measured),
+            time_words(step.measured),
             factor_words(step.effect) if step.effect is not None else None,
             "kept" if step.kept else step.reason,
         )
@@ -158,22 +154,14 @@ def _speedup(study: SpeedupStudy) -> str:
     rows = [
         (
             point.value,
-            _time(point.first),
-            _time(point.second),
-            _time(point.second_with),
-            _speed(point.speedup),
-            _speed(point.speedup_with),
+            time_words(point.first),
+            time_words(point.second),
+            time_words(point.second_with),
+            speedup_words(point.speedup),
+            speedup_words(point.speedup_with),
             "; ".join(dict.fromkeys(point.skipped.values())) or None,
         )
         for point in study.points
     ]
     found = [one.words for one in (study.break_even, study.break_even_with) if one is not None]
     return section("Break-even", bullets(found)) + section("Sizes", table(rows, heads, "runs"))
-
-
-def _speed(found: Speedup | None) -> str | None:
-    if found is None:
-        return None
-    if found.ci95_low is None or found.ci95_high is None:
-        return times(found.factor)
-    return f"{times(found.factor)} ({times(found.ci95_low)} to {times(found.ci95_high)})"

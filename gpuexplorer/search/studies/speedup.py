@@ -163,7 +163,7 @@ class SpeedupLab(Running[SpeedupStudy]):
             device=f"{first.name} · {second.name}" if first.name != second.name else first.name,
             rounds=rounds,
             stopped_by=self._stopped_by,
-            notes=(turns_words(rounds), HOW_TRANSFERS),
+            notes=(turns_words(rounds), HOW_TRANSFERS, *self._suspects(points)),
             runs=runs,
             workload=self.workload.name,
             symbol=self.symbol,
@@ -223,6 +223,16 @@ class SpeedupLab(Running[SpeedupStudy]):
             return Speedup.of(times)
         first_s, other_s = found["first"].timing.median_s, found[part].timing.median_s
         return Speedup(factor=first_s / other_s) if first_s > 0 and other_s > 0 else None
+
+    def _suspects(self, points: Sequence[SizePoint]) -> list[str]:
+        """Return what cannot be true, and has no speed-up therefore, a sentence each."""
+        return [
+            f"{self.symbol} = {point.value} on {self._label(part)} cannot be true: "
+            f"{measured.suspect}."
+            for point in points
+            for part in PARTS
+            if (measured := getattr(point, part)) is not None and measured.suspect is not None
+        ]
 
     def _break_even(
         self, points: Sequence[SizePoint], second: str, *, transfers: bool

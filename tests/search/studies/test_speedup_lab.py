@@ -10,6 +10,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import LongRun
 from gpuexplorer.search.studies import How, SpeedupLab
 from gpuexplorer.search.studies.breakeven import break_even, crossing
@@ -183,3 +184,17 @@ def test_stopped_it_has_the_sizes_that_were_done() -> None:
 def test_sizes_double_around_the_default_within_the_range() -> None:
     spec = MATMUL.manifest.sizes["N"]
     assert default_sizes(spec) == (32, 64, 128, 256, 512, 1024, 2048)
+
+
+def test_a_time_that_cannot_be_true_has_no_speedup_and_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def suspect(record: RunRecord, _: object) -> str | None:
+        config = record.prepared.config
+        return "it beats the roof" if (config.device, config.size["N"]) == ("cuda:0", 32) else None
+
+    monkeypatch.setattr(RunRecord, "suspect", suspect)
+    study = lab(sizes=[16, 32, 64]).run(StudyMachine(launch_s))
+    assert study.points[1].speedup is None and study.points[1].second is not None
+    assert study.points[2].speedup is not None
+    assert any("N = 32 on cuda:0 cannot be true: it beats the roof" in n for n in study.notes)
