@@ -253,7 +253,7 @@ def test_a_model_tells_how_far_its_study_is() -> None:
     model.state = "paused"
     assert model.words == "Paused at 3 of 12 runs"
     model.end(precision_study())
-    assert state(model) == "done" and model.words.startswith("Fastest")
+    assert state(model) == "done" and model.words == "Measured in turns."
     model.begin()
     model.end(precision_study(stopped_by="user"))
     assert state(model) == "stopped" and model.words.startswith("Stopped early.")

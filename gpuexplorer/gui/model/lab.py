@@ -7,7 +7,7 @@ from typing import Literal
 
 from gpuexplorer.core.studies import Study
 from gpuexplorer.core.units import count
-from gpuexplorer.gui.model.lab_words import duration, finding
+from gpuexplorer.gui.model.lab_words import duration
 
 Kind = Literal["precision", "switches", "speedup"]
 State = Literal["empty", "running", "paused", "stopped", "done"]
@@ -66,11 +66,13 @@ class LabModel:
 
     @property
     def words(self) -> str:
-        """How far it is, or what it found, in a line."""
+        """How far it is, or how it was measured, in a line."""
         if self.running:
             return self._running_words()
-        found = finding(self.study) if self.study is not None else ""
-        return f"Stopped early. {found}" if found and self.state == "stopped" else found
+        if self.study is None:
+            return ""
+        early = ("Stopped early.",) if self.state == "stopped" else ()
+        return " ".join((*early, *self.study.notes))
 
     def _running_words(self) -> str:
         at = self.progress

@@ -29,6 +29,7 @@ from gpuexplorer.gui.model.lab_command import study_command
 from gpuexplorer.gui.model.lab_offers import time_words, total_words
 from gpuexplorer.gui.model.lab_rows import Place
 from gpuexplorer.gui.model.lab_wanted import Wanted
+from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.plots.base import small_button
@@ -300,7 +301,8 @@ class LabView(QWidget):
         self._look_soon()
         self.changed.emit()
         if bench.model.state == "done":
-            self.said.emit(f"{TITLES[bench.model.kind]}: {bench.model.words}")
+            found = finding(bench.model.study) if bench.model.study is not None else ""
+            self.said.emit(f"{TITLES[bench.model.kind]}: {found}")
 
     def _keep(self, study: Study) -> None:
         """Keep the study's runs in the history, together."""

@@ -6,12 +6,13 @@ from typing import cast
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.gui.model.lab import Kind, LabModel, has_figures
 from gpuexplorer.gui.model.lab_offers import about
 from gpuexplorer.gui.model.lab_rows import Table, table_of
+from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.panels.lab_setup import LabSetup
 from gpuexplorer.gui.panels.lab_table import LabTable
 from gpuexplorer.gui.plots.base import muted_label
@@ -27,8 +28,7 @@ SETUP_WIDTH = 232
 BESIDE, BELOW = (0.56, 0.44), (0.62, 0.38)
 """How chart and table share their room."""
 AXES: dict[Kind, str] = {
-    "precision": "relative error against float64, ‖result − reference‖ / ‖reference‖: left is "
-    "nearer, up is faster; the dashed line is the Pareto front",
+    "precision": "relative error against float64 · left is nearer, up is faster",
     "switches": "time of one launch; the line is the baseline",
     "speedup": "size; below: faster",
 }
@@ -52,7 +52,11 @@ class LabBench(QWidget):
         self.rows = LabTable(f"labTable_{model.kind}")
         self.axis = muted_label(AXES[model.kind])
         self.axis.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.notes = muted_label()
+        self.finding = QLabel()
+        self.finding.setObjectName(f"labFinding_{model.kind}")
+        self.finding.setWordWrap(True)
+        self.finding.setTextFormat(Qt.TextFormat.PlainText)
+        self.finding.setContentsMargins(10, 2, 10, 2)
         self._lay_out()
         self.say_empty("")
         self.plot.hovered.connect(self._point)
@@ -70,9 +74,9 @@ class LabBench(QWidget):
         column = QVBoxLayout(above)
         column.setContentsMargins(4, 2, 4, 4)
         column.setSpacing(2)
+        column.addWidget(self.finding)
         column.addWidget(self.plot, 1)
         column.addWidget(self.axis)
-        column.addWidget(self.notes)
         self.outcome = QSplitter(Qt.Orientation.Vertical)
         self.outcome.addWidget(above)
         self.outcome.addWidget(self.rows)
@@ -129,7 +133,10 @@ class LabBench(QWidget):
             return
         self.table = table_of(study)
         self.rows.show_table(self.table)
-        self.notes.setText(" ".join(study.notes))
+        said = finding(study)
+        if said != self.finding.text():
+            self.finding.setText(said)
+        self.finding.setVisible(bool(said))
         if isinstance(self.plot, PrecisionPlot):
             self.plot.show_study(cast(PrecisionStudy, study), self.table)
         elif isinstance(self.plot, SwitchesPlot):

@@ -53,7 +53,8 @@ class MissingFrameworks(QWidget):
     def _row(self, one: MissingFramework) -> QWidget:
         row, command = QWidget(), one.command
         said = one.reason if command is not None else one.words
-        words = QLabel(f"{one.title}: {said}.")
+        named = said if said.startswith(one.title) else f"{one.title}: {said}"
+        words = QLabel(f"{named}.")
         words.setProperty("role", "muted")
         words.setWordWrap(True)
         words.setTextFormat(Qt.TextFormat.PlainText)

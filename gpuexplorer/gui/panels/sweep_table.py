@@ -82,7 +82,7 @@ FIGURES = (
            lambda c: _last(_bandwidth(c) if c.ranked else None, most_first=True),
            "Compulsory bytes over the median, B/s", 80),
     Column("result", _outcome, _outcome, "Whether it was verified, or why it has no figure",
-           220, False),
+           90, False),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 
 from gpuexplorer.charts.studies_labels import place_labels
-from gpuexplorer.charts.studies_precision import shown_errors, speed_of, words
+from gpuexplorer.charts.studies_precision import shown_errors, speed_of
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
 from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.plots.base import line_pen, role_pen
@@ -21,6 +21,8 @@ RATE_WIDTH = 92
 """Width of the axis at the left, whose words are long."""
 DOTS_PER_INCH, PAGE = 96.0, 960.0
 """In which the labels' places are worked out: a page of ten inches."""
+FAR = 0.07
+"""Words further from their mark, as a share of the plot, have a line to it."""
 GOOD, FELL_BACK, WRONG, SUSPECT = 0, 3, 1, 4
 """Slots in the palette, those of the chart for files."""
 SYMBOLS = {GOOD: "o", FELL_BACK: "s", WRONG: "t1", SUSPECT: "x"}
@@ -56,8 +58,12 @@ class PrecisionPlot(MarkedPlot):
         self.getPlotItem().showGrid(x=True, y=True, alpha=0.12)
         self._front = pg.PlotCurveItem()
         self._intervals = pg.PlotCurveItem(connect="pairs")
+        self._leaders = pg.PlotCurveItem(connect="pairs")
         self._spots = pg.ScatterPlotItem(size=11)
-        for z, item in ((1, self._front), (2, self._intervals), (3, self._spots)):
+        layers = (
+            (1, self._front), (1, self._leaders), (2, self._intervals), (3, self._spots),
+        )  # fmt: skip
+        for z, item in layers:
             item.setZValue(z)
             self.addItem(item, ignoreBounds=True)
         self._study: PrecisionStudy | None = None
@@ -140,17 +146,24 @@ class PrecisionPlot(MarkedPlot):
         """Write each precision beside its mark, so that none hides another."""
         size = self.box.size()
         if size.width() < 1 or size.height() < 1 or not spots:
+            self._leaders.setData([], [])
             return
         wide, tall = across[1] - across[0], up[1] - up[0]
         boxes = place_labels(
             [((s.x - across[0]) / wide, (s.y - up[0]) / tall) for s in spots],
-            [words(s.point) for s in spots],
+            [label_of(s.point) for s in spots],
             height_in=size.height() / DOTS_PER_INCH,
             width=size.width() / PAGE,
         )
+        leaders: list[tuple[float, float]] = []
         for spot, box in zip(spots, boxes, strict=True):
             x, y = across[0] + box.x * wide, up[0] + (box.y + box.height / 2) * tall
-            self.write(words(spot.point), x, y, theme().chart.text)
+            self.write(label_of(spot.point), x, y, theme().chart.text)
+            end = x if x > spot.x else min(spot.x, x + box.width * wide)
+            away = math.hypot((end - spot.x) / wide, (y - spot.y) / tall)
+            if away > FAR:  # so that nobody has to guess whose words they are
+                leaders += [(spot.x, spot.y), (end, y)]
+        self._leaders.setData(np.array([p[0] for p in leaders]), np.array([p[1] for p in leaders]))
 
     def repaint_theme(self) -> None:
         """Take the theme's colours."""
@@ -158,4 +171,12 @@ class PrecisionPlot(MarkedPlot):
         if hasattr(self, "_study"):
             self._front.setPen(role_pen("ceiling", theme().chart.muted))
             self._intervals.setPen(line_pen(theme().chart.muted))
+            self._leaders.setPen(line_pen(theme().chart.grid))
             self._draw()
+
+
+def label_of(point: PrecisionPoint) -> str:
+    """Return what stands beside a mark; the table and the tooltip say the rest."""
+    if point.fallback is not None and point.ran not in (None, point.precision):
+        return f"{point.precision} (ran as {point.ran})"
+    return point.precision

@@ -57,7 +57,7 @@ class SpeedupPlot(MarkedPlot):
         return {
             "first": study.first.label,
             "second": study.second.label,
-            "second_with": f"{study.second.device} with transfers",
+            "second_with": f"{study.second.device} + transfers",
         }
 
     def times(self, side: str) -> list[tuple[float, Measured]]:
@@ -74,7 +74,7 @@ class SpeedupPlot(MarkedPlot):
         sizes = [float(point.value) for point in study.points] if study is not None else []
         low, high = log_range(sizes, (16, 4096))
         self.x_axis.setTicks([[(math.log10(v), count(int(v))) for v in thinned(sizes)]])
-        room = 0.32 * (high - low)  # for the names at the lines' ends
+        room = 0.42 * (high - low)  # for the names at the lines' ends
         bottom, top = log_range(everything, EMPTY_TIME)
         self.box.setRange(xRange=(low, high + room), yRange=(bottom, top), padding=0.03)
         marks = []
@@ -104,8 +104,8 @@ class SpeedupPlot(MarkedPlot):
                 how, one = found[place]
                 at = math.log10(one.size or 1.0)
                 line.setPos(at)
-                words = f"break-even {how}: {one.size:.0f}"
-                self.write(words, at, top, theme().chart.muted, (0.0, float(place) * 1.1))
+                words = f"break-even {one.size:.0f} {how}"
+                self.write(words, at, top, theme().chart.muted, (0.0, -1.1 * place))
 
     def repaint_theme(self) -> None:
         """Take the theme's colours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from gpuexplorer.gui.theme import blend, theme
 BAR = 0.62
 """Height of a bar, of the room a row has."""
 NAMES_WIDEST = 210
+WORDS_SHARE = 0.45
+"""Room for the words at the bars' ends, as a share of what the bars have."""
 LEAST_ROWS = 6
 """So many rows share the height at least: a single bar is no wall."""
 TOTAL, MUTED = 0, -1
@@ -76,6 +79,7 @@ class SwitchesPlot(MarkedPlot):
     def __init__(self) -> None:
         super().__init__("labSwitchesPlot", "What each switch does to the time", "", "s")
         self.getPlotItem().showGrid(x=True, y=False, alpha=0.12)
+        self.x_axis.setZValue(-1)  # its grid lies behind the bars
         self.box.invertY(True)
         self._bars = pg.BarGraphItem(x0=[0.0], x1=[0.0], y=[0.0], height=BAR)
         self._baseline = pg.InfiniteLine(angle=90)
@@ -105,13 +109,18 @@ class SwitchesPlot(MarkedPlot):
             self.set_marks(())
             return
         self._name_rows(bars)
-        low, high = _span([(a, b) for _, _, a, b in drawn])
+        low, high, log = span_of([end for _, _, a, b in drawn for end in (a, b)])
+        self.x_axis.setLogMode(x=log)
+
+        def shown(time_s: float) -> float:
+            return math.log10(max(time_s, low)) if log else max(time_s, low)
+
         rows = max(len(bars), LEAST_ROWS)
-        self.box.setRange(xRange=(low, high), yRange=(-0.7, rows - 0.4), padding=0)
-        self._baseline.setPos(drawn[0][3])
+        self.box.setRange(xRange=(shown(low), shown(high)), yRange=(-0.7, rows - 0.4), padding=0)
+        self._baseline.setPos(shown(drawn[0][3]))
         self._bars.setOpts(
-            x0=np.array([max(min(a, b), low) for _, _, a, b in drawn]),
-            x1=np.array([max(a, b, low) for _, _, a, b in drawn]),
+            x0=np.array([shown(min(a, b)) for _, _, a, b in drawn]),
+            x1=np.array([shown(max(a, b)) for _, _, a, b in drawn]),
             y=np.array([y for y, _, _, _ in drawn]),
             height=BAR,
             brushes=[pg.mkBrush(self._colour(bar)) for _, bar, _, _ in drawn],
@@ -119,7 +128,7 @@ class SwitchesPlot(MarkedPlot):
         )
         marks = []
         for y, bar, start_s, end_s in drawn:
-            left, right = sorted((max(start_s, low), max(end_s, low)))
+            left, right = sorted((shown(start_s), shown(end_s)))
             self.write(f" {bar.words}", right, y, theme().chart.text)
             marks.append(self._mark(bar, y, left, right))
         self.set_marks(marks)
@@ -151,9 +160,14 @@ class SwitchesPlot(MarkedPlot):
             self._draw()
 
 
-def _span(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the range of times: from zero, or from closer by where all are much alike."""
-    times = [b for _, b in ends]
-    low, high = min(times), max(times)
+def span_of(times_s: Sequence[float]) -> tuple[float, float, bool]:
+    """Return the range of times with room for words, and whether it is to be logarithmic.
+
+    Linear, it begins at zero, or closer by where all are much alike.
+    """
+    known = [t for t in times_s if t > 0]
+    low, high = min(known), max(known)
+    if high / low > studies_switches.LOG_ABOVE:
+        return low / 1.5, high * (1.5 * high / low) ** WORDS_SHARE, True
     least = 0.0 if low < 0.6 * high else max(0.0, low - 0.8 * (high - low) - 0.05 * high)
-    return least, high + 0.45 * (high - least)
+    return least, high + WORDS_SHARE * (high - least), False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 WIDEST = 460
 """Pixels of a line: longer ones are hard to read."""
@@ -22,17 +22,22 @@ class EmptyState(QWidget):
         self._words = QLabel()
         self._words.setProperty("role", "muted")
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column = QVBoxLayout(self)
+        page = QWidget()
+        page.setMaximumWidth(WIDEST)
+        column = QVBoxLayout(page)
         column.setContentsMargins(24, 16, 24, 16)
         column.setSpacing(8)
         column.addStretch(2)
         for label in (self._title, self._words):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setMaximumWidth(WIDEST)
-            label.setMinimumWidth(min(WIDEST, 240))
-            column.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
+            column.addWidget(label)
         column.addStretch(3)
+        middle = QHBoxLayout(self)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(page, 100)
+        middle.addStretch(1)
 
     @property
     def text(self) -> str:
