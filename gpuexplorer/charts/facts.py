@@ -36,6 +36,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     else:
         error = f"{error_words(check)} ({check.method})"
         rows.append(("result", "verified" if check.ok else "WRONG", error))
+    rows += _arithmetic(result)
     noise = f"{'known' if timing.converged else 'not known'} to {percent(timing.max_noise)}"
     rows.append(("measured by", "", timing_words(result)))
     ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
@@ -55,6 +56,16 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     if timing.suspect:
         rows.append(("SUSPECT", "", timing.suspect))
     return rows
+
+
+def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:
+    """Say what a framework computed in, where that is a question: in other than fp32 and fp64."""
+    found = result.arithmetic
+    if found is None or (found.asked in ("fp32", "fp64") and found.fallback is None):
+        return []
+    sums = f"sums in {found.accumulates_in}; " if found.accumulates_in else ""
+    words = f"NOT {found.asked}: {found.fallback}" if found.fallback else f"{sums}{found.how}"
+    return [("arithmetic", found.ran or "not known", words)]
 
 
 def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
