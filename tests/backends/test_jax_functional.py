@@ -123,7 +123,7 @@ def test_results_come_back_in_the_manifests_layout_and_type() -> None:
 
 
 def test_weights_that_learn_are_those_of_the_step_before() -> None:
-    plan = plan_of("mlp_training", size={"B": 4, "D": 16, "H": 16, "C": 3}, precision="fp64")
+    plan = plan_of("mlp_training", size={"B": 4, "D": 16, "H": 16, "C": 4}, precision="fp64")
     inputs = make_inputs(plan)
     model = OnNumPy(plan, "mlp_training", {"W1": LINEAR, "vW1": LINEAR})
     model.write(inputs)
@@ -138,7 +138,7 @@ def test_weights_that_learn_are_those_of_the_step_before() -> None:
 
 
 def test_what_is_reset_is_set_back() -> None:
-    plan = plan_of("mlp_training", size={"B": 4, "D": 16, "H": 16, "C": 3})
+    plan = plan_of("mlp_training", size={"B": 4, "D": 16, "H": 16, "C": 4})
     model = OnNumPy(plan, "mlp_training")
     model.write(make_inputs(plan))
     first = model.read(model.step(), ("loss",))["loss"]

@@ -57,7 +57,7 @@ def test_a_request_that_cannot_be(
 
 def test_more_threads_than_the_device_allows(tmp_path: Path) -> None:
     sentence = refuse(tmp_path, 2, "matmul", "--block", "33x33", "--variant", "naive")
-    assert "33x33" in sentence
+    assert "33×33" in sentence
     assert "1089 threads" in sentence
     assert "1024" in sentence
 

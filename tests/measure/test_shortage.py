@@ -55,7 +55,7 @@ def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> 
         ("vector_add", "numpy", {"N": 4096}, {"N": 100_000_000}),
         (
             "mlp_training", "torch",
-            {"B": 4, "D": 16, "H": 16, "C": 2}, {"B": 65536, "D": 16, "H": 256, "C": 10},
+            {"B": 4, "D": 16, "H": 16, "C": 4}, {"B": 65536, "D": 16, "H": 256, "C": 10},
         ),
     ],
 )  # fmt: skip

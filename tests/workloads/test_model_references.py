@@ -24,13 +24,13 @@ SHIPPED = load()
 SMALL: dict[str, dict[str, int]] = {
     "matmul": {"N": 7},
     "mlp": {"B": 3, "D": 16, "H": 17, "C": 4},
-    "mlp_training": {"B": 4, "D": 16, "H": 16, "C": 3},
+    "mlp_training": {"B": 4, "D": 16, "H": 16, "C": 4},
     "conv2d": {"B": 2, "C": 3, "K": 2, "H": 5, "R": 3},
     "attention": {"B": 2, "H": 3, "S": 6, "D": 8},
     "softmax": {"B": 5, "D": 9},
     "layer_norm": {"B": 2, "S": 3, "D": 16},
     "transformer_block": {"B": 3, "S": 5, "D": 16, "H": 2},
-    "cnn": {"B": 2, "C": 2, "K": 4, "H": 9, "N": 3},
+    "cnn": {"B": 2, "C": 2, "K": 4, "H": 9, "N": 4},
 }
 
 

@@ -211,7 +211,7 @@ def test_the_host_s_arrays_are_masters_in_every_precision(precision: str) -> Non
 
 
 def test_every_framework_and_precision_gets_the_same_numbers() -> None:
-    size = {"B": 2, "D": 16, "H": 16, "C": 3}
+    size = {"B": 2, "D": 16, "H": 16, "C": 4}
     first = make_inputs(plan_of(MLP, model_device(), size=size))
     for framework in FRAMEWORKS:
         for precision in ("fp32", "bf16", "fp16"):
@@ -266,7 +266,7 @@ def outputs_of(plan: Any, inputs: Any) -> dict[str, Any]:
 
 
 def test_a_right_result_passes_and_its_errors_are_told() -> None:
-    plan = plan_of(MLP, model_device(), size={"B": 5, "D": 16, "H": 16, "C": 3})
+    plan = plan_of(MLP, model_device(), size={"B": 5, "D": 16, "H": 16, "C": 4})
     inputs = make_inputs(plan)
     reference = Reference(MLP, plan, inputs)
     right = outputs_of(plan, inputs)
