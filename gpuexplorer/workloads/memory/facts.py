@@ -83,10 +83,14 @@ class Facts:
         return self.plan.config.size[symbol]
 
     @property
+    def on_cpu(self) -> bool:
+        """Whether the device is a CPU: only there a run has a number of threads."""
+        return self.plan.config.threads is not None
+
+    @property
     def reorders_images(self) -> bool:
         """Whether a convolution works in a layout of its own: PyTorch's on a CPU."""
-        on_cpu = self.plan.config.threads is not None
-        return on_cpu and self.framework == "torch" and not self.switch("channels_last")
+        return self.on_cpu and self.framework == "torch" and not self.switch("channels_last")
 
     @property
     def samples(self) -> int:

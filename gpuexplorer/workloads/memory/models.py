@@ -53,16 +53,22 @@ class Forward:
         if not (saved and self.facts.records):
             self.ledger.give(*names)
 
-    def cast(self, *names: str, part: str = "weights", share: float = 1.0) -> None:
-        """Take the copies that autocast makes of factors; they stay until it is left."""
-        if self.facts.casts:
-            for name in names:
-                elements = self.facts.plan.array(name).elements * share
-                self.ledger.take(f"{name} cast", elements * self.item, part)
+    def cast(self, *names: str, part: str = "weights", share: float = 1.0) -> tuple[str, ...]:
+        """Take the copies that autocast makes of factors; return their names."""
+        taken = []
+        for name in names if self.facts.casts else ():
+            elements = self.facts.plan.array(name).elements * share
+            taken.append(self.ledger.take(f"{name} cast", elements * self.item, part))
+        return tuple(taken)
 
-    def cast_data(self, *names: str) -> None:
+    def cast_data(self, *names: str) -> tuple[str, ...]:
         """Take autocast's copies of the samples that are computed at a time."""
-        self.cast(*names, part="inputs", share=self.samples / self.facts.samples)
+        return self.cast(*names, part="inputs", share=self.samples / self.facts.samples)
+
+    def drop_casts(self, *names: str) -> None:
+        """Let go of copies of weights, which autocast keeps except in inference mode."""
+        if self.facts.switch("grad_mode") == "inference":
+            self.ledger.give(*names)
 
     def relu(self, before: str) -> str:
         """Put out an element-wise function that saves its result; return the result."""
@@ -77,20 +83,35 @@ class Forward:
     def linear(self, weight: str, bias: str, rows: float, *, part: str = "activations") -> str:
         """Put out a linear layer of so many rows; the weight is (outputs, inputs).
 
-        Rounded to e4m3, its input is there in fp32 and divided by its scale before it is in 8 bits;
-        with 8-bit whole numbers, the sums are 32-bit ones of their own.
+        Rounded to e4m3, its input is there in fp32 and divided by its scale before it is in 8 bits.
         """
         outputs, inputs = self.facts.plan.array(weight).shape
-        self.cast(weight, bias)
+        casts = self.cast(weight, bias)
         rounded: tuple[str, ...] = ()
         if self.facts.precision == "fp8_e4m3":
             wide = self.put(rows * inputs, part="workspace", item=2 * WIDE_B)
             rounded = (self.put(rows * inputs, part="workspace", item=1),)
             self.drop(wide)
-        elif self.facts.precision == "int8":
-            rounded = (self.put(rows * outputs, part="workspace", item=WIDE_B),)
-        out = self.put(rows * outputs, part=part)
+        out = self.product(rows, inputs, outputs, part=part)
         self.drop(*rounded)
+        self.drop_casts(*casts)
+        return out
+
+    def product(self, rows: float, inner: float, columns: float, *, part: str) -> str:
+        """Put out a product; one of 8-bit numbers is first there in a wider form.
+
+        Sums of whole numbers are 32-bit ones of their own. PyTorch's fp8 product on a CPU has no
+        arithmetic of its own: it multiplies in fp32 what it widened before (``_scaled_mm``).
+        """
+        beside: list[str] = []
+        out = self.put(rows * columns, part=part)
+        if self.facts.precision == "int8":
+            beside.append(self.put(rows * columns, part="workspace", item=WIDE_B))
+        elif self.facts.precision == "fp8_e4m3" and self.facts.on_cpu:
+            factors = (rows + columns) * inner
+            beside.append(self.put(factors, part="workspace", item=WIDE_B))
+            beside.append(self.put(rows * columns, part="workspace", item=WIDE_B + self.item))
+        self.drop(*beside)
         return out
 
     def convolution(
@@ -103,7 +124,7 @@ class Forward:
         all the numbers that a filter reads (``_slow_conv2d_forward``, also called im2col).
         """
         filters, channels, height, width = self.facts.plan.array(weight).shape
-        self.cast(weight, bias)
+        casts = self.cast(weight, bias)
         own: tuple[str, ...] = ()
         if self.facts.reorders_images:
             if self.facts.precision == "fp64":
@@ -114,6 +135,7 @@ class Forward:
                 self.drop(reordered)
         out = self.put(pixels * filters, part=part)
         self.drop(*own)
+        self.drop_casts(*casts)
         return out
 
     def scores(self, heads: int, length: int, width: int) -> tuple[str, ...]:
@@ -148,14 +170,17 @@ def matmul(facts: Facts, ledger: Ledger) -> None:
     """C = A B: the product, and under autocast its factors once more."""
     forward = Forward(facts, ledger)
     forward.cast("A", "B", part="inputs")
-    forward.result("C")
+    rows, inner = facts.plan.array("A").shape
+    forward.product(rows, inner, facts.plan.array("B").shape[1], part="outputs")
 
 
 def mlp(facts: Facts, ledger: Ledger) -> None:
     """X → H → H → Y with ReLU: a layer's input is there until its ReLU is done."""
     forward = Forward(facts, ledger)
-    forward.cast_data("X")
-    first = forward.relu(forward.linear("W1", "b1", forward.samples))
+    data = forward.cast_data("X")
+    before = forward.linear("W1", "b1", forward.samples)
+    forward.drop(*data, saved=True)
+    first = forward.relu(before)
     second = forward.relu(forward.linear("W2", "b2", forward.samples))
     forward.drop(first, saved=True)
     forward.linear("W3", "b3", forward.samples, part="outputs")

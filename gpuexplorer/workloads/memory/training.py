@@ -35,8 +35,8 @@ def mlp_training(facts: Facts, ledger: Ledger) -> None:
     lets go of what that layer had saved. The optimiser then works in place, beside all gradients.
 
     With gradient checkpointing a hidden layer keeps its input alone, and backward computes what
-    GELU is applied to once more, one layer at a time. A compiler keeps what GELU is applied to and
-    computes GELU once more, which is cheaper than to keep both.
+    GELU is applied to once more, one layer at a time. A compiler puts the gradient before GELU
+    where that behind it was.
     """
     batch, width = facts.plan.array("X").shape
     hidden, classes = facts.plan.array("W1").shape[0], facts.plan.array("W3").shape[0]
@@ -65,16 +65,12 @@ class _Step:
         for layer in layers[:-1]:
             self._cast_factors(layer)
             take(f"z{layer.number}", self._rows(layer.outputs))
-            if self.fuses and layer.number > 1:
-                give(f"a{layer.number - 1}")
             take(f"a{layer.number}", self._rows(layer.outputs))
             if self.checkpointed:
                 give(f"z{layer.number}")
                 self._drop_casts(layer)
         self._cast_factors(layers[-1])
         take("logits", self._rows(layers[-1].outputs))
-        if self.fuses:
-            give(f"a{layers[-2].number}")
 
     def _cast_factors(self, layer: Layer) -> None:
         """Take autocast's copies of a layer's weight and, of the first one, of the data."""
@@ -114,8 +110,6 @@ class _Step:
         if self.casts and not self.checkpointed:
             give(f"W{first.number} cast")  # the data need no gradient, so nothing saved it
         for layer, before in zip(layers[:0:-1], layers[-2::-1], strict=True):
-            if self.fuses:
-                take(f"a{before.number}", self._rows(before.outputs))
             take(f"d a{before.number}", self._rows(layer.inputs), "gradients")
             self._weight_gradient(layer)
             give(f"a{before.number}", f"d{layer.number}")
@@ -124,8 +118,11 @@ class _Step:
             if self.checkpointed:
                 self._cast_factors(before)
                 take(f"z{before.number}", self._rows(before.outputs))
+            behind, done = f"d a{before.number}", f"z{before.number}"
+            if self.fuses:
+                give(behind)
             take(f"d{before.number}", self._rows(layer.inputs), "gradients")
-            give(f"z{before.number}", f"d a{before.number}")
+            give(done, *(() if self.fuses else (behind,)))
         self._weight_gradient(first)
         if self.casts:
             give("x cast")
