@@ -17,6 +17,7 @@ from gpuexplorer.cli.study_tables import print_study
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import KINDS, STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import Session
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
 from gpuexplorer.search.studies.several import Several
@@ -61,7 +62,10 @@ def command(options: argparse.Namespace) -> int:
 
 def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Lab:
     """Return the study that the options ask for."""
-    how = How(options.rounds, options.seconds, options.samples, options.yes)
+    how = How(
+        options.rounds or ROUNDS, options.seconds, options.samples, options.yes,
+        exact=options.rounds is not None,
+    )  # fmt: skip
     if options.study == "precision":
         return PrecisionLab(
             request_of(options), workload, devices, how, precisions=options.precisions

@@ -104,8 +104,9 @@ def _how(parser: argparse.ArgumentParser) -> None:
         help="and take at most so many launches of each",
     )  # fmt: skip
     how.add_argument(
-        "--rounds", type=values.positive, default=ROUNDS, metavar="N",
-        help=f"turns of each (default: {ROUNDS}); below six no interval can be told",
+        "--rounds", type=values.positive, metavar="N",
+        help=f"turns of each (default: {ROUNDS}, or fewer where each takes long); below six no "
+        "interval can be told",
     )  # fmt: skip
     how.add_argument(
         "--cache", choices=get_args(Cache), default="hot",

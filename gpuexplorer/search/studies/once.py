@@ -49,7 +49,7 @@ def study(
     symbol: str | None = None,
     seconds: float = SECONDS,
     samples: int | None = None,
-    rounds: int = ROUNDS,
+    rounds: int | None = None,
     history: bool | str | Path = False,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
@@ -69,8 +69,8 @@ def study(
     those of ``order``. ``speedup``: two ``devices`` (None: the CPU and the GPU) over ``sizes`` of
     ``symbol`` (None: of the first, doubling around its default), with and without transfers.
 
-    Each configuration is sampled for ``seconds`` over ``rounds`` turns, and for ``samples``
-    launches at most. What fails or is not offered has its reason in the document. ``history`` keeps
+    Each configuration is sampled for ``seconds`` over ``rounds`` turns (None: 12, or fewer where
+    each takes long), and for ``samples`` launches at most. What fails or is not offered has its reason in the document. ``history`` keeps
     the runs: True in the user's own, or in the one named. The rest is as ``run`` has it.
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
@@ -96,7 +96,7 @@ def study(
             **({"include_transfers": True} if include_transfers else {}),
         },
     )
-    how = How(rounds, seconds, samples, allow_long)
+    how = How(rounds or ROUNDS, seconds, samples, allow_long, exact=rounds is not None)
     options: dict[str, dict[str, Any]] = {
         "precision": {"precisions": precisions},
         "switches": {"switches": look_at, "threads": try_threads, "order": order},

@@ -127,7 +127,7 @@ class PrecisionLab(Running[PrecisionStudy]):
             device=f"{self._device.name} · {self._device.driver}",
             rounds=self._turns.rounds_done,
             stopped_by=self._stopped_by,
-            notes=(*notes, turns_words(self._turns.rounds_done)),
+            notes=(*notes, turns_words(self._turns.rounds_done, fewer=self._turns.fewer)),
             config=config,
             reference=reference,
             points=on_front(points),

@@ -27,7 +27,8 @@ class How:
     """How each configuration of a study is measured.
 
     In ``rounds`` turns, ``seconds`` of samples over all of them together, and no more than
-    ``samples`` launches where that is given. ``allow_long`` agrees to launches above two seconds,
+    ``samples`` launches where that is given. Where a round takes long besides its samples,
+    fewer are made, unless the number is to be ``exact``. ``allow_long`` agrees to launches above two seconds,
     which have no figure otherwise. ``seed`` decides the order within each round.
     """
 
@@ -36,6 +37,7 @@ class How:
     samples: int | None = None
     allow_long: bool = False
     seed: int | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,11 @@ class Running(ABC, Generic[S]):
         self._done += 1
 
 
-def turns_words(rounds: int) -> str:
-    """Return how a study measured, in a sentence."""
+def turns_words(rounds: int, *, fewer: bool = False) -> str:
+    """Return how a study measured; ``fewer``: in less rounds than usual, for they took long."""
     plural = "" if rounds == 1 else "s"
+    why = " Each round takes long besides its samples, so there are fewer of them." if fewer else ""
     return (
         f"Measured in {rounds} turn{plural} each, in one session, in an order that chance decided."
+        f"{why}"
     )

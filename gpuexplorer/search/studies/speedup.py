@@ -156,6 +156,7 @@ class SpeedupLab(Running[SpeedupStudy]):
         points = [self._point(size, runs) for size in self.sizes]
         first, second = (side_of(config, self._devices) for config in self._configs)
         rounds = max((turns.rounds_done for turns in self._turns.values()), default=0)
+        fewer = any(turns.fewer for turns in self._turns.values())
         return SpeedupStudy(
             id=self.id,
             time_utc=self.time_utc,
@@ -163,7 +164,7 @@ class SpeedupLab(Running[SpeedupStudy]):
             device=f"{first.name} · {second.name}" if first.name != second.name else first.name,
             rounds=rounds,
             stopped_by=self._stopped_by,
-            notes=(turns_words(rounds), HOW_TRANSFERS, *self._suspects(points)),
+            notes=(turns_words(rounds, fewer=fewer), HOW_TRANSFERS, *self._suspects(points)),
             runs=runs,
             workload=self.workload.name,
             symbol=self.symbol,

@@ -209,7 +209,10 @@ class SwitchesLab(Running[SwitchesStudy]):
             device=f"{self._device.name} · {self._device.driver}",
             rounds=rounds,
             stopped_by=self._stopped_by,
-            notes=(turns_words(rounds), *((order,) if len(self._kept) > 1 else ())),
+            notes=(
+                turns_words(rounds, fewer=self._alone.fewer),
+                *((order,) if len(self._kept) > 1 else ()),
+            ),
             config=self.choices.baseline,
             baseline=_figures(results.get(0)),
             alone=[self._alone_of(choice, results) for choice in self.choices.offered],

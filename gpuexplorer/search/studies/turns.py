@@ -106,6 +106,11 @@ class InTurns:
         return [i for i in range(len(self.entries)) if i not in self.failed]
 
     @property
+    def fewer(self) -> bool:
+        """Whether there are fewer rounds than usual, because each takes long."""
+        return self.rounds < self._how.rounds
+
+    @property
     def rounds_done(self) -> int:
         """How many rounds were made."""
         return self._turns.rounds if self._turns is not None else 0
@@ -186,16 +191,18 @@ class InTurns:
 
     @property
     def _turn_s(self) -> float:
-        return self._how.seconds / self._how.rounds
+        return self._how.seconds / self.rounds
 
     @property
     def _turn_samples(self) -> int:
         if self._how.samples is None:
             return MOST_SAMPLES
-        return min(MOST_SAMPLES, max(1, math.ceil(self._how.samples / self._how.rounds)))
+        return min(MOST_SAMPLES, max(1, math.ceil(self._how.samples / self.rounds)))
 
     def _fewer_rounds(self, round_s: float) -> None:
         """Make fewer rounds where the first showed that each takes long."""
+        if self._how.exact:
+            return
         fit = int(ROUNDS_S / max(round_s, 1e-3))
         rounds = min(self.rounds, max(FEWEST_ROUNDS, fit))
         self._expect(len(self.running) * (rounds - self.rounds))

@@ -219,3 +219,16 @@ def test_a_kernel_adds_up_in_its_accumulator() -> None:
     found = points(study)
     assert found["fp16"].accumulates_in == "fp32" and found["fp64"].accumulates_in == "fp64"
     assert found["bf16"].skipped is not None
+
+
+def test_rounds_that_take_long_are_fewer_unless_their_number_is_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gpuexplorer.search.studies.turns.ROUNDS_S", 0.0)
+    study = lab(["fp32", "fp64"]).run(machine())
+    assert study.rounds == 6
+    assert any("takes long besides its samples" in note for note in study.notes)
+    exact = How(rounds=8, seconds=0.08, seed=1, exact=True)
+    study = lab(["fp32", "fp64"], exact).run(machine())
+    assert study.rounds == 8
+    assert not any("takes long" in note for note in study.notes)
