@@ -70,8 +70,9 @@ def study(
     ``symbol`` (None: of the first, doubling around its default), with and without transfers.
 
     Each configuration is sampled for ``seconds`` over ``rounds`` turns (None: 12, or fewer where
-    each takes long), and for ``samples`` launches at most. What fails or is not offered has its reason in the document. ``history`` keeps
-    the runs: True in the user's own, or in the one named. The rest is as ``run`` has it.
+    each takes long), and for ``samples`` launches at most. What fails or is not offered has its
+    reason in the document. ``history`` keeps the runs: True in the user's own, or in the one named.
+    The rest is as ``run`` has it.
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
     needs, WorkFailed when nothing could be measured.

@@ -28,8 +28,8 @@ class How:
 
     In ``rounds`` turns, ``seconds`` of samples over all of them together, and no more than
     ``samples`` launches where that is given. Where a round takes long besides its samples,
-    fewer are made, unless the number is to be ``exact``. ``allow_long`` agrees to launches above two seconds,
-    which have no figure otherwise. ``seed`` decides the order within each round.
+    fewer are made, unless the number is to be ``exact``. ``allow_long`` agrees to launches above
+    two seconds, which have no figure otherwise. ``seed`` decides the order within each round.
     """
 
     rounds: int = ROUNDS
