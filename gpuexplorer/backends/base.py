@@ -32,6 +32,8 @@ MAX_QUEUED_S = 0.030
 """Device time that may be queued ahead, so that a knob acts at once."""
 BUILD_DEADLINE_S = 120.0
 """How long building may take before it counts as hung, where the environment does not say."""
+COMPILE_DEADLINE_S = 900.0
+"""The same where torch.compile is switched on, which may try many kernels."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,15 @@ class Batch:
     """The clock the device held while the batch ran; None where that cannot be told."""
 
 
-def build_deadline_s() -> float:
+def build_deadline_s(plan: Plan | None = None) -> float:
     """Return how long building may take: importing a model's file, compiling, a first step."""
+    compiles = plan is not None and plan.switches.get("compile", "off") != "off"
+    usual_s = COMPILE_DEADLINE_S if compiles else BUILD_DEADLINE_S
     try:
         said = float(os.environ.get(BUILD_DEADLINE_VARIABLE, ""))
     except ValueError:
-        return BUILD_DEADLINE_S
-    return said if said > 0 else BUILD_DEADLINE_S
+        return usual_s
+    return said if said > 0 else usual_s
 
 
 class Backend(ABC):

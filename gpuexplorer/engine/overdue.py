@@ -69,10 +69,10 @@ class Overdue:
         self._expired(stage, allowed_s, self.place())
 
     def place(self) -> str:
-        """Return file, line and function of the user's own in which the thread is now."""
+        """Return file, line and function of the user's own where the thread is; empty for none."""
         frame = sys._current_frames().get(self._thread)
         while frame is not None:
             if frame.f_code.co_filename == self._origin:
                 return f"{self._origin}:{frame.f_lineno} (in {frame.f_code.co_name})"
             frame = frame.f_back
-        return self._origin
+        return ""

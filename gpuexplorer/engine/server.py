@@ -323,8 +323,17 @@ class _RunSink:
             protocol.Failed(
                 generation=self._generation,
                 kind=WorkFailed.kind,
-                what=f"{place}: it did not come back within {allowed_s:.0f} s, at '{stage}'",
-                remedy="look for a loop without an end, or allow more with --deadline",
+                what=(
+                    f"{place}: it did not come back within {allowed_s:.0f} s, at '{stage}'"
+                    if place
+                    else f"{self._workload.source.origin}: '{stage}' took longer than "
+                    f"{allowed_s:.0f} s, outside the file's own code"
+                ),
+                remedy=(
+                    "look for a loop without an end, or allow more with --deadline"
+                    if place
+                    else "allow more with --deadline"
+                ),
             )
         )
         self._server.outbox.close()

@@ -10,6 +10,7 @@ from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.measure.recipe import COPY_DEADLINE_S, Sink
+from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 RECORD_DEADLINE_S = 300.0
@@ -24,7 +25,8 @@ def record_operators(
     Raises what building and launching raise, CannotRunHere where nothing tells the operators.
     """
     laboratory.release()
-    sink.stage("build", build_deadline_s() + COPY_DEADLINE_S)
+    plan = make_plan(workload, config, laboratory.device(config.device))
+    sink.stage("build", build_deadline_s(plan) + COPY_DEADLINE_S)
     with laboratory.held(workload, config) as runner:
         sink.stage("operators", RECORD_DEADLINE_S)
         recorded = runner.operators(shapes=shapes)

@@ -152,17 +152,21 @@ def test_a_fault_is_one_message_with_file_and_line(bench: Bench, fault: str) -> 
     bench.works()
 
 
-def test_a_file_that_ends_the_process_or_hangs_costs_one_engine_each(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "5")  # for the engine that follows
+def test_a_file_that_ends_the_process_is_told_apart(bench: Bench) -> None:
     error = bench.fails(ENDS_THE_PROCESS)
     assert "model.py: it ended the engine's process with status 5" in str(error)
     assert "os._exit" in error.remedy
     bench.works()
+
+
+def test_a_file_that_hangs_is_ended_and_its_line_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "2")
+    bench.fails(ENDS_THE_PROCESS)  # the engine that follows has little patience
     monkeypatch.delenv(BUILD_DEADLINE_VARIABLE)
     error = bench.fails(HANGS)
-    assert "(in build): it did not come back within 5 s" in str(error)
+    assert "(in build): it did not come back within 2 s" in str(error)
     assert any(f"model.py:{line} " in str(error) for line in (2, 3))
     bench.works()
 
