@@ -73,36 +73,69 @@ def test_a_training_step_is_predicted(size: dict[str, int]) -> None:
     assert use.relative_error == pytest.approx(0.0, abs=WITHIN)
 
 
+MLP = {"B": 2048, "D": 256, "H": 512, "C": 10}
+TRANSFORMER = {"B": 4, "S": 256, "D": 256, "H": 4}
+CNN = {"B": 16, "C": 3, "H": 32, "K": 32, "N": 10}
+ATTENTION = {"B": 2, "H": 4, "S": 512, "D": 64}
+FORWARD = {
+    "matmul": {"N": 512},
+    "mlp": MLP,
+    "softmax": {"B": 1024, "D": 512},
+    "layer_norm": {"B": 8, "S": 128, "D": 256},
+    "attention": ATTENTION,
+    "transformer_block": TRANSFORMER,
+    "conv2d": {"B": 4, "C": 16, "H": 64, "K": 32, "R": 3},
+    "cnn": CNN,
+}
+
+
 @needs_torch
-@pytest.mark.parametrize("precision", ["fp64", "bf16", "fp16", "autocast_bf16"])
-def test_a_training_step_is_predicted_in_other_precisions(precision: str) -> None:
-    use = counted("mlp_training", {"B": 2048, "D": 256, "H": 512, "C": 100}, precision)
+@pytest.mark.parametrize(
+    ("precision", "switches"),
+    [
+        ("fp64", {}),
+        ("bf16", {}),
+        ("fp16", {}),
+        ("autocast_bf16", {}),
+        ("fp32", {"checkpointing": True}),
+        ("autocast_bf16", {"checkpointing": True}),
+        ("fp32", {"fused_optimizer": True}),
+    ],
+)
+def test_a_training_step_is_predicted_in_precisions_and_with_switches(
+    precision: str, switches: dict[str, bool | int | float | str]
+) -> None:
+    use = counted("mlp_training", MLP, precision, switches)
     assert use.relative_error == pytest.approx(0.0, abs=WITHIN)
 
 
 @needs_torch
-@pytest.mark.parametrize("switch", ["checkpointing", "fused_optimizer"])
-def test_a_training_step_is_predicted_with_switches(switch: str) -> None:
-    size = {"B": 2048, "D": 128, "H": 256, "C": 10}
-    use = counted("mlp_training", size, switches={switch: True})
+@pytest.mark.parametrize("mode", ["inference", "grad"])
+@pytest.mark.parametrize("name", FORWARD)
+def test_a_forward_pass_is_predicted(name: str, mode: str) -> None:
+    use = counted(name, FORWARD[name], switches={"grad_mode": mode})
     assert use.relative_error == pytest.approx(0.0, abs=WITHIN)
 
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("name", "size"),
+    ("name", "precision", "switches"),
     [
-        ("matmul", {"N": 512}),
-        ("mlp", {"B": 2048, "D": 256, "H": 512, "C": 10}),
-        ("softmax", {"B": 1024, "D": 512}),
-        ("layer_norm", {"B": 8, "S": 128, "D": 256}),
-        ("attention", {"B": 2, "H": 4, "S": 512, "D": 64}),
-        ("transformer_block", {"B": 4, "S": 256, "D": 256, "H": 4}),
-        ("conv2d", {"B": 4, "C": 16, "H": 64, "K": 32, "R": 3}),
-        ("cnn", {"B": 16, "C": 3, "H": 32, "K": 32, "N": 10}),
+        ("mlp", "fp32", {"in_place": True}),
+        ("mlp", "autocast_bf16", {}),
+        ("mlp", "int8", {}),
+        ("mlp", "fp8_e4m3", {}),
+        ("matmul", "int8", {}),
+        ("transformer_block", "fp32", {"sdpa": "math"}),
+        ("transformer_block", "fp32", {"one_by_one": True}),
+        ("transformer_block", "autocast_bf16", {}),
+        ("cnn", "fp32", {"channels_last": True}),
+        ("cnn", "fp64", {}),
+        ("attention", "bf16", {"sdpa": "math"}),
     ],
 )
-@pytest.mark.parametrize("mode", ["inference", "grad"])
-def test_a_forward_pass_is_predicted(name: str, size: dict[str, int], mode: str) -> None:
-    use = counted(name, size, switches={"grad_mode": mode})
+def test_what_changes_a_forward_pass_changes_its_prediction(
+    name: str, precision: str, switches: dict[str, bool | int | float | str]
+) -> None:
+    use = counted(name, FORWARD[name], precision, switches)
     assert use.relative_error == pytest.approx(0.0, abs=WITHIN)

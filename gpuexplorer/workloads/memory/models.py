@@ -141,16 +141,20 @@ class Forward:
     def scores(self, heads: int, length: int, width: int) -> tuple[str, ...]:
         """Take what attention holds beside its output; return what goes when that is there.
 
-        The ``math`` back end scales Q and K and writes the scores and their softmax, which looks
-        for rows without any score (``_scaled_dot_product_attention_math``); the fused ones hold a
-        tile of them at a time, and keep the logarithm of each row's sum (Dao et al. 2022).
+        The ``math`` back end scales Q and K and writes the scores and their softmax, in fp32 at
+        least, and looks for rows without a score (``_scaled_dot_product_attention_math``); the
+        fused ones hold a tile of them at a time, and keep the logarithm of each row's sum (Dao et
+        al. 2022).
         """
         if self.facts.switch("sdpa") != "math" and self.facts.framework == "torch":
             return (self.put(heads * length, part="workspace", item=STATISTICS_B),)
-        scaled = [self.put(heads * length * width, part="workspace") for _ in "QK"]
-        scores = self.put(heads * length * length, part="workspace")
-        weights = self.put(heads * length * length, part="workspace")
-        self.drop(self.put(heads * length * length, part="workspace", item=1))
+        wide = max(self.item, WIDE_B)
+        arrays, square = heads * length * width, heads * length * length
+        copies = 2 if wide == self.item else 5  # before scaling, 16-bit numbers are widened
+        scaled = [self.put(arrays, part="workspace", item=wide) for _ in range(copies)]
+        scores = self.put(square, part="workspace", item=wide)
+        weights = self.put(square, part="workspace", item=wide)
+        self.drop(self.put(square, part="workspace", item=1))
         self.drop(scores)
         return (*scaled, weights)
 
