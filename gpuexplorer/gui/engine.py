@@ -63,7 +63,6 @@ def engine_at_start(said: str | None, settings: Settings) -> tuple[str | None, l
 def offer_engines(box: QComboBox) -> None:
     """Put a line below the devices that opens the engines."""
     with QSignalBlocker(box):
-        box.insertSeparator(box.count())
         box.addItem("Engines: other Pythons…", ENGINES_ITEM)
 
 

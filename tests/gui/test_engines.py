@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.gui.engine import ENGINES_ITEM, engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
@@ -252,6 +253,9 @@ def test_the_model_lists_a_present_engine_without_a_name(tmp_path: Path) -> None
     model = EnginesModel(Interpreters(tmp_path / "engines.json"))
     assert [row.name for row in model.rows(str(python))] == [BUILT_IN, str(python)]
     assert [row.in_use for row in model.rows(str(python))] == [False, True]
+    report = EngineReport(name="x", path=str(python), problem=f"{python} (Python 3.9.1) is too old")
+    model.take(str(python), report)
+    assert model.rows(str(python))[1].state == "is too old", "its path stands beside"
     assert model.add(python) == tmp_path.name
     assert model.undo() is None
     table_names = [row.name for row in model.rows(None)]

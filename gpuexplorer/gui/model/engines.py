@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class EngineRow:
             return "asking…"
         if self.report is None:
             return "not asked yet"
-        return self.report.problem or "ready"
+        problem = (self.report.problem or "ready").replace(self.path, "", 1)  # it stands beside
+        return re.sub(r"^\s*(\(Python [\d.]+\))?\s*", "", problem)
 
     @property
     def frameworks(self) -> str:

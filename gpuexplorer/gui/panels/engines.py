@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QSplitter,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -109,11 +108,11 @@ class EnginesDialog(QDialog):
             "Start it and ask what it has; measuring pauses meanwhile",
             self._check_or_cancel,
         )  # fmt: skip
-        self.add_button = QToolButton()
+        self.add_button = QPushButton("&Add ▾")
         self.add_button.setObjectName("addEngineButton")
-        self.add_button.setText("&Add ▾")
         self.add_button.setToolTip("Add a virtual environment, a conda environment, or any Python")
-        self.add_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.add_button.setStyleSheet("QPushButton::menu-indicator { width: 0px; }")
+        self.add_button.setAutoDefault(False)
         self.add_menu = QMenu(self.add_button)
         self.add_menu.setToolTipsVisible(True)
         self.add_menu.aboutToShow.connect(self._fill_menu)
