@@ -40,13 +40,19 @@ def _max_pool(x: Any) -> Any:
 
 
 def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
-    """Return attention for (batch, position, head, feature); JAX's own has scores in fp32 only."""
-    if q.dtype != jnp.float64:
+    """Return attention for (batch, position, head, feature).
+
+    JAX's own function has scores in fp32 for fp64 too, and XLA does not compile it for fp16 on CPUs:
+    for these two it is written out.
+    """
+    if q.dtype not in (jnp.float64, jnp.float16):
         return nn.dot_product_attention(q, k, v, is_causal=causal)
-    scores = jnp.einsum("btnh,bsnh->bnts", q, k) * q.shape[-1] ** -0.5
+    wide = jnp.promote_types(q.dtype, jnp.float32)
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k, preferred_element_type=wide)
+    scores *= q.shape[-1] ** -0.5
     if causal:
         scores = jnp.where(jnp.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf)
-    return jnp.einsum("bnts,bsnh->btnh", nn.softmax(scores), v)
+    return jnp.einsum("bnts,bsnh->btnh", nn.softmax(scores).astype(v.dtype), v)
 
 
 def matmul(sizes: Sizes) -> Written:

@@ -22,6 +22,8 @@ class Below(ABC):
     """One framework below Keras: started, and compiled for."""
 
     title: ClassVar[str]
+    cpu: ClassVar[str] = "cpu:0"
+    """What the CPU is called."""
 
     def __init__(self, threads: int, device_id: str, *, memory_growth: bool) -> None:
         """Import the framework and choose its threads; CannotRunHere without the device."""
@@ -128,6 +130,7 @@ class OnTorch(Below):
     """Keras on PyTorch."""
 
     title = "PyTorch"
+    cpu = "cpu"  # a variable that lies on "cpu" would be copied to "cpu:0", and have no gradient
 
     def __init__(self, threads: int, device_id: str, *, memory_growth: bool) -> None:
         self.torch = torch = import_framework("torch", "PyTorch", "torch")

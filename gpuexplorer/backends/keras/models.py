@@ -135,16 +135,20 @@ def _scale(width: int, dtype: str) -> Any:
 
 
 def _attention(q: Any, k: Any, v: Any, scale: Any, *, causal: bool = False) -> Any:
-    """Return attention for (batch, position, head, feature); JAX's own has scores in fp32 only."""
-    ops = keras.ops
-    double = keras.backend.standardize_dtype(q.dtype) == "float64"
-    if not double or keras.backend.backend() != "jax":
+    """Return attention for (batch, position, head, feature).
+
+    JAX's own function has scores in fp32 for fp64 too, and XLA does not compile it for fp16 on CPUs:
+    for these two it is written out.
+    """
+    ops, dtype = keras.ops, keras.backend.standardize_dtype(q.dtype)
+    if keras.backend.backend() != "jax" or dtype not in ("float64", "float16"):
         return ops.dot_product_attention(q, k, v, scale=scale, is_causal=causal)
-    scores = ops.einsum("btnh,bsnh->bnts", q, k) * scale
+    wide = "float64" if dtype == "float64" else "float32"
+    scores = ops.cast(ops.einsum("btnh,bsnh->bnts", q, k), wide) * scale
     if causal:
         seen = ops.tril(ops.ones(scores.shape[-2:], dtype="bool"))
         scores = ops.where(seen, scores, -np.inf)
-    return ops.einsum("bnts,bsnh->btnh", ops.softmax(scores), v)
+    return ops.einsum("bnts,bsnh->btnh", ops.cast(ops.softmax(scores), dtype), v)
 
 
 def attention(sizes: Sizes, dtype: str) -> Network:

@@ -255,7 +255,7 @@ class KerasRunner(FrameworkRunner):
     @contextmanager
     def _within(self) -> Iterator[None]:
         kind, _, index = self.device.id.partition(":")[2].partition(":")
-        place = f"gpu:{index}" if kind == "cuda" else "cpu:0"
+        place = f"gpu:{index}" if kind == "cuda" else self._below.cpu
         trains = REFERENCES[family_of(self.plan.model or "")].trains
         double = self.plan.config.precision == "fp64"
         self._keras.config.set_floatx("float64" if double else "float32")  # of losses and rates
