@@ -200,8 +200,13 @@ class SwitchesLab(Running[SwitchesStudy]):
             only = self._kept[0]
             shares = [self._share(only, self._place(only), results, self._alone)]
             together, total = shares[0].measured, shares[0].effect
-        order = GREEDY if self._order is None else STATED
         rounds = max(self._alone.rounds_done, last.rounds_done if last is not None else 0)
+        notes = [turns_words(rounds, fewer=self._alone.fewer)]
+        if len(self._kept) > 1:
+            notes.append(GREEDY if self._order is None else STATED)
+        if last is not None and last.failed:
+            why = next(iter(last.failed.values())).what
+            notes.append(f"The combination beside its switches could not be measured: {why}.")
         return SwitchesStudy(
             id=self.id,
             time_utc=self.time_utc,
@@ -209,10 +214,7 @@ class SwitchesLab(Running[SwitchesStudy]):
             device=f"{self._device.name} · {self._device.driver}",
             rounds=rounds,
             stopped_by=self._stopped_by,
-            notes=(
-                turns_words(rounds, fewer=self._alone.fewer),
-                *((order,) if len(self._kept) > 1 else ()),
-            ),
+            notes=tuple(notes),
             config=self.choices.baseline,
             baseline=_figures(results.get(0)),
             alone=[self._alone_of(choice, results) for choice in self.choices.offered],

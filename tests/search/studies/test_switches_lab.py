@@ -211,3 +211,18 @@ def test_the_default_is_left_out_of_a_configuration() -> None:
     changed = with_switches(config, {"in_place": False, "threads": 2, "compile": "default"})
     assert changed.switches == {"grad_mode": "grad", "compile": "default"}
     assert changed.threads == 2
+
+
+def test_a_combination_that_fails_in_the_end_is_told() -> None:
+    seen = {"both": 0}
+
+    def fails(config: RunConfig) -> WorkFailed | None:
+        if not {"compile", "in_place"} <= set(config.switches):
+            return None
+        seen["both"] += 1  # once alone and in ten rounds on the way to the combination
+        return WorkFailed("out of memory") if seen["both"] > 11 else None
+
+    study = lab(switches=["compile=default", "in_place"]).run(machine(fails=fails))
+    assert study.combination == {"compile": "default", "in_place": True}
+    assert study.together is None
+    assert any("out of memory" in note for note in study.notes)
