@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
 from gpuexplorer.backends import registry
+from gpuexplorer.backends.caches import CacheInfo, Flush
 from gpuexplorer.backends.torch.formats import FORMATS, LINEAR_MODELS, gpu_precisions, refusal
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.workloads.fills import make_inputs
@@ -20,6 +22,7 @@ from tests.support.torch_models import (
     outputs_of,
     plan_for,
     ready,
+    runner_of,
     verified,
 )
 
@@ -123,6 +126,33 @@ def test_a_batch_has_one_positive_duration_a_step_and_keeps_the_last_result() ->
     assert batch.seconds.shape == (9,) and (batch.seconds > 0).all()
     assert batch.seconds.sum() <= (after - before) * 1e-9
     assert outputs_of(runner)["Y"].shape == (8, 10)
+    runner.free()
+
+
+def test_arrays_that_are_reset_are_set_back_before_each_step() -> None:
+    plan = plan_for("mlp_training")
+    learned = tuple(a.name for a in plan.arrays if a.role == "inout")
+    once, often = ready("mlp_training"), runner_of(msgspec.structs.replace(plan, reset=learned))
+    once.launch(1)
+    often.build()
+    often.allocate()
+    often.upload(make_inputs(plan))
+    often.launch(4)
+    first, last = outputs_of(once), outputs_of(often)
+    assert all(np.array_equal(first[name], last[name]) for name in first)
+    once.free()
+    often.free()
+
+
+def test_the_cache_is_emptied_before_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    flush = Flush(2 << 20, CacheInfo(1 << 20, 2, 1, "test"))
+    monkeypatch.setattr("gpuexplorer.backends.torch.model_runner.cpu_flush", lambda: flush)
+    runner = ready("mlp", cache="cold")
+    emptied: list[int] = []
+    monkeypatch.setattr(runner, "_flusher", lambda: lambda: emptied.append(1))
+    runner.launch(5)
+    assert len(emptied) == 5
+    assert "cold: 2.10 MB read before each launch" in runner.method
     runner.free()
 
 

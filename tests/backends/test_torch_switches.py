@@ -218,6 +218,16 @@ def test_compiling_in_every_batch_is_an_error(traced: None) -> None:
     runner.free()
 
 
+def test_whole_number_layers_are_compiled_too(traced: None) -> None:
+    plan = plan_for("mlp", "int8", switches={"compile": "default"})
+    verified(plan, "mlp")
+    runner = runner_for(plan)
+    runner.build()
+    runner.allocate()
+    assert operators_of(runner).count("aten::_int_mm") == 3
+    runner.free()
+
+
 def test_training_is_compiled_with_its_backward_pass(traced: None) -> None:
     plan = plan_for("mlp_training", switches={"compile": "default"})
     verified(plan, "mlp_training")

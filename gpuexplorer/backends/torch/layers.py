@@ -114,7 +114,7 @@ class Fp8Product(Quantised):
 
 
 class Int8Linear(Quantised):
-    """A linear layer by dynamic quantisation on a GPU, with ``torch._int_mm``.
+    """A linear layer by dynamic quantisation with ``torch._int_mm``: on a GPU, or compiled.
 
     Weights have a scale for each output and inputs one for each row, both symmetric.
     """
@@ -183,14 +183,15 @@ class Int8CpuLinear(Quantised):
         return torch.ops.quantized.linear_dynamic(x, self._packed, self._short)
 
 
-def linear(inputs: int, outputs: int, precision: str, kind: str) -> Any:
+def linear(inputs: int, outputs: int, precision: str, *, packed: bool) -> Any:
     """Return a linear layer for a precision, weights not yet written.
 
-    A PyTorch without the CPU's quantised tensors, which are deprecated, has ``torch._int_mm``.
+    ``packed``: int8 weights in the CPU's own form, which torch.compile cannot look into. A PyTorch
+    that no longer has them, for they are deprecated, has ``torch._int_mm``.
     """
     if precision == "fp8_e4m3":
         return Fp8Linear(inputs, outputs)
     if precision == "int8":
-        packs = kind == "cpu" and hasattr(torch, "quantize_per_channel")
-        return Int8CpuLinear(inputs, outputs) if packs else Int8Linear(inputs, outputs)
+        packed = packed and hasattr(torch, "quantize_per_channel")
+        return Int8CpuLinear(inputs, outputs) if packed else Int8Linear(inputs, outputs)
     return nn.Linear(inputs, outputs)

@@ -216,8 +216,9 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
     _clock: CudaClock
 
     def _start(self) -> None:
-        self._torch.cuda.set_device(self._torch.device(self._place))
-        self._clock = CudaClock(self._torch, self._place)
+        cuda, place = self._torch.cuda, self._place
+        self._surviving("choosing the device", lambda: cuda.set_device(place))
+        self._clock = CudaClock(self._torch, place)
 
     def _new_model(self) -> TorchModel:
         from gpuexplorer.backends.torch.copies import copying_model

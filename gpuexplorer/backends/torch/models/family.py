@@ -15,17 +15,17 @@ class Options:
     """What a model's structure depends on besides its sizes."""
 
     precision: str
-    kind: str
-    """``cpu`` or ``gpu``."""
+    packed: bool
+    """Whether int8 weights take the CPU's own form."""
     in_place: bool = False
     checkpointing: bool = False
 
     @classmethod
     def of(cls, plan: Plan, precision: str, kind: str) -> Options:
-        """Return the options of a plan in a precision, which may be another than the plan's."""
+        """Return the options of a plan on a kind of device, in the plan's precision or another."""
         return cls(
             precision=precision,
-            kind=kind,
+            packed=kind == "cpu" and plan.switches.get("compile", "off") == "off",
             in_place=bool(plan.switches.get("in_place", False)),
             checkpointing=bool(plan.switches.get("checkpointing", False)),
         )
@@ -33,7 +33,7 @@ class Options:
     def linear(self, plan: Plan, weight: str) -> Any:
         """Return a linear layer for a weight of (outputs, inputs)."""
         outputs, inputs = plan.array(weight).shape
-        return linear(inputs, outputs, self.precision, self.kind)
+        return linear(inputs, outputs, self.precision, packed=self.packed)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpuexplorer.backends.torch.layers import Fp8Product
+from gpuexplorer.backends.torch.layers import Fp8Product, linear
 from gpuexplorer.backends.torch.models.family import Family, Options
 from gpuexplorer.workloads.plan import Plan
 
@@ -45,8 +45,6 @@ def build(plan: Plan, options: Options) -> Family:
         product = Fp8Product(rows, inner, columns)
         return Family(product, ("C",), weights={"A": "A", "B": "B"})
     if options.precision == "int8":
-        from gpuexplorer.backends.torch.layers import linear
-
-        layer = linear(inner, columns, "int8", options.kind)
+        layer = linear(inner, columns, "int8", packed=options.packed)
         return Family(QuantisedProduct(layer), ("C",), ("A",), {"B": "B"}, cut=("A",))
     return Family(Product(), ("C",), ("A", "B"), cut=("A",))
