@@ -71,7 +71,7 @@ def _speedups(study: SpeedupStudy) -> Panel:
         ("without transfers", "measured", lambda p: p.speedup),
         ("with transfers", "transfer", lambda p: p.speedup_with),
     )
-    drawn: list[Series] = [series("as fast", "hline", "ceiling", y=[1.0])]
+    drawn: list[Series] = [series("equally fast", "hline", "ceiling", y=[1.0])]
     every = [1.0]
     for name, role, of in parts:
         found = [(p.value, s) for p in study.points if (s := of(p)) is not None]

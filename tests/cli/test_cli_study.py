@@ -127,6 +127,7 @@ def test_an_interrupt_keeps_the_sizes_that_were_done(
         (("switches", "matmul", "--variant", "naive"), 2, "no switch to turn"),
         (("precision", "matmul", "--precision", "fp31"), 2, "no precision 'fp31'"),
         (("precision", "nothing"), 2, "nothing"),
+        (("precision", "attention", "--varient", "torch"), 2, "did you mean '--variant'"),
         (("prezision", "matmul"), 2, "prezision"),
         ((), 2, "STUDY"),
         (("precision", "matmul", "--plot", "x.gif"), 2, ".gif"),
