@@ -78,9 +78,10 @@ def unsuitable() -> tuple[str, str] | None:
     said = [f"lacks {_listed(missing)}"] if missing else []
     said += [f"has {package} {found}, which is too old" for package, found in old.items()]
     wanted = [package for package in REQUIRED if package in missing or package in old]
+    then = f" and choose {_place()}" if _of_the_system() else ""
     return (
         f"{name} (Python {running}) {_listed(said)}",
-        f"install what an engine needs with: {install_command(wanted)}",
+        f"install what an engine needs with: {install_command(wanted)}{then}",
     )
 
 
@@ -112,17 +113,22 @@ def install_command(packages: list[str], *, again: bool = False) -> str:
         wanted = f"--force-reinstall {wanted}"
     python = _quoted(sys.executable or "python")
     if _of_the_system():
-        folder = os.path.join(os.path.expanduser("~"), "gpuexplorer-engine")
-        made = _quoted(os.path.join(folder, "bin", "python"))
+        place = _place()
+        inside = _quoted(os.path.join(place, "bin", "python"))
         return (
-            f"{python} -m venv --system-site-packages {_quoted(folder)} && "
-            f"{made} -m pip install {wanted}, and choose {made}"
+            f"{python} -m venv --system-site-packages {_quoted(place)} && "
+            f"{inside} -m pip install {wanted}"
         )
     if importlib.util.find_spec("pip") is not None:
         return f"{python} -m pip install {wanted}"
     if importlib.util.find_spec("ensurepip") is not None:
         return f"{python} -m ensurepip && {python} -m pip install {wanted}"
     return f"uv pip install --python {python} {wanted}"
+
+
+def _place() -> str:
+    """Return where an environment is made on top of a distribution's Python."""
+    return os.path.join(os.path.expanduser("~"), "gpuexplorer-engine")
 
 
 def _of_the_system() -> bool:

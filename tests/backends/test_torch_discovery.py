@@ -72,7 +72,7 @@ def test_without_pytorch_the_remedy_is_to_install_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     missing = TorchBackend(1).discover()
     assert isinstance(missing, Unavailable)
-    assert "not installed" in missing.reason and "gpuexplorer[torch]" in missing.remedy
+    assert "not installed" in missing.reason and "pip install torch" in missing.remedy
     assert TorchBackend(1).versions() == {}
 
 

@@ -17,6 +17,7 @@ from gpuexplorer.backends.cpu import (
     memory_total_B,
     nominal_clock_Hz,
 )
+from gpuexplorer.backends.frameworks import pip_install
 from gpuexplorer.backends.opencl.drivers import (
     CHOICE_VARIABLE,
     Driver,
@@ -96,7 +97,8 @@ class OpenCLBackend(Backend):
         return tuple(self._info(name, d) for name, d in self._probed.items())
 
     def _unavailable(self, reason: str) -> Unavailable:
-        remedy = "install Intel's CPU runtime with pip install 'gpuexplorer[cpu]'"
+        packages = pip_install("pyopencl", "intel-opencl-rt")
+        remedy = f"install Intel's CPU runtime with {packages}"
         if "pocl" in reason:
             remedy += ", or what PoCL needs: binutils, libgcc-12-dev, libc6-dev"
         return Unavailable(backend=self.name, reason=reason, remedy=remedy)

@@ -17,6 +17,7 @@ from gpuexplorer.backends.cpu import (
     nominal_clock_Hz,
 )
 from gpuexplorer.backends.cuda import driver as cuda
+from gpuexplorer.backends.frameworks import missing
 from gpuexplorer.backends.torch.formats import MODELS, cpu_precisions, gpu_precisions
 from gpuexplorer.backends.torch.load import load
 from gpuexplorer.backends.torch.model_runner import TorchCpuModelRunner, TorchCudaModelRunner
@@ -36,11 +37,7 @@ class TorchBackend(Backend):
         """Return the CPU, and NVIDIA's devices when this PyTorch is built for CUDA."""
         version = torch_version()
         if version is None:
-            return Unavailable(
-                backend=self.name,
-                reason="PyTorch is not installed",
-                remedy="install it with pip install 'gpuexplorer[torch]'",
-            )
+            return missing(self.name, "PyTorch", "torch")
         return (self._cpu(version), *self._gpus(version))
 
     def _cpu(self, version: str) -> DeviceInfo:
