@@ -69,8 +69,9 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
             parts.append(f"{config.fill} inputs")
         if config.include_transfers != other.include_transfers:
             parts.append("with transfers" if config.include_transfers else "kernel only")
-        if _switched(config) != _switched(other):
-            parts.append(switch_words(_switched(config)) or "switches as usual")
+        own = _structure(config)
+        if own.switches != _structure(other).switches:
+            parts.append(switch_words(own) or "switches as usual")
     return " · ".join(parts) or config.variant
 
 
@@ -87,7 +88,7 @@ def ghost_label(config: RunConfig) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _switched(config: RunConfig) -> RunConfig:
+def _structure(config: RunConfig) -> RunConfig:
     """Return a configuration with the switches of its structure alone."""
     switches = {n: v for n, v in config.switches.items() if n != "include_transfers"}
     return msgspec.structs.replace(config, switches=switches)
