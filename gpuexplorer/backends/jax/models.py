@@ -42,7 +42,7 @@ def _max_pool(x: Any) -> Any:
 def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
     """Return attention for (batch, position, head, feature).
 
-    JAX's own function has scores in fp32 for fp64 too, and XLA does not compile it for fp16 on CPUs:
+    JAX's own function has scores in fp32 for fp64 too, and XLA cannot compile it for fp16 on a CPU:
     for these two it is written out.
     """
     if q.dtype not in (jnp.float64, jnp.float16):

@@ -137,7 +137,7 @@ def _scale(width: int, dtype: str) -> Any:
 def _attention(q: Any, k: Any, v: Any, scale: Any, *, causal: bool = False) -> Any:
     """Return attention for (batch, position, head, feature).
 
-    JAX's own function has scores in fp32 for fp64 too, and XLA does not compile it for fp16 on CPUs:
+    JAX's own function has scores in fp32 for fp64 too, and XLA cannot compile it for fp16 on a CPU:
     for these two it is written out.
     """
     ops, dtype = keras.ops, keras.backend.standardize_dtype(q.dtype)
