@@ -22,7 +22,7 @@ TITLE_ROWS = 1
 class Visible:
     """What is drawn: spans by row, left, width and colour; ``index`` is the call's, -1 for several.
 
-    ``left`` and ``width`` are seconds.
+    ``left`` and ``width`` are seconds; ``picked`` says which are, or hold, calls that stand out.
     """
 
     index: Whole
@@ -30,6 +30,7 @@ class Visible:
     left: Floats
     width: Floats
     colour: Whole
+    picked: Flags
 
 
 class Flame:
@@ -59,26 +60,32 @@ class Flame:
         ends = self.start + self.duration
         return max(self.profile.iteration_s, float(ends.max()) if len(ends) else 0.0)
 
-    def visible(self, low_s: float, high_s: float, pixels: int) -> Visible:
-        """Return what ``pixels`` columns can show of the time between two moments.
+    def visible(
+        self, low_s: float, high_s: float, columns: int, picked: Flags | None = None
+    ) -> Visible:
+        """Return what so many columns can show of the time between two moments.
 
-        Calls narrower than a column are drawn together, a column each.
+        Calls narrower than a column are drawn together, a column each; among them those that are
+        ``picked`` give it their colour.
         """
-        column_s = max((high_s - low_s) / max(pixels, 1), 1e-15)
+        stand_out = np.zeros(len(self.row), dtype=np.bool_) if picked is None else picked
+        column_s = max((high_s - low_s) / max(columns, 1), 1e-15)
         inside = (self.start + self.duration >= low_s) & (self.start <= high_s)
         wide = inside & (self.duration >= column_s)
         narrow = np.flatnonzero(inside & ~wide)
+        narrow = narrow[np.argsort(~stand_out[narrow], kind="stable")]
         chosen = np.flatnonzero(wide)
-        columns = ((self.start[narrow] - low_s) / column_s).astype(np.int64)
-        keys = self.row[narrow] * (pixels + 2) + columns
+        places = ((self.start[narrow] - low_s) / column_s).astype(np.int64)
+        keys = self.row[narrow] * (columns + 2) + places
         _, first = np.unique(keys, return_index=True)
-        left = low_s + columns[first] * column_s
+        left = low_s + places[first] * column_s
         return Visible(
             index=np.concatenate([chosen, np.full(len(first), -1, dtype=np.int64)]),
             row=np.concatenate([self.row[chosen], self.row[narrow][first]]),
             left=np.concatenate([self.start[chosen], left]),
             width=np.concatenate([self.duration[chosen], np.full(len(first), column_s)]),
             colour=np.concatenate([self.colour[chosen], self.colour[narrow][first]]),
+            picked=np.concatenate([stand_out[chosen], stand_out[narrow][first]]),
         )
 
     def at(self, time_s: float, row: int, near_s: float) -> int | None:

@@ -9,12 +9,14 @@ from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, 
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.charts.operators import OTHER
-from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Whole
+from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Visible, Whole
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.theme import blend, theme
 
 ROW_PX = 19
 GAP_PX = 1.0
+LEAST_SPAN_PX = 2
+"""Narrower calls of a row are drawn together."""
 WORDS_FROM_PX = 26.0
 """Spans narrower than this carry no words."""
 NEAR_PX = 3.0
@@ -31,7 +33,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.flame: Flame | None = None
-        self.picked: Whole = np.empty(0, dtype=np.int64)
+        self._picked: Flags | None = None
         self.drawn = 0
         """Spans of the last painting."""
 
@@ -39,13 +41,21 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         """Draw another profile."""
         self.prepareGeometryChange()
         self.flame = flame
-        self.picked = np.empty(0, dtype=np.int64)
+        self._picked = None
         self.update()
 
     def pick(self, calls: Whole) -> None:
         """Let these calls stand out; none: all stand alike."""
-        self.picked = calls
+        self._picked = None
+        if self.flame is not None and len(calls):
+            self._picked = np.zeros(len(self.flame.row), dtype=np.bool_)
+            self._picked[calls] = True
         self.update()
+
+    @property
+    def picked(self) -> Whole:
+        """The calls that stand out."""
+        return np.flatnonzero(self._picked) if self._picked is not None else np.empty(0, np.int64)
 
     def boundingRect(self) -> QRectF:
         """Return what is covered."""
@@ -63,7 +73,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         (low_s, high_s), _ = box.viewRange()
         transform = painter.worldTransform()
         pixels = int(abs(transform.m11()) * (high_s - low_s)) or 1
-        seen = flame.visible(low_s, high_s, pixels)
+        seen = flame.visible(low_s, high_s, max(1, pixels // LEAST_SPAN_PX), self._picked)
         self.drawn = len(seen.row)
         left = transform.m11() * np.maximum(seen.left, low_s) + transform.dx()
         right = transform.m11() * np.minimum(seen.left + seen.width, high_s) + transform.dx()
@@ -72,65 +82,44 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         painter.save()
         painter.resetTransform()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        self._paint_spans(painter, flame, seen.index, seen.colour, left, right, top, tall)
-        self._paint_titles(painter, flame, transform.dy(), transform.m22(), tall,
-                           transform.m11() * low_s + transform.dx())  # fmt: skip
-        painter.restore()
-
-    def _paint_spans(
-        self,
-        painter: QPainter,
-        flame: Flame,
-        index: Whole,
-        colour: Whole,
-        left: Floats,
-        right: Floats,
-        top: Floats,
-        tall: float,
-    ) -> None:
-        picked = np.isin(index, self.picked) if len(self.picked) else None
-        painter.setPen(Qt.PenStyle.NoPen)
         rects = [
             QRectF(x, y, max(x1 - x - GAP_PX / 2, 1.0), tall)
             for x, x1, y in zip(left.tolist(), right.tolist(), top.tolist(), strict=True)
         ]
-        for slot in np.unique(colour).tolist():
+        self._paint_spans(painter, seen, rects)
+        self._paint_words(painter, flame, seen, rects)
+        self._paint_titles(painter, flame, transform.dy(), transform.m22(), tall,
+                           transform.m11() * low_s + transform.dx())  # fmt: skip
+        painter.restore()
+
+    def _paint_spans(self, painter: QPainter, seen: Visible, rects: list[QRectF]) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        dims = self._picked is not None
+        for slot in np.unique(seen.colour).tolist():
             for stands_out in (False, True):
-                wanted = colour == slot
-                if picked is not None:
-                    wanted &= picked == stands_out
-                elif stands_out:
-                    continue
-                paint = self._colour(slot, dim=picked is not None and not stands_out)
-                painter.setBrush(QColor(paint))
+                wanted = (seen.colour == slot) & (seen.picked == stands_out)
+                painter.setBrush(QColor(self._colour(slot, dim=dims and not stands_out)))
                 painter.drawRects([rects[i] for i in np.flatnonzero(wanted).tolist()])
-        self._paint_words(painter, flame, index, colour, rects, picked)
 
     def _paint_words(
-        self,
-        painter: QPainter,
-        flame: Flame,
-        index: Whole,
-        colour: Whole,
-        rects: list[QRectF],
-        picked: Flags | None,
+        self, painter: QPainter, flame: Flame, seen: Visible, rects: list[QRectF]
     ) -> None:
         font = painter.font()
         font.setPointSizeF(max(6.0, font.pointSizeF() * 0.85))
         painter.setFont(font)
         metrics = painter.fontMetrics()
-        for i, rect in enumerate(rects):
-            if rect.width() < WORDS_FROM_PX or index[i] < 0:
+        dims = self._picked is not None
+        for i in np.flatnonzero(seen.index >= 0).tolist():
+            rect = rects[i]
+            if rect.width() < WORDS_FROM_PX:
                 continue
-            dim = picked is not None and not picked[i]
-            fill = self._colour(int(colour[i]), dim=dim)
+            fill = self._colour(int(seen.colour[i]), dim=dims and not seen.picked[i])
             painter.setPen(QPen(QColor(_words_on(fill))))
-            words = flame.labels[int(flame.name[index[i]])]
-            fitting = metrics.elidedText(words, Qt.TextElideMode.ElideRight, int(rect.width()) - 6)
+            words = flame.labels[int(flame.name[seen.index[i]])]
             painter.drawText(
                 rect.adjusted(3, 0, -3, 0),
                 int((Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value),
-                fitting,
+                metrics.elidedText(words, Qt.TextElideMode.ElideRight, int(rect.width()) - 6),
             )
 
     def _paint_titles(
