@@ -257,7 +257,9 @@ def test_lengths_that_a_gpus_product_cannot_have_are_refused_with_the_array() ->
     assert refusal(fits, "gpu") is None  # ten classes are filled up to sixteen
     few = plan_for("mlp", "int8", size={"B": 16, "D": 32, "H": 48, "C": 10})
     refused = refusal(few, "gpu")
-    assert refused is not None and "more than 16 rows" in refused[0]
+    assert refused is not None and "more than 16 rows, and there are 16" in refused[0]
+    assert refusal(plan_for("transformer_block", "int8"), "gpu") is None  # 2 × 12 rows
+    assert refusal(plan_for("attention", "bf16"), "gpu") is None
 
 
 def test_int8_and_fp8_call_the_operators_that_they_name() -> None:

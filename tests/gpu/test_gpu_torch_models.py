@@ -115,7 +115,7 @@ def test_tf32_is_on_when_asked_for_and_off_otherwise(gpu: DeviceInfo, ready: Rea
         pytest.skip(f"{gpu.name} has no tf32")
     for name in ("matmul", "conv2d"):
         exact, rounded = error_of(ready(name)), error_of(ready(name, "tf32"))
-        assert exact < 3e-6 < 1e-4 < rounded
+        assert exact < 1e-5 < 1e-4 < rounded
 
 
 @pytest.mark.parametrize("value", ["math", "flash", "efficient", "cudnn"])
@@ -213,7 +213,7 @@ def test_running_out_of_memory_is_survived(gpu: DeviceInfo, ready: Ready) -> Non
     with pytest.raises(WorkFailed, match="ran out of memory"):
         runner.launch(1)
     runner.free()
-    assert torch.cuda.memory_allocated(0) < 1 << 24
+    assert torch.cuda.memory_allocated(0) < 1 << 28  # what cuBLAS keeps
     assert error_of(ready("softmax")) < 1e-5
 
 

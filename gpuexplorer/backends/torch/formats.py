@@ -5,6 +5,7 @@ Nothing here imports PyTorch: devices are found without it.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ MODELS: dict[str, str] = {f"torch.{name}": name for name in FAMILIES}
 """The models that are offered, and the module of ``backends.torch.models`` that builds each."""
 LINEAR_MODELS = ("matmul", "mlp", "transformer_block")
 """Models whose work is in matrix products with weights: what fp8 and dynamic int8 are made for."""
+
+STEPS = {"fp8_e4m3": 16, "int8": 8}
+"""A GPU multiplies matrices in these whose inner lengths are multiples of so many."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,9 @@ def refusal(plan: Plan, kind: str) -> tuple[str, str] | None:
             f"'{family}' is another model",
             f"choose another precision, or one of {', '.join(LINEAR_MODELS)}",
         )
-    if kind == "cpu":
+    if kind == "cpu" or precision not in STEPS:
         return None
-    step = {"fp8_e4m3": 16, "int8": 8}.get(precision, 1)
+    step = STEPS[precision]
     for array in plan.arrays:  # a layer's outputs are filled up, its inputs are not
         inner = array.name in FAMILIES[family].weights and len(array.shape) == 2
         lengths = array.shape if family == "matmul" else array.shape[1:] if inner else ()
@@ -92,7 +96,7 @@ def refusal(plan: Plan, kind: str) -> tuple[str, str] | None:
                 f"and '{array.name}' is {shape}",
                 f"choose sizes that are multiples of {step}",
             )
-    rows = next((a.shape[0] for a in plan.arrays if a.name in ("X", "A")), 17)
+    rows = next(math.prod(a.shape[:-1]) for a in plan.arrays if a.name in ("X", "A"))
     if precision == "int8" and rows <= 16:
         return (
             f"PyTorch's int8 product on a GPU needs more than 16 rows, and there are {rows}",
