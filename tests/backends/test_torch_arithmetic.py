@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import msgspec
 import numpy as np
 import pytest
 
 from gpuexplorer.backends.torch import evidence
 from gpuexplorer.backends.torch.formats import FORMATS
+from gpuexplorer.backends.torch.instructions import (
+    capabilities,
+    has_fp8_product,
+    instructions_words,
+)
 from gpuexplorer.backends.torch.model_runner import TorchModelRunner
 from tests.support.torch_models import ready
 
@@ -96,7 +103,7 @@ def test_fp8_on_a_cpu_without_fp8_says_so() -> None:
     runner.launch(1)
     told = runner.arithmetic()
     assert told is not None
-    if evidence.has_amx(runner.made):
+    if has_fp8_product(runner.made.torch):
         assert told.fallback is None
     else:
         assert told.fallback is not None and "multiplies them in fp32" in told.fallback
@@ -113,3 +120,15 @@ def test_kernels_of_fp32_products_give_a_silent_fallback_away() -> None:
     assert evidence.fallback_of(model, None, tensor) is None
     assert evidence.fallback_of(model, None, []) is None
     runner.free()
+
+
+def test_instructions_are_told_as_far_as_a_version_knows_them() -> None:
+    newer = SimpleNamespace(
+        cpu=SimpleNamespace(get_capabilities=lambda: {"architecture": "x86", "avx512_bf16": True})
+    )
+    assert instructions_words(newer, "bf16") == "this CPU has instructions for it (avx512_bf16)"
+    assert "no instructions" in (instructions_words(newer, "fp16") or "")
+    assert instructions_words(newer, "fp32") is None and not has_fp8_product(newer)
+    older = SimpleNamespace(cpu=SimpleNamespace(_is_amx_tile_supported=lambda: True))
+    assert capabilities(older) == {"amx_int8": True}
+    assert instructions_words(older, "fp16") is None and has_fp8_product(older)

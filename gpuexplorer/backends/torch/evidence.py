@@ -13,6 +13,7 @@ import numpy as np
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import same_bits
 from gpuexplorer.backends.torch.failures import out_of_memory
+from gpuexplorer.backends.torch.instructions import has_fp8_product, instructions_words
 from gpuexplorer.backends.torch.layers import Int8CpuLinear
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.core.result import Arithmetic
@@ -53,24 +54,6 @@ def asked_for(model: TorchModel) -> str:
     if model.precision == "fp8_e4m3":
         return f"{stored}; products are torch._scaled_mm of e4m3 numbers"
     return stored
-
-
-def cpu_words(model: TorchModel) -> str | None:
-    """Return whether the CPU has instructions for the precision, where that is a question."""
-    has = model.torch.cpu.get_capabilities()
-    needed = {
-        "bf16": ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"),
-        "autocast_bf16": ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"),
-        "fp16": ("avx512_fp16", "amx_fp16", "fp16_arith"),
-        "autocast_fp16": ("avx512_fp16", "amx_fp16", "fp16_arith"),
-        "int8": ("avx512_vnni", "avx_vnni", "amx_int8", "dot", "i8mm"),
-    }.get(model.precision)
-    if needed is None:
-        return None
-    found = [name for name in needed if has.get(name)]
-    if found:
-        return f"this CPU has instructions for it ({found[0]})"
-    return "this CPU has no instructions for it and computes by way of others"
 
 
 def accumulates_in(model: TorchModel) -> tuple[str, str]:
@@ -169,7 +152,8 @@ def told(model: TorchModel, same: bool | None, why_not: str, kernels: list[str])
     sums, known_by = accumulates_in(model)
     told = [asked_for(model)]
     if model.kind == "cpu":
-        told += [words for words in [cpu_words(model)] if words]
+        words = instructions_words(model.torch, model.precision)
+        told += [words] if words else []
     if kernels:
         told.append(f"kernels: {', '.join(_short(kernels))}")
     if known_by:
@@ -200,10 +184,10 @@ def fallback_of(model: TorchModel, same: bool | None, kernels: list[str]) -> str
             "autocast_fp16": "autocast leaves this model's operators in fp32",
         }.get(asked, f"nothing was computed in {asked}")
         return f"{reason}: the results are those of fp32 to the last bit"
-    if asked == "fp8_e4m3" and model.kind == "cpu" and not has_amx(model):
+    if asked == "fp8_e4m3" and model.kind == "cpu" and not has_fp8_product(model.torch):
         return (
-            "this CPU has no fp8 arithmetic: PyTorch rounds the numbers to e4m3 and multiplies them "
-            "in fp32"
+            "this CPU has no fp8 arithmetic: PyTorch rounds the numbers to e4m3 and multiplies "
+            "them in fp32"
         )
     lower = LOWER.get(asked.removeprefix("autocast_"))
     products = [name for name in kernels if PRODUCT.search(name)]
@@ -211,12 +195,6 @@ def fallback_of(model: TorchModel, same: bool | None, kernels: list[str]) -> str
         if all("sgemm" in name or "simt" in name or "f32f32" in name for name in products):
             return f"the products ran in fp32, as the names of their kernels say: {products[0]}"
     return None
-
-
-def has_amx(model: TorchModel) -> bool:
-    """Whether the CPU has the matrix instructions by which PyTorch multiplies fp8."""
-    has = model.torch.cpu.get_capabilities()
-    return bool(has.get("amx_int8") or has.get("amx_fp16"))
 
 
 def _short(kernels: list[str]) -> list[str]:

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from gpuexplorer.backends.torch.formats import STEPS
+from gpuexplorer.backends.torch.instructions import capabilities
+
 FP8_LARGEST = 448.0
 """The largest number of e4m3."""
 INT8_LARGEST = 127.0
-FP8_STEP = 16
-INT8_STEP = 8
-"""Products on a GPU need lengths that are multiples of these; outputs are filled up with zeros."""
 TINY = 1e-12
 """Scales are at least this, so that an array of zeros divides by something."""
 
@@ -39,8 +39,10 @@ def to_fp8(values: Any) -> tuple[Any, Any]:
     return (wide / scale).to(torch.float8_e4m3fn), scale
 
 
-def _rounded_up(length: int, step: int) -> int:
-    return -(-length // step) * step
+def _filled_up(outputs: int, precision: str) -> int:
+    """Return how many rows a weight has, so that a GPU's product takes it; the rest are zeros."""
+    step = STEPS[precision]
+    return -(-outputs // step) * step
 
 
 def _fill(target: Any, values: Any) -> None:
@@ -58,7 +60,7 @@ class Fp8Linear(Quantised):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        rows = _rounded_up(outputs, FP8_STEP)
+        rows = _filled_up(outputs, "fp8_e4m3")
         self.register_buffer("weight", torch.empty(rows, inputs, dtype=torch.float8_e4m3fn))
         self.register_buffer("scale", torch.empty((), dtype=torch.float32))
         self.register_buffer("bias", torch.empty(rows, dtype=torch.bfloat16))
@@ -122,7 +124,7 @@ class Int8Linear(Quantised):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.outputs = outputs
-        rows = _rounded_up(outputs, INT8_STEP)
+        rows = _filled_up(outputs, "int8")
         self.register_buffer("weight", torch.empty(rows, inputs, dtype=torch.int8))
         self.register_buffer("scale", torch.empty(outputs, dtype=torch.float32))
         self.register_buffer("bias", torch.empty(outputs, dtype=torch.float32))
@@ -157,7 +159,7 @@ class Int8CpuLinear(Quantised):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.drop()
-        self._short = not torch.cpu.get_capabilities().get("avx512_vnni", False)
+        self._short = not capabilities(torch).get("avx512_vnni", False)
 
     def drop(self) -> None:
         """Let go of the weights."""

@@ -17,13 +17,12 @@ from typing import Any
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import SHORT_FLOP, Step
 from gpuexplorer.backends.torch.compiled import Compiled
-from gpuexplorer.backends.torch.formats import FORMATS
+from gpuexplorer.backends.torch.formats import FORMATS, MODELS
 from gpuexplorer.backends.torch.settings import set_flags
 from gpuexplorer.backends.torch.training import Training
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.fills import dtype_of
-from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 TRIED_N = 512
@@ -73,9 +72,8 @@ class TorchModel:
         """Build the module without memory; compile it, where that is switched on, with a step."""
         from gpuexplorer.backends.torch.models.family import Family, Options
 
-        module = import_module(
-            f"gpuexplorer.backends.torch.models.{family_of(self.plan.model or '')}"
-        )
+        name = MODELS[self.plan.model or ""]
+        module = import_module(f"gpuexplorer.backends.torch.models.{name}")
         options = Options.of(self.plan, self.precision, self.kind)
         with self._default_type(), self.torch.device("meta"):
             self.family: Family = module.build(self.plan, options)
