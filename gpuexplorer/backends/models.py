@@ -117,7 +117,7 @@ class ModelRunner(Runner):
         """Whether an error of the framework says that memory is short."""
 
     def _mode(self) -> AbstractContextManager[object]:
-        """What steps run within, such as the framework's inference mode; entered outside the time."""
+        """What steps run within, such as an inference mode; entered outside the time."""
         return nullcontext()
 
     def _flusher(self) -> Step:

@@ -34,6 +34,8 @@ LOWER = {
 """What the names of NVIDIA's kernels hold where they compute in a lower precision."""
 COMPARED_BELOW_S = 0.5
 """A longer step is not run once more in fp32, to see whether the results are the same."""
+LOOKED_AT = 1 << 16
+"""Numbers of each input that are looked at."""
 SHOWN = 3
 """Names of kernels that are told."""
 
@@ -92,7 +94,7 @@ def kernel_names(model: TorchModel) -> list[str]:
 
 def distinguishable(inputs: Mapping[str, HostArray]) -> bool:
     """Whether a lower precision must change the results: inputs that it has to round."""
-    wide = [values for values in inputs.values() if values.dtype == np.float32]
+    wide = [values.ravel()[:LOOKED_AT] for values in inputs.values() if values.dtype == np.float32]
     return any(bool((values.view(np.uint32) & 0x1FFF).any()) for values in wide)
 
 
@@ -150,24 +152,22 @@ def told(model: TorchModel, same: bool | None, why_not: str, kernels: list[str])
     """Put together what is known; ``same``: whether the results are fp32's, None: nobody looked."""
     asked = model.precision
     sums, known_by = accumulates_in(model)
-    told = [asked_for(model)]
+    how = [asked_for(model)]
     if model.kind == "cpu":
-        words = instructions_words(model.torch, model.precision)
-        told += [words] if words else []
+        how.append(instructions_words(model.torch, model.precision) or "")
     if kernels:
-        told.append(f"kernels: {', '.join(_short(kernels))}")
-    if known_by:
-        told.append(known_by)
+        how.append(f"kernels: {', '.join(_short(kernels))}")
+    how.append(known_by)
     if same is not None:
-        told.append("the results are" + ("" if same else " not") + " those of fp32")
+        how.append("the results are" + ("" if same else " not") + " those of fp32")
     elif why_not:
-        told.append(f"not compared with fp32: {why_not}")
+        how.append(f"not compared with fp32: {why_not}")
     fallback = fallback_of(model, same, kernels)
     return Arithmetic(
         asked=asked,
         ran=asked if fallback is None else "fp32",
         accumulates_in=sums,
-        how="; ".join(told),
+        how="; ".join(words for words in how if words),
         fallback=fallback,
     )
 
