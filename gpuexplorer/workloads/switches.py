@@ -308,12 +308,18 @@ def check(variant: VariantSpec, name: str, device: DeviceInfo, switches: Mapping
                 f"switch '{switch_name}' changes copies, which are not timed",
                 remedy="add --include-transfers",
             )
-    _check_together(switches)
+    _check_together(switches, device.kind)
 
 
-def _check_together(switches: Mapping[str, Any]) -> None:
+def _check_together(switches: Mapping[str, Any], kind: str) -> None:
     mode = switches.get("compile", "off")
-    if switches.get("cuda_graph") and mode in ("reduce-overhead", "max-autotune"):
+    records = kind == "gpu" and mode in ("reduce-overhead", "max-autotune")
+    if switches.get(TRANSFERS) and (switches.get("cuda_graph") or records):
+        raise InputError(
+            "a CUDA graph belongs to its arrays, and with transfers every sample has new ones",
+            remedy="leave out --include-transfers or the graph; compile=default records none",
+        )
+    if switches.get("cuda_graph") and records:
         raise InputError(
             f"compile = {mode} records CUDA graphs itself",
             remedy="leave the switch cuda_graph out, or use compile=default",

@@ -132,6 +132,10 @@ def test_what_does_not_go_together() -> None:
     with pytest.raises(InputError, match="changes copies, which are not timed; add --incl"):
         check(MLP, "torch", GPU, {"pinned": True})
     check(MLP, "torch", GPU, {"pinned": True, "include_transfers": True})
+    for graph in ({"cuda_graph": True}, {"compile": "reduce-overhead"}):
+        with pytest.raises(InputError, match="every sample has new ones; leave out --include"):
+            check(MLP, "torch", GPU, {**graph, "include_transfers": True})
+    check(MLP, "torch", CPU, {"compile": "max-autotune", "include_transfers": True})
 
 
 def test_a_default_may_be_named_anywhere() -> None:
