@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,8 +17,9 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
-from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.loader import load, own_workload, pick
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.switches import Switch, of_model
 from gpuexplorer.workloads.workload import Workload
 
@@ -27,6 +29,9 @@ SCHEMA = "gpuexplorer/workloads/1"
 def command(options: argparse.Namespace) -> int:
     """List the workloads, or show one."""
     check_targets(json_path(options.json))
+    if options.name and is_model_file(options.name):  # which is read and not run
+        own = own_workload(Path(options.name))
+        options.kernels, options.name = [*options.kernels, Path(options.name)], own.name
     workloads = load(options.kernels)
     shown = [pick(workloads, options.name)] if options.name else list(workloads.values())
     if options.json is not None:
@@ -128,7 +133,8 @@ def _print_one(workload: Workload, devices: DeviceList | None) -> None:
         for name, array in manifest.arrays.items()
         if array.role in ("in", "inout")
     ]
-    console.print(f"Inputs: {', '.join(inputs)}; --fill {'|'.join(FILLS)} fills all of them")
+    if inputs:
+        console.print(f"Inputs: {', '.join(inputs)}; --fill {'|'.join(FILLS)} fills all of them")
     for name, variant in manifest.variants.items():
         mark = "  default" if name == manifest.first_variant else ""
         console.print(Text.assemble("\n", (name, "bold"), f"  {variant.title}", (mark, "dim")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
-from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.plan import check_requirements
 from gpuexplorer.workloads.strict import suggestion
@@ -128,6 +128,10 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     fill = request.fill or OWN_FILL
     if fill not in (OWN_FILL, *FILLS, OVERFLOW_FILL):
         raise InputError(f"no input distribution '{fill}'", remedy=suggestion(fill, FILLS))
+    if is_own(variant.model) and fill != OWN_FILL:
+        raise InputError(
+            "a model's file brings its own inputs", remedy="leave --fill out, or change build()"
+        )
     include_transfers = bool(request.switches.get("include_transfers", False))
     if request.cache == "cold" and include_transfers:
         raise InputError(

@@ -24,6 +24,7 @@ TRANSFERS = "include_transfers"
 
 _FORWARD = ("matmul", "mlp", "conv2d", "attention", "softmax", "layer_norm", "transformer_block",
             "cnn", "own")  # fmt: skip
+_SHIPPED = (*(name for name in _FORWARD if name not in OWN_FAMILIES), "mlp_training")
 _SAMPLES = ("mlp", "conv2d", "attention", "transformer_block", "cnn")
 _PRODUCTS = ("matmul", "mlp", "mlp_training", "attention", "transformer_block", "cnn", "conv2d",
              *OWN_FAMILIES)  # fmt: skip
@@ -171,6 +172,7 @@ SWITCHES: dict[str, Switch] = {
             "from ordinary memory the driver copies everything once more.",
             ("torch",),
             kinds=("gpu",),
+            workloads=_SHIPPED,
             with_transfers=True,
         ),
         _flag(

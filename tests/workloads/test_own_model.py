@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import trust
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.frameworks import OWN_MODELS
 from gpuexplorer.workloads.loader import load, own_workload, pick
 from gpuexplorer.workloads.own_model import (
     ITERATIONS,
@@ -20,6 +24,7 @@ from gpuexplorer.workloads.own_model import (
     read_model,
     workload_name,
 )
+from gpuexplorer.workloads.switches import offered
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.own_models import GOOD, workload_of, write
 
@@ -154,6 +159,22 @@ def test_a_manifest_cannot_name_a_file_that_is_not_there(tmp_path: Path) -> None
     manifest = manifest_of(look_over(GOOD, HERE), "model")
     with pytest.raises(InputError, match=r"gpuexplorer run model\.py"):
         Workload(WorkloadSource(manifest=manifest))
+
+
+def test_a_file_brings_its_own_inputs_and_has_the_switches_that_work(tmp_path: Path) -> None:
+    workload = workload_of(tmp_path, GOOD)
+    device = DeviceInfo(
+        id="torch:cuda:0", hardware_id="GPU-1", name="A GPU", backend="torch", kind="gpu",
+        driver="1", compute_units=1, precisions=("fp32",), libraries=OWN_MODELS,
+    )  # fmt: skip
+    devices = DeviceList(devices=(device,))
+    config = complete(RunRequest(workload="model"), workload, devices)
+    assert config.size == {"batch": 8, "width": 32} and config.device == "torch:cuda:0"
+    with pytest.raises(InputError, match="brings its own inputs"):
+        complete(RunRequest(workload="model", fill="zeros"), workload, devices)
+    names = [s.name for s in offered(workload.variant("torch_training"), device)]
+    assert {"compile", "cuda_graph", "channels_last", "fused_optimizer"} <= set(names)
+    assert not {"pinned", "one_by_one", "in_place", "checkpointing", "grad_mode"} & set(names)
 
 
 # ---- trust

@@ -225,8 +225,11 @@ class UserFile:
                 detail=detail,
             )
         said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        own = bool(self._frames(error))  # otherwise PyTorch, or a package, stumbled over it
         return WorkFailed(
-            f"{place}: {said} (while {doing})", remedy="correct the file", detail=detail
+            f"{place}: {said} (while {doing})",
+            remedy="correct the file" if own else "see where with -v",
+            detail=detail,
         )
 
     def _package_missing(self, name: str, place: str, detail: str) -> CannotRunHere:
