@@ -186,6 +186,7 @@ def study_the_switches(qtbot: QtBot, window: MainWindow) -> None:
     until(qtbot, lambda: "grad_mode" in view.bench.setup.ticks.boxes)
     for name, box in view.bench.setup.ticks.boxes.items():
         box.setChecked(name == "one_by_one")
+    view.bench.setup.turns.setValue(2)
     ready(qtbot, view)
     view.start()
     finished(qtbot, window)
