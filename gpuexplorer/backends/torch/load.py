@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from gpuexplorer.core.errors import WorkFailed
 
+QUIET = "6"
+"""Of PyTorch's profiler, which otherwise prints a line whenever it starts and stops."""
+
 
 def load() -> Any:
     """Return PyTorch, whose import takes seconds the first time; WorkFailed when it fails."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", QUIET)
     try:
         import torch
         import torch.nn.attention
