@@ -148,7 +148,8 @@ class Laboratory:
         runner = self._backend(device.backend).runner(plan, device)
         key = f"{workload.sha256} {plan.config.key}"
         previous = self._reusable(problem)
-        room_B = self._room_B(device, previous)
+        free_B = self._backend(device.backend).memory_free_B(device)
+        room_B = None if free_B is None else free_B + _kept_B(previous, device)
         if room_B is not None:
             check_memory(workload, plan, device, free_B=room_B)
         job = Job(
@@ -171,7 +172,7 @@ class Laboratory:
         )
         failure: OutOfMemory | None = None
         try:
-            with memory_limit(device):
+            with memory_limit(device, free_B):
                 stopped_by = run_job(job, sink)
         except (Stopped, TooLong):
             self._keep(job)
@@ -221,14 +222,6 @@ class Laboratory:
         self.release()
         return None
 
-    def _room_B(self, device: DeviceInfo, previous: Runner | None) -> float | None:
-        """Return what a run may take of a device now, with what is there for it already."""
-        free_B = self._backend(device.backend).memory_free_B(device)
-        if free_B is None or previous is None:
-            return free_B
-        copies_B = sum(a.nbytes for a in previous.plan.inputs) if device.kind == "cpu" else 0
-        return free_B + held_parts(previous.plan).total_B + copies_B
-
     def _keep(self, job: Job) -> None:
         """Keep the arrays of a run that ended well, for the next run of the same problem."""
         self._phases_s = job.phases_s
@@ -249,6 +242,14 @@ class Laboratory:
         self.release()
         for backend in self._backends.values():
             backend.close()
+
+
+def _kept_B(previous: Runner | None, device: DeviceInfo) -> float:
+    """Return what is taken already for a run of the same problem."""
+    if previous is None:
+        return 0.0
+    copies_B = sum(a.nbytes for a in previous.plan.inputs) if device.kind == "cpu" else 0
+    return held_parts(previous.plan).total_B + copies_B
 
 
 def _uncounted(runner: Runner) -> MemoryUse:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import (
     CannotRunHere,
@@ -66,45 +66,44 @@ def out_of_memory(
 
 
 @contextmanager
-def memory_limit(device: DeviceInfo) -> Iterator[float | None]:
+def memory_limit(device: DeviceInfo, free_B: float | None) -> Iterator[float | None]:
     """Limit what this process may allocate within the block; yield the bytes it may add.
 
-    None, and no limit, on a GPU and where the system refuses by itself.
+    ``free_B`` is what the machine has to give now. None, and no limit, on a GPU and where the
+    system refuses by itself.
     """
-    free_B = _may_add_B() if device.kind == "cpu" else None
-    if free_B is None:
+    held_B = _data_B() if device.kind == "cpu" and free_B is not None else None
+    if held_B is None or free_B is None:
         yield None
         return
     import resource
 
+    may_add_B = free_B * USED_SHARE
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = int(_data_B() + free_B)
+    wanted = int(held_B + may_add_B)
     stricter = soft != resource.RLIM_INFINITY and soft <= wanted
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     if not stricter:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
     try:
-        yield free_B
+        yield may_add_B
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _may_add_B() -> float | None:
-    """Return the bytes a run may add to this process; None where no limit can be set."""
-    if sys.platform != "linux" or not _data_B():
+def _data_B() -> int | None:
+    """Return what counts towards ``RLIMIT_DATA`` now; None where no limit can be set.
+
+    The sixth number of ``statm`` is data and stack in pages (proc(5)).
+    """
+    if sys.platform != "linux":
         return None
-    return memory_available_B() * USED_SHARE
-
-
-def _data_B() -> int:
-    """Return what counts towards ``RLIMIT_DATA`` now; 0 where the system does not say."""
     try:
-        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0
-    found = re.search(r"^VmData:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
+        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        return int(fields[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def give_back() -> None:

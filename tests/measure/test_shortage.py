@@ -112,14 +112,14 @@ def test_a_run_on_a_cpu_has_a_limit_and_one_on_a_gpu_none() -> None:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    with memory_limit(on("gpu")) as free_B:
-        assert free_B is None
-        assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    with memory_limit(on("cpu")) as free_B:
-        assert free_B is not None
+    for device, free_B in ((on("gpu"), 1e9), (on("cpu"), None)):
+        with memory_limit(device, free_B) as may_add_B:
+            assert may_add_B is None
+            assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    with memory_limit(on("cpu"), 1e9) as may_add_B:
+        assert may_add_B is not None and may_add_B < 1e9
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        assert soft != resource.RLIM_INFINITY
-        assert soft > free_B
+        assert soft == pytest.approx(data_B(os.getpid()) + may_add_B, abs=64 * 2**20)
         assert hard == before[1]
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
@@ -132,7 +132,7 @@ def test_a_stricter_limit_stays() -> None:
     tight = data_B(os.getpid()) + 64 * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (tight, before[1]))
     try:
-        with memory_limit(on("cpu")):
+        with memory_limit(on("cpu"), 1e9):
             assert resource.getrlimit(resource.RLIMIT_DATA)[0] == tight
         assert resource.getrlimit(resource.RLIMIT_DATA)[0] == tight
     finally:
