@@ -264,7 +264,8 @@ class MainWindow(QMainWindow):
         self.commands.undo.setEnabled(experiment.can_undo)
         self.commands.redo.setEnabled(experiment.can_redo)
         self.insight.show_config(self.session.config, experiment.variant.teaches)
-        self.insight.missing.show_missing(experiment.missing_frameworks)
+        missing = experiment.missing_frameworks if experiment.variant.model else ()
+        self.insight.missing.show_missing(missing)
         at = self.device_box.findData(experiment.knobs.device)
         if at >= 0 and at != self.device_box.currentIndex():
             with QSignalBlocker(self.device_box):

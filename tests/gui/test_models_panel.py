@@ -26,6 +26,7 @@ from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.missing import MissingFrameworks
+from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads.loader import load
@@ -57,6 +58,11 @@ NO_KERAS = Unavailable(
     backend="keras", reason="Keras is not installed", remedy="install it with 'pip install keras'"
 )
 DEVICES = DeviceList(devices=(KERNELS, TORCH), unavailable=(NO_KERAS,))
+
+
+@pytest.fixture(autouse=True)
+def colours(qapp: QApplication) -> None:
+    make_theme(qapp, "light")
 
 
 def experiment(workload: str = "mlp", devices: DeviceList = DEVICES) -> Experiment:
@@ -225,11 +231,6 @@ def test_the_command_of_a_missing_framework_is_copied(qtbot: QtBot) -> None:
 
 @pytest.fixture
 def panel(qtbot: QtBot) -> ExperimentPanel:
-    from gpuexplorer.gui.theme import make_theme
-
-    application = QApplication.instance()
-    assert isinstance(application, QApplication)
-    make_theme(application, "light")
     model = experiment()
     shown = ExperimentPanel(model)
     model.on_change = shown.sync

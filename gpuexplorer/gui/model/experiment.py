@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig
+from gpuexplorer.core.config import Block, Cache, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.precision import PRECISIONS
@@ -25,6 +25,7 @@ from gpuexplorer.gui.model.fit import (
 )
 from gpuexplorer.gui.model.frameworks import MissingFramework, missing_for, missing_frameworks
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
+from gpuexplorer.gui.model.offers import Offer, cache_offers, fill_offers
 from gpuexplorer.gui.model.switches import (
     SwitchOffer,
     own_switches,
@@ -33,18 +34,10 @@ from gpuexplorer.gui.model.switches import (
 )
 from gpuexplorer.gui.model.undo import Undo
 from gpuexplorer.workloads.choose import complete, default_block, device_to_run, find_device
-from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
+from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.plan import Plan, check_requirements, make_plan
 from gpuexplorer.workloads.switches import Value, without_defaults
 from gpuexplorer.workloads.workload import Workload
-
-FILL_TITLES = {
-    "normal": "Normal, N(0, 1)",
-    "uniform": "Uniform, 0 to 1",
-    "integers": "Integers, -4 to 4",
-    "zeros": "Zeros",
-    OVERFLOW_FILL: "Large, ±256",
-}
 
 
 @dataclass(frozen=True)
@@ -56,16 +49,6 @@ class Note:
     """The words of a link."""
     knobs: Knobs | None = None
     """What following the link sets."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it."""
-
-    name: str
-    title: str
-    reason: str | None = None
-    tip: str = ""
 
 
 class Experiment:
@@ -224,24 +207,11 @@ class Experiment:
 
     def cache_offers(self) -> list[Offer]:
         """Return hot and cold caches, and why cold ones cannot be chosen."""
-        reason = "included transfers copy the arrays before each launch"
-        return [
-            Offer("hot", "Hot: as left behind"),
-            Offer("cold", "Cold: emptied first", reason if self.knobs.include_transfers else None),
-        ]
+        return cache_offers(include_transfers=self.knobs.include_transfers)
 
     def fill_offers(self) -> list[Offer]:
         """Return the input distributions; the first is the manifest's own."""
-        arrays = self.workload.manifest.arrays.values()
-        own = dict.fromkeys(
-            FILL_TITLES.get(a.fill, a.fill) for a in arrays if a.role in ("in", "inout")
-        )
-        tip = f"As the workload's manifest says: {'; '.join(own) or 'it has no inputs'}"
-        fills: list[str] = [*FILLS]
-        if self.knobs.fill == OVERFLOW_FILL:  # of a run made elsewhere; it is not for timing
-            fills.append(OVERFLOW_FILL)
-        first = Offer(OWN_FILL, "The manifest's own", tip=tip)
-        return [first, *(Offer(fill, FILL_TITLES[fill]) for fill in fills)]
+        return fill_offers(self.workload.manifest, self.knobs.fill)
 
     # ---- turning knobs
 

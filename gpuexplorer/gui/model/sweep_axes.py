@@ -11,8 +11,9 @@ from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.model.block import AXES
-from gpuexplorer.gui.model.experiment import Experiment, Offer
+from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import power_below
+from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.search import ranges
 from gpuexplorer.search.space import BLOCK_AXES, Axis, Space
 from gpuexplorer.workloads.manifest import FILLS

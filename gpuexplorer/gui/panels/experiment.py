@@ -23,7 +23,8 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.block import AXES
-from gpuexplorer.gui.model.experiment import Experiment, Offer
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider

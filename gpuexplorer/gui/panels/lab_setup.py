@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.model.experiment import Experiment, Offer
+from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_offers import (
     NO_SWITCHES,
@@ -30,6 +30,7 @@ from gpuexplorer.gui.model.lab_offers import (
     switch_choices,
 )
 from gpuexplorer.gui.model.lab_wanted import Wanted
+from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.search import ranges
 from gpuexplorer.search.studies import How
