@@ -53,6 +53,15 @@ def test_sums_are_told_by_a_sum_that_sixteen_bits_could_not_hold() -> None:
     runner.free()
 
 
+def test_sums_that_may_be_rounded_early_are_told() -> None:
+    runner = ready("matmul", "bf16")
+    runner.made.switches["reduced_accumulation"] = True
+    runner.launch(1)
+    told = runner.arithmetic()
+    assert told is not None and "parts of a sum may be added in 16 bits" in told.how
+    runner.free()
+
+
 def test_autocast_that_changes_nothing_is_found_out() -> None:
     runner = ready("layer_norm", "fp32")
     model = runner.made

@@ -158,6 +158,8 @@ def told(model: TorchModel, same: bool | None, why_not: str, kernels: list[str])
     if kernels:
         how.append(f"kernels: {', '.join(_short(kernels))}")
     how.append(known_by)
+    if model.switches.get("reduced_accumulation"):
+        how.append("parts of a sum may be added in 16 bits, as was asked for")
     if same is not None:
         how.append("the results are" + ("" if same else " not") + " those of fp32")
     elif why_not:
