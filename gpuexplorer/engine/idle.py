@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -31,6 +32,24 @@ def cpu_time_s(pid: int) -> float | None:
     return float(times.user + times.system)
 
 
+def is_runnable(pid: int) -> bool:
+    """Whether a thread of a process runs or waits for a core; False where that is not known."""
+    folder = f"/proc/{pid}/task"
+    try:
+        threads = os.listdir(folder)
+    except OSError:
+        return False
+    for thread in threads:
+        try:
+            with open(f"{folder}/{thread}/stat", "rb") as file:
+                state = file.read().rpartition(b")")[2].split(maxsplit=1)[0]
+        except (OSError, IndexError):
+            continue  # it has ended meanwhile
+        if state == b"R":
+            return True
+    return False
+
+
 def wait_until_idle(pids: Iterable[int], at_most_s: float = AT_MOST_S) -> bool:
     """Wait until processes have left the processor alone for a moment; False when they do not."""
     watched = list(pids)
@@ -41,7 +60,7 @@ def wait_until_idle(pids: Iterable[int], at_most_s: float = AT_MOST_S) -> bool:
     while True:
         time.sleep(LOOK_S)
         used, now = _used_s(watched), time.monotonic()
-        if used - before < BUSY * (now - since):
+        if used - before < BUSY * (now - since) and not any(map(is_runnable, watched)):
             return True
         if now >= until:
             return False

@@ -242,8 +242,8 @@ def test_one_that_hangs_meets_its_deadline_and_leaves_nothing(script: str, tmp_p
 def test_a_python_that_hangs_in_its_own_start(other: Path, tmp_path: Path) -> None:
     make_python(tmp_path / "env")
     put_package(tmp_path / "env", "simpleeval", "1.0.3", "import time; time.sleep(600)")
-    lost = given_up(tmp_path / "env", handshake_s=3.0)
-    assert lost.reason.endswith("did not answer within 3 s")
+    lost = given_up(tmp_path / "env", handshake_s=1.0)
+    assert "did not answer within 1 s" in lost.reason
 
 
 @pytest.mark.parametrize(

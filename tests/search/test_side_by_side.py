@@ -247,10 +247,10 @@ def test_two_pythons_side_by_side_for_real(engines: Path) -> None:
     Interpreters().add("env", str(python))
     result = gpuexplorer.compare(
         "numpy,engine=env", "numpy,engine=built-in", workload="matmul", size=64, device="numpy:cpu",
-        threads=1, rounds=6,
+        threads=1, rounds=2,
     )  # fmt: skip
     assert [c.label for c in result.contestants] == ["numpy · env", "numpy · built-in"]
     assert [c.run.environment.engine for c in result.contestants] == ["env", None]
-    assert result.others[0].ratio is not None
+    assert [len(c.turns_s) for c in result.contestants] == [2, 2]
     assert result.interleaved
     assert {c.run.config.threads for c in result.contestants} == {1}
