@@ -6,16 +6,14 @@ It does what a program does: ``model.to(device)`` when arrays are allocated and 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
-from time import perf_counter
 from typing import Any
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.models import SHORT_FLOP, Step
+from gpuexplorer.backends.models import Step
 from gpuexplorer.backends.torch.compiled import Compiled
 from gpuexplorer.backends.torch.formats import FORMATS, MODELS
 from gpuexplorer.backends.torch.settings import set_flags
@@ -25,8 +23,6 @@ from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
-TRIED_N = 512
-"""A product of this size tells about how fast long arithmetic is, where a batch cannot be cut."""
 ATTENTION = {
     "math": "MATH",
     "flash": "FLASH_ATTENTION",
@@ -314,44 +310,6 @@ class TorchModel:
 
     def estimate_s(self) -> float | None:
         """Estimate a long step by a few samples of its batch, or by a product's rate."""
-        family, flops = self.family, self.plan.flops
-        first = self.data[family.cut[0]] if family.cut else None
-        batch = 1 if first is None else len(first)
-        samples = max(1, math.ceil(batch * SHORT_FLOP / 2 / flops))
-        if first is None or flops * samples / batch > 4 * SHORT_FLOP:
-            return flops / self._rate_Hz()
-        data = tuple(
-            self.data[name][:samples] if name in family.cut else self.data[name]
-            for name in family.data
-        )
-        return self._tried_s(lambda: self.module(*data)) * batch / samples
+        from gpuexplorer.backends.torch.estimate import estimate_s
 
-    def _tried_s(self, call: Callable[[], Any]) -> float:
-        """Return the seconds of a call, with its backward pass where the model trains."""
-        took_s = math.inf
-        for _ in range(2):  # the first one looks for kernels
-            self.wait()
-            began = perf_counter()
-            result = call()
-            if self.training is not None:
-                result.backward()
-            self.wait()
-            took_s = min(took_s, perf_counter() - began)
-            if took_s > 1.0:
-                break
-        self.module.zero_grad(set_to_none=True)
-        return took_s
-
-    def _rate_Hz(self) -> float:
-        """Return the operations a second of a product in the type that arithmetic has."""
-        lower = self.format.autocast or self.format.stored
-        factor = self.torch.ones(TRIED_N, TRIED_N, dtype=getattr(self.torch, lower))
-        factor = factor.to(self.place)
-        took_s = math.inf
-        for _ in range(3):
-            self.wait()
-            began = perf_counter()
-            self.torch.mm(factor, factor)
-            self.wait()
-            took_s = min(took_s, perf_counter() - began)
-        return 2 * TRIED_N**3 / took_s
+        return estimate_s(self)
