@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,8 +24,9 @@ from gpuexplorer.backends.torch.load import load
 from gpuexplorer.backends.torch.model_runner import TorchCpuModelRunner, TorchCudaModelRunner
 from gpuexplorer.backends.torch.runner import TorchCpuRunner, TorchCudaRunner
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
-from gpuexplorer.workloads.frameworks import OWN_MODELS, is_own
+from gpuexplorer.workloads.frameworks import OWN_MODELS, family_of, is_own
 from gpuexplorer.workloads.library import calls_of
+from gpuexplorer.workloads.models import MODELS as FAMILIES
 from gpuexplorer.workloads.plan import Plan
 
 
@@ -101,6 +103,8 @@ class TorchBackend(Backend):
             own = OwnCudaRunner if device.kind == "gpu" else OwnCpuRunner
             return own(plan, device, self.threads)
         if plan.model is not None:
+            if FAMILIES[family_of(plan.model)].trains:
+                import_module("torch._dynamo")  # as the first optimiser does, which takes seconds
             kind = TorchCudaModelRunner if device.kind == "gpu" else TorchCpuModelRunner
             return kind(plan, device, self.threads)
         if device.kind == "gpu":
