@@ -122,9 +122,14 @@ def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
     Interpreters().add("hangs", str(hangs))
     Interpreters().add("dies", str(dies))
     window = open_window()
+    assert window.device_box.findData(ENGINES_ITEM) > 0, "before there is any device"
     window.session.live_at_start = False
     until(qtbot, lambda: window.session.experiment.devices is not None)
-    dialog = opened(window)
+    before = window.device_box.currentData()
+    window.device_box.setCurrentIndex(window.device_box.findData(ENGINES_ITEM))
+    assert window.device_box.currentData() == window.session.experiment.knobs.device == before
+    dialog = find(window, "enginesDialog", EnginesDialog)
+    assert dialog.isVisible()
     assert names(dialog) == [BUILT_IN, "hangs", "dies"]
     dialog.table.setCurrentCell(1, 1)
     press(dialog, "checkEngineButton")
@@ -153,22 +158,8 @@ def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
     until(qtbot, lambda: window.session.engine_state == "ready")
 
 
-def test_the_device_box_opens_the_engines_and_keeps_its_device(
-    qtbot: QtBot, open_window: OpenWindow
-) -> None:
-    window = open_window()
-    assert window.device_box.findData(ENGINES_ITEM) > 0, "before there is any device"
-    window.session.live_at_start = False
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    before = window.device_box.currentData()
-    window.device_box.setCurrentIndex(window.device_box.findData(ENGINES_ITEM))
-    assert find(window, "enginesDialog", EnginesDialog).isVisible()
-    assert window.device_box.currentData() == before
-    assert window.session.experiment.knobs.device == before
-
-
-def test_knobs_are_compared_in_two_engines(
-    qtbot: QtBot, open_window: OpenWindow, other: Path
+def test_knobs_are_compared_in_two_engines_and_one_that_does_not_start_ends_it(
+    qtbot: QtBot, open_window: OpenWindow, other: Path, tmp_path: Path
 ) -> None:
     Interpreters().add("other", str(other))
     window = open_window()
@@ -200,24 +191,12 @@ def test_knobs_are_compared_in_two_engines(
     assert [c.run.environment.engine for c in result.contestants] == [None, "other"]
     assert bench.model.command()[0].endswith(",engine=built-in")
     assert bench.model.command()[1].endswith(",engine=other")
-
-
-def test_an_engine_that_does_not_start_ends_the_comparison_with_a_sentence(
-    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
-) -> None:
     Interpreters().add("dies", str(pretend(tmp_path / "dies", "exit 4")))
-    window = open_window()
-    window.session.live_at_start = False
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    window.session.experiment.set_variant("numpy")
-    window.panels.tabs.setCurrentWidget(window.panels.compare)
-    bench = window.panels.compare.bench
-    bench.add_present()
     bench.add_in("dies")
     bench.begin()
     until(qtbot, lambda: not bench.measuring)
     assert bench.words.text().startswith("Engine 'dies': ")
-    assert window.session.engine_state == "ready"
+    assert session.engine_state == "ready"
 
 
 # ---- without a window
