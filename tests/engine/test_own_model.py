@@ -18,12 +18,14 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.own_model import read_model
 from gpuexplorer.workloads.workload import Workload
 from tests.support.own_models import (
+    DEPENDS_ON_PRECISION,
     ENDS_THE_PROCESS,
     FAULTS,
     GOOD,
     HANGS,
     ONLY_FLOAT32,
     RANDOM,
+    VARIED,
     workload_of,
 )
 
@@ -119,6 +121,33 @@ def test_what_cannot_be_checked_is_measured_and_says_why(bench: Bench, text: str
     assert result.verification is None and not result.verified
     assert result.not_verified is not None and why in result.not_verified
     assert result.timing.samples >= 3
+
+
+@pytest.mark.parametrize("variant", ["torch", "torch_training"])
+@pytest.mark.parametrize("switch", ["channels_last", "include_transfers"])
+def test_named_inputs_several_outputs_and_buffers(bench: Bench, variant: str, switch: str) -> None:
+    result = bench.run(VARIED, variant=variant, switches={switch: True})
+    assert result.verified
+    moved = next(t for t in result.traffic if t.kind == "pcie")
+    convolution, norm, embedding = 3 * 8 * 9 + 8, 8 + 8, 10 * 8
+    buffers_B = 4 * (8 + 8) + 8  # the norm's mean and variance, and how many batches it saw
+    inputs_B = 4 * (4 * 3 * 64) + 8 * 4
+    assert moved.read_B == 4 * (convolution + norm + embedding) + buffers_B + inputs_B
+    outputs = 4 if variant == "torch_training" else 4 * 8 * 4 * 2 + 4 * 8
+    assert moved.write_B == outputs
+
+
+def test_a_launch_may_be_several_iterations(bench: Bench) -> None:
+    one = bench.run(VARIED, size={"iterations": 1})
+    four = bench.run(VARIED, size={"iterations": 4})
+    flops = [(r.throughput.flop_per_s or 0.0) * r.timing.median_s for r in (one, four)]
+    assert flops[1] == pytest.approx(4 * flops[0])
+    assert bench.run(VARIED, size={"iterations": 3}, variant="torch_training").verified
+
+
+def test_a_result_that_float64_contradicts_is_wrong(bench: Bench) -> None:
+    assert "is wrong: relative error" in str(bench.fails(DEPENDS_ON_PRECISION))
+    bench.works()
 
 
 def test_an_inaccurate_result_is_not_timed_unless_the_file_allows_it(bench: Bench) -> None:

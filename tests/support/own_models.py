@@ -122,6 +122,32 @@ ONLY_FLOAT32 = (
 )
 
 
+VARIED = (
+    "import torch\n"
+    "class Net(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.conv = torch.nn.Conv2d(3, 8, 3, padding=1)\n"
+    "        self.norm = torch.nn.BatchNorm2d(8)\n"
+    "        self.embed = torch.nn.Embedding(10, 8)\n"
+    "    def forward(self, images, classes):\n"
+    "        x = torch.relu(self.norm(self.conv(images))).mean(dim=(2, 3))\n"
+    "        x = x + self.embed(classes)\n"
+    "        return {'scores': x, 'best': x.argmax(dim=1), 'parts': (x[:, :4], x[:, 4:])}\n"
+    "def build():\n"
+    "    inputs = {'images': torch.randn(4, 3, 8, 8), 'classes': torch.arange(4)}\n"
+    "    return Net(), inputs, lambda out: out['scores'].square().sum()\n"
+)
+DEPENDS_ON_PRECISION = (
+    "import torch\n"
+    "class Net(torch.nn.Module):\n"
+    "    def forward(self, x):\n"
+    "        return x if x.dtype == torch.float64 else 2 * x\n"
+    "def build():\n"
+    "    return Net(), torch.randn(4, 4)\n"
+)
+
+
 def write(folder: Path, text: str, name: str = "model.py") -> Path:
     """Write a model's file and return where it is."""
     path = folder / name
