@@ -99,6 +99,10 @@ class ModelRunner(Runner):
 
     timed_by: ClassVar[str] = STEP_WORDS
     clock_step_s: ClassVar[float] = 1e-7
+    wrong_remedy: ClassVar[str] = (
+        "nothing was timed; choose a precision with more bits, or 'gpuexplorer study precision', "
+        "which times it all the same"
+    )
 
     _model: Model | None = None
     _results: object = None

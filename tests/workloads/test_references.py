@@ -266,3 +266,29 @@ def test_checking_again_computes_nothing_again(monkeypatch: pytest.MonkeyPatch) 
     assert reference.nbytes >= 64 * 64 * 8
     monkeypatch.setattr("gpuexplorer.workloads.formulas.array", None)
     assert reference.verify(right).ok
+
+
+# ---- the error as a whole
+
+
+def test_random_vectors_tell_the_error_of_the_whole_product() -> None:
+    """Against ‖C − A B‖ / ‖A B‖ computed from every element."""
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 512})
+    assert plan.flops > references.FULL_FLOP
+    right = inputs["A"].astype(np.float64) @ inputs["B"].astype(np.float64)
+    noise = np.random.default_rng(2).standard_normal(right.shape) * 1e-5
+    found = reference.verify({"C": (right + noise).astype(np.float32)})
+    assert found.method.startswith("freivalds")
+    difference = (right + noise).astype(np.float32) - right
+    exact = np.linalg.norm(difference) / np.linalg.norm(right)
+    assert found.rms_rel_error == pytest.approx(exact, rel=0.15)
+
+
+def test_what_has_no_size_has_no_error_as_a_whole() -> None:
+    _, inputs, reference = problem(made(), fill="zeros")
+    assert reference.verify({"B": 2 * inputs["A"]}).rms_rel_error is None
+    _, inputs, reference = problem(SHIPPED["matmul"], size={"N": 9}, precision="fp16", fill="large")
+    overflowed = np.full((9, 9), np.inf, np.float16)
+    assert reference.verify({"C": overflowed}).rms_rel_error is None
+    _, inputs, reference = problem(made())
+    assert reference.verify({"B": 2 * inputs["A"]}).rms_rel_error == 0.0
