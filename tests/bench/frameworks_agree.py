@@ -102,6 +102,7 @@ def row_of(session: Session, wanted: RunRequest) -> dict[str, Any]:
     except ExplorerError as error:
         return {**row, "error": str(error)}
     result = record.result()
+    print(f"{row['workload']} {row['framework']} {row['precision']}", file=sys.stderr)
     check = result.verification
     assert check is not None  # as every run of ours has one
     return {
@@ -130,7 +131,7 @@ def times(name: str, result: ComparisonResult) -> dict[str, Any]:
         "workload": name,
         "rounds": result.rounds,
         "frameworks": {
-            one.label: {
+            one.run.config.variant: {
                 "median_s": one.run.timing.median_s,
                 "ratio": one.ratio,
                 "ci95": [one.ci95_low, one.ci95_high],
@@ -145,10 +146,20 @@ def one_chart(names: list[str], compared: list[ComparisonResult]) -> ChartSpec:
     """Return the comparisons of all workloads as the panels of one chart."""
     charts = [comparison_chart(result) for result in compared]
     panels: list[Panel] = []
-    for name, chart in zip(names, charts, strict=True):
+    for name, result, chart in zip(names, compared, charts, strict=True):
         panel = chart.rows[0][0]
-        x = msgspec.structs.replace(panel.x, label="time over PyTorch's")
-        panels.append(msgspec.structs.replace(panel, title=name, x=x))
+        frameworks = tuple(one.run.config.variant for one in result.contestants)
+        panels.append(
+            msgspec.structs.replace(
+                panel,
+                title=name,
+                x=msgspec.structs.replace(panel.x, label="time over PyTorch's"),
+                y=msgspec.structs.replace(panel.y, categories=frameworks),
+                series=tuple(msgspec.structs.replace(s, name="") for s in panel.series),
+                share_y=bool(len(panels) % PANELS_A_ROW),
+                height=0.8,
+            )
+        )
     rows = [tuple(panels[i : i + PANELS_A_ROW]) for i in range(0, len(panels), PANELS_A_ROW)]
     device = compared[0].contestants[0].run.device
     return ChartSpec(
