@@ -110,6 +110,7 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     press(dialog, "undoEngineButton")
     assert names(dialog) == [BUILT_IN, "mine"]
     assert Interpreters().default == "mine"
+    assert present(window) == "mine"
     assert not dialog.undo_button.isEnabled()
 
 

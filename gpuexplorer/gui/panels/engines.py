@@ -64,6 +64,8 @@ class EnginesDialog(QDialog):
         self._search: CandidateSearch | None = None
         self.candidates: list[Candidate] | None = None
         """The Pythons found on this machine; None before somebody looked."""
+        self._used_before: set[str] = set()
+        """Names that were removed while their engine measured."""
         self._put_together()
 
     # ---- construction
@@ -188,12 +190,13 @@ class EnginesDialog(QDialog):
             self._tell(str(error))
             return
         if row.in_use:
+            self._used_before.add(name)
             self.use_asked.emit(BUILT_IN)
         self._tell(f"Removed '{name}'; Undo brings it back.")
         self.refresh()
 
     def undo(self) -> None:
-        """Bring back the engine that was removed last."""
+        """Bring back the engine that was removed last, and use it if it was in use."""
         try:
             name = self.model.undo()
         except ExplorerError as error:
@@ -201,6 +204,9 @@ class EnginesDialog(QDialog):
             return
         if name is not None:
             self._tell(f"'{name}' is back.")
+            if name in self._used_before:
+                self._used_before.discard(name)
+                self.use_asked.emit(name)
             self.refresh(choose=name)
 
     def pick_file(self) -> None:
