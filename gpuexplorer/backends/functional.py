@@ -111,6 +111,8 @@ class FunctionalModel(ABC):
         self._arrays: Arrays = {}
         self._as_written: Arrays = {}
         """Weights that learn, before they learnt."""
+        self.turned = tuple(a.name for a in plan.arrays if a.name in written.layouts)
+        """Arrays that are held in another layout than the manifest's."""
         self._learning = tuple(a.name for a in plan.inputs if a.role == "inout")
         alone = plan.switches.get("one_by_one", False)
         self._samples = REFERENCES[family].per_sample if alone else ()
@@ -277,6 +279,20 @@ class FrameworkRunner(ModelRunner):
 
     title: ClassVar[str]
 
+    @property
+    def timing_words(self) -> str:
+        """How launches are timed."""
+        return self.timed_by
+
+    @property
+    def method(self) -> str:
+        """How launches are timed, what the caches hold, and what was turned before."""
+        words = f"{self.timing_words}; {self.cache_words}"
+        turned: tuple[str, ...] = getattr(self._model, "turned", ())
+        if turned:
+            words += f"; {', '.join(turned)} turned to {self.title}'s layout when copied, untimed"
+        return words
+
     def _explained(self, error: Exception, doing: str) -> ExplorerError:
         known = super()._explained(error, doing)
         if known is not None:
@@ -307,15 +323,14 @@ class GroupedRunner(FrameworkRunner):
     _group: int = 1
 
     @property
-    def method(self) -> str:
-        """How launches are timed and what the caches hold, as it stands beside the number."""
-        words = self.timed_by
-        if self._group > 1:
-            words = (
-                f"host clock around {self._group} steps at a time, queued, and one wait, their "
-                "mean; dispatch counts where it takes longer than the work"
-            )
-        return f"{words}; {self.cache_words}"
+    def timing_words(self) -> str:
+        """How launches are timed."""
+        if self._group == 1:
+            return self.timed_by
+        return (
+            f"host clock around {self._group} steps at a time, queued, and one wait, their mean; "
+            "dispatch counts where it takes longer than the work"
+        )
 
     @property
     def resolution_s(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,10 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.functional import Compiled, FunctionalModel, GroupedRunner, Kept, Written
+from gpuexplorer.backends.functional import (
+    MAX_KEPT,
+    Compiled,
+    FunctionalModel,
+    GroupedRunner,
+    Kept,
+    Written,
+)
 from gpuexplorer.backends.layouts import FILTERS, HEADS, IMAGES, LINEAR, AfterImages, Layout
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import DeviceLost, WorkFailed
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
@@ -148,8 +157,6 @@ def test_what_is_reset_is_set_back() -> None:
 
 
 def _with_reset(plan: Plan) -> Plan:
-    import msgspec
-
     names = tuple(a.name for a in plan.arrays if a.role == "inout")
     return msgspec.structs.replace(plan, reset=names)
 
@@ -185,6 +192,8 @@ def test_only_a_long_step_is_estimated() -> None:
 class OnPretendedGpu(GroupedRunner):
     """A runner whose model counts steps and waits."""
 
+    title = "NumPy"
+
     def _make(self) -> Any:
         return OnNumPy(self.plan, "matmul")
 
@@ -213,4 +222,39 @@ def test_short_steps_are_timed_in_groups_with_one_wait() -> None:
     assert runner.download(("C",))["C"].shape == (8, 8)
     runner.settle(1.0)
     assert runner.launch(2).launches == 1
+    assert "turned" not in runner.method
     runner.free()
+
+
+def test_whatever_a_framework_raises_is_a_sentence() -> None:
+    plan = plan_of("matmul", size={"N": 8})
+    runner = OnPretendedGpu(plan, CPU)
+    runner.build()
+    runner.upload(make_inputs(plan))
+
+    def fail(results: object) -> None:
+        raise ValueError("shapes differ\nmore")
+
+    runner.model.wait = fail  # type: ignore[attr-defined]
+    with pytest.raises(WorkFailed) as caught:
+        runner.launch(1)
+    assert caught.value.what == "NumPy failed on jax:cpu while running: shapes differ"
+    assert "more" in caught.value.detail
+    gpu = msgspec.structs.replace(CPU, id="jax:cuda:0", kind="gpu")
+    runner.device = gpu
+    with pytest.raises(DeviceLost, match="the engine starts afresh"):
+        runner.launch(1)
+
+
+def test_what_was_compiled_is_kept_for_runs_in_turns() -> None:
+    kept: Kept[object] = Kept()
+    plan = plan_of("matmul", size={"N": 8})
+    first = kept.get(plan, object)
+    assert kept.get(plan_of("matmul", size={"N": 8}, seed=7), object) is first
+    assert kept.get(plan_of("matmul", size={"N": 9}), object) is not first
+    assert kept.get(plan_of("matmul", size={"N": 10}), object, keep=False) is not kept.get(
+        plan_of("matmul", size={"N": 10}), object, keep=False
+    )
+    for size in range(20, 20 + MAX_KEPT):
+        kept.get(plan_of("matmul", size={"N": size}), object)
+    assert kept.get(plan, object) is not first

@@ -57,6 +57,9 @@ def test_every_framework_is_there_with_its_version(session: Session) -> None:
     assert run.environment.keras is not None and "on tensorflow" in run.environment.keras
     assert run.environment.tensorflow is not None
     assert "Keras on TensorFlow" in run.timing.method
+    assert "turned" not in run.timing.method
+    images = measured(session, "conv2d", "tensorflow").timing.method
+    assert "X, W, Y turned to TensorFlow's layout when copied, untimed" in images
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -59,6 +59,8 @@ class KerasModel:
 
     _kept: ClassVar[Kept[Built]] = Kept()
     _built: Built
+    turned: tuple[str, ...] = ()
+    """Arrays that are held in another layout than the manifest's."""
 
     def __init__(self, plan: Plan, family: str, keras: Any, below: Any) -> None:
         self._plan = plan
@@ -74,7 +76,13 @@ class KerasModel:
     def prepare(self) -> None:
         """Build the layers and call them with zeros, unless that was done for an earlier run."""
         small = self._plan.memory_B <= MAX_KEPT_B  # variables hold their memory as long as kept
-        self._built = self._kept.get(self._plan, self._build, keep=small)
+        self._built = built = self._kept.get(self._plan, self._build, keep=small)
+        network = built.network
+        held = {name for name, layout in network.data.items() if layout is not None}
+        held |= {one.name for one in built.weights if one.layout is not None}
+        if network.result_layout is not None:
+            held.add(network.result)
+        self.turned = tuple(a.name for a in self._plan.arrays if a.name in held)
 
     def _build(self) -> Built:
         from gpuexplorer.backends.keras.models import MODELS
