@@ -10,12 +10,18 @@ import msgspec
 import pytest
 
 from gpuexplorer.backends.torch.backend import torch_version
+from gpuexplorer.cli import main
 from gpuexplorer.cli.own_model import agree
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.workloads import trust
+from gpuexplorer.workloads.frameworks import OWN_MODELS
 from gpuexplorer.workloads.own_model import ModelFile, read_model
+from gpuexplorer.workloads.workload import Workload
 from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.operators import made_profile
 from tests.support.own_models import GOOD, write
 
 needs_torch = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
@@ -73,22 +79,53 @@ def test_it_runs_once_it_is_agreed_to_and_is_kept_with_its_hash(
     assert result.id in kept.stdout and "model" in kept.stdout
 
 
-@needs_torch
-def test_operators_are_printed_and_written(tmp_path: Path, environment: Mapping[str, str]) -> None:
-    trust.trust(read_model(write(tmp_path, GOOD)))
-    done = run_cli(
-        "operators", "model.py", "--variant", "torch_training", "--json", "o.json", "--trace",
-        "t.json", "--plot", "o.svg", "--rows", "5",
-        cwd=tmp_path, environment=environment,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "A little net: operators of one iteration" in done.stdout
-    assert "addmm" in done.stdout and "more operators; --rows shows more" in done.stdout
+class Recorder:
+    """A session that has recorded already."""
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def devices(self) -> DeviceList:
+        device = DeviceInfo(
+            id="torch:cpu", hardware_id="cpu", name="A CPU", backend="torch", kind="cpu",
+            driver="PyTorch 2", compute_units=1, precisions=("fp32",), libraries=OWN_MODELS,
+            threads=1,
+        )  # fmt: skip
+        return DeviceList(devices=(device,))
+
+    def operators(
+        self, config: RunConfig, workload: Workload, *, shapes: bool, on_progress: object
+    ) -> OperatorProfile:
+        assert workload.name == "model" and config.variant == "torch_training" and shapes
+        return msgspec.structs.replace(made_profile(shapes=shapes), config=config)
+
+
+def test_operators_are_printed_and_written(
+    tmp_path: Path,
+    environment: Mapping[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpuexplorer.cli.operators.open_session", lambda _: Recorder())
+    model = read_model(write(tmp_path, GOOD))
+    code = main([
+        "operators", "model.py", "--trust", "--variant", "torch_training", "--shapes",
+        "--json", "o.json", "--trace", "t.json", "--plot", "o.svg", "--rows", "2",
+    ])  # fmt: skip
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    assert trust.is_trusted(model.sha256)
+    assert "A little net: operators of one iteration" in said.out
+    assert "addmm" in said.out and "2 more operators; --rows shows more" in said.out
+    assert "8×32, 32×128" in said.out and "700 µs" in said.out
     profile = msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=OperatorProfile)
-    assert profile.config.variant == "torch_training"
     trace = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     spans = [e for e in trace["traceEvents"] if e["ph"] == "X"]
-    assert len(spans) == len(profile.calls) > 10
+    assert len(spans) == len(profile.calls) == 8
     assert (tmp_path / "o.svg").stat().st_size > 4000
 
 

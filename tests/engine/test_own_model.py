@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import gpuexplorer
 from gpuexplorer.backends.torch.backend import torch_version
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -27,6 +28,7 @@ from tests.support.own_models import (
     RANDOM,
     VARIED,
     workload_of,
+    write,
 )
 
 pytestmark = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
@@ -165,6 +167,13 @@ def test_a_file_that_nobody_agreed_to_does_not_run(bench: Bench) -> None:
     with pytest.raises(InputError, match="nobody agreed to run it"):
         bench.session.measure(bench.config(workload), workload, seconds=0.1)
     assert not mark.exists()
+
+
+def test_a_script_has_to_say_yes(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{GOOD}# asked by nobody\n")
+    for call in (gpuexplorer.run, gpuexplorer.operators):
+        with pytest.raises(trust.NotTrusted, match="nobody agreed to run it yet"):
+            call(str(path))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

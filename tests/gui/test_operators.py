@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from pathlib import Path
 
 import msgspec
@@ -22,10 +20,6 @@ from gpuexplorer.gui.panels.operators import OperatorsView, write
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
 from tests.support.operators import made_profile
-
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
-)
 
 
 def test_each_track_has_its_rows_below_its_name() -> None:
@@ -134,26 +128,3 @@ def test_a_kernel_has_no_operators_and_the_view_says_so(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     assert not view.record_button.isEnabled()
     assert "Choose a variant that PyTorch runs: torch" in view.message.text()
-
-
-@needs_torch
-def test_a_shipped_model_is_recorded(qtbot: QtBot, open_window: OpenWindow, tmp_path: Path) -> None:
-    window = open_window()
-    window.session.live_at_start = False
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    window.session.experiment.set_variant("torch")
-    window.panels.tabs.setCurrentWidget(window.panels.operators)
-    view = window.panels.operators.view
-    assert isinstance(view, OperatorsView)
-    until(qtbot, lambda: view.record_button.isEnabled())
-    view.record_button.click()
-    until(qtbot, lambda: view.shown is not None)
-    assert view.shown is not None
-    names = [o.name for o in view.shown.profile.operators]
-    assert any("mm" in name or "matmul" in name for name in names)
-    until(qtbot, lambda: window.session.job is None)
-    trace = tmp_path / "trace.json"
-    from gpuexplorer.exchange.operator_trace import write_operator_trace
-
-    write_operator_trace(view.shown.profile, trace)
-    assert json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]

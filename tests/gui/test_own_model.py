@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.own_model import dropped_model
+from gpuexplorer.gui.panels.operators import OperatorsView
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.own_model import read_model
 from tests.gui.conftest import OpenWindow
@@ -72,6 +73,22 @@ def test_a_file_becomes_a_workload_and_is_measured(
     assert prepared is not None and prepared.verification is not None
     assert prepared.verification.ok and prepared.config.workload == "model"
     window.session.set_live(False)
+
+    # Its operators, and those of a shipped model that PyTorch runs.
+    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    view = window.panels.operators.view
+    assert isinstance(view, OperatorsView)
+    for name in ("model", "softmax"):
+        window.session.experiment.set_workload(name)
+        window.session.experiment.set_variant("torch")
+        until(qtbot, lambda: view.record_button.isEnabled())
+        view.record_button.click()
+        until(qtbot, lambda: view.shown is not None and window.session.job is None)
+        recorded, view.shown = view.shown, None
+        assert recorded is not None and recorded.profile.config.workload == name
+        wanted = {"model": "aten::addmm", "softmax": "aten::_softmax"}[name]
+        assert wanted in {o.name for o in recorded.profile.operators}
+        assert len(recorded.flame.row) == recorded.profile.calls_total
 
     # A changed file is asked about again before anything of it runs.
     write(tmp_path, f"{GOOD}\n# changed\n")
