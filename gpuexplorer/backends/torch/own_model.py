@@ -221,7 +221,7 @@ class OwnModel(TorchModel):
     def eager(self) -> Step:
         """Return the step as it is launched without a graph."""
         args, kwargs = self._args, self._kwargs
-        call = self._cast(self._call or self.module)
+        call = self._cast(self.module if self._call is None else self._call)
         if self.trains:
             once = self.learning(call, self._optimizer, args, kwargs)
         else:
