@@ -32,12 +32,13 @@ from gpuexplorer.core.errors import (
 )
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.memory.fits import need
+from gpuexplorer.workloads.memory.predict import predict
 from gpuexplorer.workloads.plan import Plan
 
 USED_SHARE = 0.97
 """Of what the machine has to give, a run may take this much; the rest keeps the window alive."""
 _OUT_OF_MEMORY = re.compile(
-    r"out of memory|not enough memory|can(?:no|')t allocate memory|bad_alloc"
+    r"out of memory|memory ran out|not enough memory|can(?:no|')t allocate memory|bad_alloc"
     r"|resource[_ ]exhausted|(?:could not|unable to) allocate|has no .+ free",
     re.IGNORECASE,
 )
@@ -57,9 +58,13 @@ def out_of_memory(
     if not says_short_of_memory(error):
         return None
     said = error.what if isinstance(error, ExplorerError) else f"{device.id} ran out of memory"
-    there = f", and {quantity(room_B, 'B')} was there" if room_B is not None else ""
+    told = []
+    if predict(plan) is not None:
+        told.append(f"{quantity(need(plan, device).total_B, 'B')} was predicted")
+    if room_B is not None:
+        told.append(f"{quantity(room_B, 'B')} was there")
     return OutOfMemory(
-        f"{said}: {quantity(need(plan, device).total_B, 'B')} was predicted{there}",
+        f"{said}; {' and '.join(told)}" if told else said,
         remedy="choose a smaller size; what was measured before is kept",
         detail=getattr(error, "detail", "") or str(error),
     )
