@@ -87,6 +87,11 @@ FAULTS: dict[str, tuple[str, str, int]] = {
         "model.py:2: build() returned no tensor among its example inputs",
         2,
     ),
+    "takes all memory": (
+        "import torch\ndef build():\n    return torch.nn.Identity(), torch.empty(1 << 46)\n",
+        "model.py:3: memory ran out while calling build()",
+        1,
+    ),
     "prints megabytes": (
         "import os, sys\n"
         "def build():\n"
