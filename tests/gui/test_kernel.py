@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.kernel_source import entry_line
@@ -223,3 +224,19 @@ def test_an_outdated_question_ends_its_compiler(qtbot: QtBot, tmp_path: Path) ->
 )
 def test_the_entry_point_is_found(text: str, entry: str, line: int | None) -> None:
     assert entry_line(text, entry) == line
+
+
+def test_where_the_engines_python_cannot_compile_the_windows_own_does(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    worker = KernelWorker()
+    answers: list[object] = []
+    worker.answered.connect(lambda _, answer: answers.append(answer))
+    request = RunRequest(workload="transpose", variant="naive")
+    nowhere = str(tmp_path / "no-python")
+    try:
+        worker.ask(Question(1, load()["transpose"], request, "sm_90", nowhere))
+        until(qtbot, lambda: bool(answers))
+    finally:
+        worker.close()
+    assert not isinstance(answers[0], ExplorerError)

@@ -133,25 +133,40 @@ class KernelWorker(QThread):
         """Have everything that is missing compiled; raises what the compiler refuses."""
         with self._changed:
             failed = [self._refused[key] for key in missing if key in self._refused]
-            if question.python in self._unable:
+            # An engine of frameworks may have no compiler, and the window's own Python has one.
+            pythons = [p for p in dict.fromkeys((question.python, None)) if p not in self._unable]
+            if not pythons:
                 failed.append(self._unable[question.python])
             if failed:
                 raise failed[0]
             if self._changed.wait_for(lambda: self._asked != asked, SETTLE_S):
                 raise Cancelled
-            compiler = self._compiler = Compiler(question.python)
         self.compiling.emit(question.ticket)
+        for python in pythons:
+            try:
+                compiled = self._figures(python, asked, list(missing.values()))
+                break
+            except CannotRunHere as error:
+                self._unable[python] = error
+                if python == pythons[-1]:
+                    raise self._unable[question.python] from None
+            except ExplorerError as error:
+                if len(self._refused) >= KEPT:
+                    self._refused.clear()
+                self._refused |= dict.fromkeys(missing, error)
+                raise
+        self._known.update(zip(missing, compiled, strict=True))
+
+    def _figures(
+        self, python: str | None, asked: int, requests: list[CompileRequest]
+    ) -> list[list[KernelFigures]]:
+        """Have a Python's compiler answer; Cancelled as soon as something else is asked."""
+        with self._changed:
+            if self._asked != asked:
+                raise Cancelled
+            compiler = self._compiler = Compiler(python)
         try:
-            compiled = compiler.figures(list(missing.values()))
-        except CannotRunHere as error:
-            self._unable[question.python] = error
-            raise
-        except ExplorerError as error:
-            if len(self._refused) >= KEPT:
-                self._refused.clear()
-            self._refused |= dict.fromkeys(missing, error)
-            raise
+            return compiler.figures(requests)
         finally:
             with self._changed:
                 self._compiler = None
-        self._known.update(zip(missing, compiled, strict=True))
