@@ -90,6 +90,11 @@ def test_a_file_becomes_a_workload_and_is_measured(
         assert wanted in {o.name for o in recorded.profile.operators}
         assert len(recorded.flame.row) == recorded.profile.calls_total
 
+    window.session.experiment.set_workload("model")
+    window.panels.tabs.setCurrentWidget(window.panels.kernel)
+    assert "def build(batch=8" in window.panels.kernel.source.toPlainText()
+    assert window.panels.kernel.source_title.text() == str(tmp_path / "model.py")
+
     # A changed file is asked about again before anything of it runs.
     write(tmp_path, f"{GOOD}\n# changed\n")
     window.kernels.reload()

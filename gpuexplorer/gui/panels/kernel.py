@@ -18,8 +18,9 @@ from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
+from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import VariantSpec
+from gpuexplorer.workloads.workload import MODEL_FILE
 
 DEFAULT = "sm_90"
 """Chosen until the user chooses, where no NVIDIA GPU is at hand."""
@@ -248,6 +249,11 @@ class KernelPanel(QWidget):
     def _show_source(self) -> None:
         experiment = self._session.experiment
         at = self.entry_box.currentIndex()
+        if is_own(experiment.variant.model):
+            source = experiment.workload.source
+            self.source_title.setText(source.origin)
+            self.source.show_source(source.files[MODEL_FILE], "")
+            return
         if not 0 <= at < len(experiment.variant.launch):
             kind = "model of a framework" if experiment.variant.model else "library call"
             self.source_title.setText(f"no source: a {kind}")
