@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 23
-SPARE_PX = 16
+SPARE_PX = 18
 """What a column has beside its words."""
 FIRST_WIDEST = 230
 
@@ -92,12 +93,14 @@ class LabTable(QTableWidget):
 
     def _wanted(self) -> list[int]:
         """Return the width that each column's words take."""
-        metrics = self.fontMetrics()
+        font = self.font()
+        font.setBold(True)  # as titles are, and rows that stand out
+        metrics = QFontMetrics(font)
         found = []
         for column, (title, _) in enumerate(self.shown.columns):
             words = [title, *(r.cells[column] for r in self.shown.rows if column < len(r.cells))]
-            wide = max(metrics.horizontalAdvance(w) for w in words) * 1.06 + SPARE_PX
-            found.append(min(int(wide), FIRST_WIDEST) if column == 0 else int(wide))
+            wide = max(metrics.horizontalAdvance(w) for w in words) + SPARE_PX
+            found.append(min(wide, FIRST_WIDEST) if column == 0 else wide)
         return found
 
     def _size(self) -> None:

@@ -23,6 +23,8 @@ ROLES: dict[str, tuple[Role, int, str]] = {
 """Whose word a line is, its slot in the palette and its marks."""
 EMPTY_TIME = (1e-6, 1e-2)
 MOST_TICKS = 9
+LINE_PX = 15.0
+"""Height of a line of words."""
 
 
 class SpeedupPlot(MarkedPlot):
@@ -42,6 +44,7 @@ class SpeedupPlot(MarkedPlot):
                 self.addItem(item, ignoreBounds=True)
         self._study: SpeedupStudy | None = None
         self._table = Table()
+        self.box.sigResized.connect(self._resized)
         self.repaint_theme()
 
     def show_study(self, study: SpeedupStudy, table: Table) -> None:
@@ -65,6 +68,9 @@ class SpeedupPlot(MarkedPlot):
         points = self._study.points if self._study is not None else []
         pairs = [(float(point.value), getattr(point, side)) for point in points]
         return [(size, measured) for size, measured in pairs if measured is not None]
+
+    def _resized(self, _: object) -> None:
+        self._draw()
 
     def _draw(self) -> None:
         self.clear_words()
@@ -91,12 +97,13 @@ class SpeedupPlot(MarkedPlot):
                 marks.append(Mark(at, up, place, words))
             if x:
                 colour = chart.palette[ROLES[side][1]]
-                at = _apart(y[-1], ends, 0.055 * (top - bottom))
+                gap = LINE_PX / max(self.box.height(), LINE_PX) * (top - bottom)
+                at = _apart(y[-1], ends, gap, top - gap / 2)
                 self.write(f"  {names[side]}", x[-1], at, colour)
-        self._draw_break_even(top)
+        self._draw_break_even(bottom)
         self.set_marks(marks)
 
-    def _draw_break_even(self, top: float) -> None:
+    def _draw_break_even(self, bottom: float) -> None:
         found = break_evens(self._study) if self._study is not None else []
         for line, place in zip(self._even, range(2), strict=True):
             line.setVisible(place < len(found))
@@ -104,8 +111,8 @@ class SpeedupPlot(MarkedPlot):
                 how, one = found[place]
                 at = math.log10(one.size or 1.0)
                 line.setPos(at)
-                words = f"break-even {one.size:.0f} {how}"
-                self.write(words, at, top, theme().chart.muted, (0.0, -1.1 * place))
+                words = f" break-even {one.size:.0f} {how}"
+                self.write(words, at, bottom, theme().chart.muted, (0.0, 1.0 + 0.9 * place))
 
     def repaint_theme(self) -> None:
         """Take the theme's colours."""
@@ -130,11 +137,11 @@ def thinned(sizes: list[float]) -> list[float]:
     return sizes[::step]
 
 
-def _apart(wanted: float, taken: list[float], gap: float) -> float:
-    """Return the place nearest to ``wanted`` that is ``gap`` from all others, and take it."""
-    for step in range(12):
-        for at in (wanted + step * gap, wanted - step * gap):
-            if all(abs(at - other) >= gap for other in taken):
+def _apart(wanted: float, taken: list[float], gap: float, most: float) -> float:
+    """Return the place next to ``wanted``, below ``most``, that is ``gap`` from all others."""
+    for step in range(24):
+        for at in (wanted + step * gap / 2, wanted - step * gap / 2):
+            if at <= most and all(abs(at - other) >= gap * 0.99 for other in taken):
                 taken.append(at)
                 return at
     taken.append(wanted)
