@@ -15,6 +15,7 @@ from gpuexplorer.backends.cpu import limited_groups
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError, OutOfMemory
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.launcher import GOES_FIRST, go_first
 from gpuexplorer.engine.session import Session
 from gpuexplorer.measure.shortage import memory_limit, says_short_of_memory
@@ -42,11 +43,10 @@ def data_B(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> float:
+def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> RunResult:
     request = RunRequest(workload=name, variant=variant, size=size, device="cpu")
     config = complete(request, WORKLOADS[name], session.devices())
-    result = session.measure(config, WORKLOADS[name], seconds=0.02, allow_long=True)
-    return result.timing.median_s
+    return session.measure(config, WORKLOADS[name], seconds=0.02, allow_long=True)
 
 
 @linux
@@ -67,7 +67,9 @@ def test_a_run_that_runs_out_leaves_the_session_as_it_was(
 
     if variant == "torch":
         pytest.importorskip("torch")
-    assert measure(session, name, variant, small) > 0
+    memory = measure(session, name, variant, small).memory
+    assert memory is not None and memory.predicted is not None
+    assert (memory.counter is None) is (memory.reason is not None) is (variant == "numpy")
     pid = session.pid
     assert pid is not None
     limit = data_B(pid) + ROOM_B
@@ -78,7 +80,7 @@ def test_a_run_that_runs_out_leaves_the_session_as_it_was(
         assert "was predicted" in failure.value.what
         assert "is kept" in failure.value.remedy
         # Under the same limit: what the failed run had is free again, in the same process.
-        assert measure(session, name, variant, small) > 0
+        assert measure(session, name, variant, small).verified
         assert session.pid == pid
     finally:
         resource.prlimit(pid, resource.RLIMIT_DATA, before)
