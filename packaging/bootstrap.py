@@ -492,7 +492,7 @@ def set_up(goal: Goal, *, torch: bool, verbose: bool) -> None:
 FRAMEWORKS = ".venv-frameworks"
 FRAMEWORKS_SIZES = (
     "about 630 MB to download (TensorFlow 275, PyTorch 190, jaxlib 85, SciPy 35, and smaller ones) "
-    "and 2.6 GB of disk"
+    "and 3 GB of disk"
 )
 ENGINE_NEEDS = ("msgspec", "numpy", "platformdirs", "psutil", "simpleeval")
 """What an engine in another Python imports besides the standard library."""
