@@ -9,6 +9,7 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import DeviceSummary, Environment, RunResult
+from gpuexplorer.workloads.frameworks import FRAMEWORKS
 
 SHOWN_DIGITS = 12
 """Of a source's SHA-256, in a sentence."""
@@ -64,9 +65,19 @@ def differences(a: RunResult, b: RunResult) -> list[str]:
     """Return a sentence for everything that differs in what two runs' times depend on.
 
     What only one of them recorded is said too. The sources of two workloads always differ, and are
-    not mentioned.
+    not mentioned; nor are two frameworks' own versions where the frameworks are what is compared.
     """
-    return fingerprint_differences(fingerprint_of(a), fingerprint_of(b))
+    mine, theirs = fingerprint_of(a), fingerprint_of(b)
+    backends = {a.device.backend, b.device.backend}
+    if len(backends) == 2 and backends <= set(FRAMEWORKS):
+        mine, theirs = _without_frameworks(mine), _without_frameworks(theirs)
+    return fingerprint_differences(mine, theirs)
+
+
+def _without_frameworks(one: Fingerprint) -> Fingerprint:
+    """Return a fingerprint that says nothing of frameworks: a device's driver is one of them."""
+    others = {name: v for name, v in one.libraries.items() if name not in FRAMEWORKS}
+    return msgspec.structs.replace(one, driver="", libraries=others)
 
 
 def fingerprint_differences(a: Fingerprint, b: Fingerprint) -> list[str]:

@@ -55,6 +55,17 @@ def test_each_difference_is_a_sentence(changes: dict[str, str], said: str) -> No
     assert fingerprint_of(made_result(40)).digest != fingerprint_of(changed(**changes)).digest
 
 
+def test_of_two_frameworks_only_what_they_share_is_told() -> None:
+    torch = changed(backend="torch", driver="PyTorch 2.13.0", torch="2.13.0")
+    keras = changed(backend="keras", driver="Keras 3", keras="3 on jax", jax="0.10")
+    assert differences(torch, keras) == []
+    newer = changed(backend="keras", driver="Keras 3", keras="3 on jax", numpy="99.0")
+    assert [words.split()[0] for words in differences(torch, newer)] == ["numpy"]
+    assert len(differences(keras, newer)) == 2  # of one framework everything is told
+    kernel = changed(backend="cuda", driver="CUDA 13.0")
+    assert differences(torch, kernel) != []
+
+
 def test_an_edited_kernel_is_told_and_another_workload_is_not() -> None:
     before, after = changed(source_sha256="a" * 64), changed(source_sha256="b" * 64)
     assert differences(before, after) == [
