@@ -84,7 +84,7 @@ def test_without_an_architecture_it_is_all_seven(article: Path) -> None:
         (["article.cu", "--plot", "o.gif"], 2, "o.gif"),
         (["matmul", "--dynamic-shared", "64"], 2, "--dynamic-shared belongs to a file"),
         (["matmal"], 2, "did you mean 'matmul'"),
-        (["matmul", "--variant", "torch"], 2, "library call"),
+        (["matmul", "--variant", "torch"], 2, "the model torch.matmul"),
         (["matmul", "--set", "TILE=3", "--variant", "tiled"], 2, "tunable TILE cannot be 3"),
     ],
 )

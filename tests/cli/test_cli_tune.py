@@ -164,7 +164,10 @@ def test_a_budget_of_its_own_for_everything_and_for_learning() -> None:
     [
         (("run", "matmul", "--tuned", "--block", "8x8"), "--tuned chooses the block"),
         (("run", "matmul", "--tuned", "--set", "TILE=8"), "--set is given as well"),
-        (("run", "matmul", "--variant", "numpy", "--device", "numpy", "--tuned"), "library call"),
+        (
+            ("run", "matmul", "--variant", "numpy", "--device", "numpy", "--tuned"),
+            "no kernel of its own",
+        ),
         (("tune", "matmul", "--variant", "numpy", "--device", "numpy"), "nothing to tune"),
         (("tune", "matmul", "--sampler", "magic"), "no sampler 'magic'"),
         (("tune", "matmul", "--set", "TILE=4", "--no-history"), "no tunable 'TILE'"),

@@ -254,8 +254,10 @@ def test_what_another_gpu_would_not_run_is_said() -> None:
     assert analyze_variant(tiled, request, ["sm_80"]).kernels[0].occupancy
     with pytest.raises(InputError, match="cuda:sm_75"):
         analyze_variant(tiled, request, ["sm_75"])
-    with pytest.raises(InputError, match="library call"):
+    with pytest.raises(InputError, match=r"is the model torch\.matmul, whose"):
         VariantOn(tiled, RunRequest(workload="matmul", variant="torch"), "sm_90")
+    with pytest.raises(InputError, match=r"is the library call numpy\.matmul, whose"):
+        VariantOn(tiled, RunRequest(workload="matmul", variant="numpy"), "sm_90")
     with pytest.raises(InputError, match="no variant"):
         VariantOn(tiled, RunRequest(workload="matmul", variant="other"), "sm_90")
 
