@@ -315,6 +315,16 @@ def test_columns_are_chosen_and_kept(bench: Bench) -> None:
     menu.close()
 
 
+def test_a_layout_of_an_older_program_leaves_out_columns_it_did_not_know(bench: Bench) -> None:
+    header = bench.panel.table.horizontalHeader()
+    header.setSectionHidden(place_of("switches"), False)
+    bench.panel.restore_columns(header.saveState())  # which says nothing of how many it knew
+    assert header.isSectionHidden(place_of("switches"))
+    header.setSectionHidden(place_of("switches"), False)
+    bench.panel.restore_columns(bench.panel.columns())
+    assert not header.isSectionHidden(place_of("switches"))
+
+
 def test_what_is_chosen_stays_chosen_when_runs_come_and_go(qtbot: QtBot, bench: Bench) -> None:
     bench.choose(*numbers(3, 2))
     with Store.open(bench.path) as store:
