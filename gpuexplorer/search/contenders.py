@@ -35,6 +35,7 @@ from gpuexplorer.reproduce import short_block, switches_of
 from gpuexplorer.search.compare import Entrant
 from gpuexplorer.workloads.change import free_tunables
 from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import TRANSFERS, kept, read_switch, without_defaults
@@ -384,6 +385,8 @@ def labels(
     for one, engine in zip(parts, engines, strict=False):
         one["engine"] = engine_words(engine)
     told = [field for field in parts[0] if len({one.get(field, "") for one in parts}) > 1]
+    if "variant" in told and _frameworks_alone(configs):
+        told = [field for field in told if field != "device"]
     if not told:
         told = ["variant", "block"]
     elif told == ["engine"]:
@@ -401,6 +404,12 @@ def labels(
             f"{words} · {f.parent.name}/{f.name}" for words, f in zip(made, folders, strict=True)
         ]
     return _unique(made)
+
+
+def _frameworks_alone(configs: Sequence[RunConfig]) -> bool:
+    """Whether the devices are one and the same, each framework's own view of it."""
+    backends, _, places = zip(*(config.device.partition(":") for config in configs), strict=True)
+    return len(set(places)) == 1 and set(backends) <= set(FRAMEWORKS)
 
 
 def _unique(words: Sequence[str]) -> list[str]:

@@ -205,6 +205,10 @@ def test_labels_say_what_differs() -> None:
     assert labels([naive, wide]) == ["naive · block 16×16", "naive · block 32×8"]
     assert labels([naive, naive]) == ["naive · block 16×16 (1)", "naive · block 16×16 (2)"]
     assert labels([naive, made_config(cache="cold")]) == ["naive", "naive · cold cache"]
+    torch, jax = (made_config(variant=f, device=f"{f}:cpu", block=None) for f in ("torch", "jax"))
+    assert labels([torch, jax]) == ["torch", "jax"]  # each framework has its own view of the CPU
+    gpu = made_config(variant="jax", device="jax:cuda:0", block=None)
+    assert labels([torch, gpu]) == ["torch · torch:cpu", "jax · jax:cuda:0"]
 
 
 @pytest.mark.parametrize(
