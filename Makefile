@@ -16,10 +16,11 @@ OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose
 PY = .venv/bin/python
 PY_NOQT = .venv-noqt/bin/python
 # Tests whose outcome no load can change: they run side by side, and those that keep time one by one.
-SIDE_BY_SIDE = analysis calibration charts cli compile core exchange history kernels packaging \
+SIDE_BY_SIDE = analysis calibration charts compile core exchange history kernels packaging \
     report search workloads
 ON_EVERY_CORE = --numprocesses logical --maxprocesses 4 --dist worksteal
-# What is also tested where Qt is not installed: the engine, and everything that a terminal starts.
+# What is tested where Qt is not installed: the engine, and everything that a terminal starts. Neither
+# is PyTorch there, so what needs it (marked torch) is tested beside the window.
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
@@ -74,7 +75,8 @@ ifneq ($(TESTS),)
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(TESTS)
 else
 	$(PY) -m pytest $(ON_EVERY_CORE) $(addprefix tests/,$(SIDE_BY_SIDE))
-	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest tests $(addprefix --ignore=tests/,$(SIDE_BY_SIDE))
+	$(PY) -m pytest -m torch $(WITHOUT_QT)
+	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest tests $(addprefix --ignore=tests/,$(SIDE_BY_SIDE)) $(addprefix --ignore=,$(WITHOUT_QT))
 endif
 
 # The engine and the command line never need Qt: here it is not even installed.

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpuexplorer.backends.torch.backend import torch_version
 from gpuexplorer.cli import main
 from gpuexplorer.cli.own_model import agree
 from gpuexplorer.core.config import RunConfig
@@ -24,7 +23,7 @@ from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.operators import made_profile
 from tests.support.own_models import GOOD, write
 
-needs_torch = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
+needs_torch = pytest.mark.torch
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import gpuexplorer
-from gpuexplorer.backends.torch.backend import torch_version
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
@@ -31,7 +30,7 @@ from tests.support.own_models import (
     write,
 )
 
-pytestmark = pytest.mark.skipif(torch_version() is None, reason="PyTorch is not installed")
+pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(autouse=True)
