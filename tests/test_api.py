@@ -104,7 +104,9 @@ def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
                 assert result.verified and result.verification
                 assert np.isfinite(result.verification.max_rel_error)
                 verified.add((variant, precision))
-    assert {(v, p) for v in ("naive", "uncoalesced", "tiled") for p in KERNEL_PRECISIONS} <= verified
+    assert {
+        (v, p) for v in ("naive", "uncoalesced", "tiled") for p in KERNEL_PRECISIONS
+    } <= verified
     assert all(error.remedy for error in refused.values())
 
 
