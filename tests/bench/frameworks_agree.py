@@ -50,6 +50,9 @@ def main() -> int:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--plot", type=Path, default=Path("out/frameworks.png"))
     options = parser.parse_args()
+    if options.python is None:
+        print(json.dumps({"bench": "frameworks_agree", "skipped": "make frameworks first"}))
+        return 0
     names = options.workloads.split(",")
     with Session(python=options.python, threads=options.threads) as session:
         runs = [row for name in names for row in agreement(session, name, options)]
@@ -77,10 +80,11 @@ def agreement(session: Session, name: str, options: argparse.Namespace) -> list[
         for precision in options.precisions.split(","):
             if precision not in workload.precisions_of(framework):
                 continue
-            compiled = (
-                [COMPILED[framework]] if framework in COMPILED and precision == "fp32" else []
-            )
-            for switches in ({}, *compiled):
+            compiled = COMPILED.get(framework, {})
+            modes = [compiled] if framework == "jax" else [{}]
+            if precision == "fp32" and compiled:
+                modes = [{}, compiled]
+            for switches in modes:
                 wanted = RunRequest(
                     workload=name, variant=framework, precision=precision, device=options.device,
                     switches=dict(switches),
