@@ -154,9 +154,16 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
         cache=request.cache,
         fill=fill,
         seed=request.seed,
-        threads=device.threads if request.threads is None else request.threads,
+        threads=_threads(request, device),
         switches=without_defaults(request.switches),
     )
+
+
+def _threads(request: RunRequest, device: DeviceInfo) -> int | None:
+    """Return the CPU threads of a run; a GPU's has none, whatever the engine was started with."""
+    if device.kind == "gpu":
+        return None
+    return device.threads if request.threads is None else request.threads
 
 
 def _precision(wanted: str | None, workload: Workload, variant: str) -> str:

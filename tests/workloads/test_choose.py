@@ -124,3 +124,9 @@ def test_a_precision_that_a_variant_does_not_have() -> None:
     request = RunRequest(workload="matmul", variant="numpy", device="cpu", precision="fp16")
     with pytest.raises(InputError, match="variant 'numpy' has no precision 'fp16'"):
         complete(request, MATMUL, listed(CPU, NUMPY))
+
+
+def test_threads_are_a_cpu_s() -> None:
+    for on, threads in ((CPU, 2), (GPU, None)):
+        request = RunRequest(workload="matmul", device=on.id, threads=2)
+        assert complete(request, MATMUL, listed(CPU, GPU)).threads == threads
