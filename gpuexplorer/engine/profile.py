@@ -1,6 +1,6 @@
 """The program that runs under a profiler: one launch of one configuration, marked.
 
-``python -m gpuexplorer.engine --profile FILE`` reads a ``protocol.Run`` with its sources. It
+``gpuexplorer.engine --profile FILE`` reads a ``protocol.Run`` with its sources. It
 launches once to load the code and fill the caches, and once between the profiler's marks. The
 gate that holds other launches back would wait for ever for a host that a profiler makes wait, so
 ``CUDA_LAUNCH_BLOCKING`` keeps it away.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -163,7 +163,7 @@ class EnginesDialog(QDialog):
             if name in self.model.names:  # a path is used as long as the window is open
                 self.model.choose(name)
         except ExplorerError as error:
-            self._tell(str(error))
+            self._tell(f"{capital(str(error))}.")
             return
         self.use_asked.emit(name)
         self.refresh()
@@ -173,7 +173,7 @@ class EnginesDialog(QDialog):
         try:
             name = self.model.add(path)
         except ExplorerError as error:
-            self._tell(str(error))
+            self._tell(f"{capital(str(error))}.")
             return
         self.refresh(choose=name)
         self._tell(f"Added as '{name}'.")
@@ -187,7 +187,7 @@ class EnginesDialog(QDialog):
         try:
             self.model.remove(name)
         except ExplorerError as error:
-            self._tell(str(error))
+            self._tell(f"{capital(str(error))}.")
             return
         if row.in_use:
             self._used_before.add(name)
@@ -200,7 +200,7 @@ class EnginesDialog(QDialog):
         try:
             name = self.model.undo()
         except ExplorerError as error:
-            self._tell(str(error))
+            self._tell(f"{capital(str(error))}.")
             return
         if name is not None:
             self._tell(f"'{name}' is back.")
@@ -346,11 +346,11 @@ class EnginesDialog(QDialog):
         self.refresh()
         self._look_for_pythons()
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop a check that is going on."""
-        if self._check is not None:
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop a check that is going on, however the dialog was closed."""
+        if self._check is not None and not event.spontaneous():
             self._check.cancel()
-        super().closeEvent(event)
+        super().hideEvent(event)
 
     def close_down(self) -> None:
         """Wait until nothing is left running."""
