@@ -225,6 +225,9 @@ def test_the_settings_file_chooses_and_the_environment_chooses_before_it(
     assert found("keras")[0].driver == "Keras 9.9 on PyTorch 9.9"
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     assert found("keras")[0].driver == "Keras 9.9 on JAX 9.9"
+    assert found("keras")[0].precisions == ("fp32", "bf16", "fp16")
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")  # on the others fp64 would be fp32
+    assert found("keras")[0].precisions == ("fp64", "fp32", "bf16", "fp16")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])

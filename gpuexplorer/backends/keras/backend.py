@@ -75,12 +75,16 @@ class KerasBackend(Backend):
         if chosen != "torch" and (without := lacks_avx(FRAMEWORKS[chosen], self.name)) is not None:
             return without
         driver = f"Keras {version} on {FRAMEWORKS[chosen]} {below}"
-        cpu = cpu_device(
-            self.name, driver, threads=self.threads, precisions=CPU_PRECISIONS, models=MODELS
+        # On the others Keras computes fp64 in fp32, without a word.
+        without_double = () if chosen == "tensorflow" else ("fp64",)
+        on_cpu, on_gpu = (
+            tuple(p for p in every if p not in without_double)
+            for every in (CPU_PRECISIONS, GPU_PRECISIONS)
         )
+        cpu = cpu_device(self.name, driver, threads=self.threads, precisions=on_cpu, models=MODELS)
         if BELOW[chosen].cuda() is None:
             return (cpu,)
-        return (cpu, *gpu_devices(self.name, driver, precisions=GPU_PRECISIONS, models=MODELS))
+        return (cpu, *gpu_devices(self.name, driver, precisions=on_gpu, models=MODELS))
 
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one model."""

@@ -137,14 +137,12 @@ def _scale(width: int, dtype: str) -> Any:
 def _attention(q: Any, k: Any, v: Any, scale: Any, *, causal: bool = False) -> Any:
     """Return attention for (batch, position, head, feature).
 
-    JAX's own function has scores in fp32 for fp64 too, and XLA cannot compile it for fp16 on a CPU:
-    for these two it is written out.
+    XLA cannot compile JAX's own function for fp16 on a CPU: for that it is written out.
     """
     ops, dtype = keras.ops, keras.backend.standardize_dtype(q.dtype)
-    if keras.backend.backend() != "jax" or dtype not in ("float64", "float16"):
+    if keras.backend.backend() != "jax" or dtype != "float16":
         return ops.dot_product_attention(q, k, v, scale=scale, is_causal=causal)
-    wide = "float64" if dtype == "float64" else "float32"
-    scores = ops.cast(ops.einsum("btnh,bsnh->bnts", q, k), wide) * scale
+    scores = ops.cast(ops.einsum("btnh,bsnh->bnts", q, k), "float32") * scale
     if causal:
         seen = ops.tril(ops.ones(scores.shape[-2:], dtype="bool"))
         scores = ops.where(seen, scores, -np.inf)
