@@ -14,7 +14,7 @@ from typing import Any
 from gpuexplorer.charts import words
 from gpuexplorer.charts.spec import ChartSpec, Panel
 from gpuexplorer.charts.sweep_panels import Points, bars, fastest_lines, heat_map, lines
-from gpuexplorer.core.axis_words import axis_title, is_number_axis, value_words
+from gpuexplorer.core.axis_words import axis_title, is_number_axis, named_value
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.units import count
 
@@ -126,11 +126,7 @@ def _panel(
 
 
 def _words(names: Names, key: tuple[Any, ...]) -> str:
-    parts = []
-    for name, value in zip(names, key, strict=True):
-        text = value_words(name, value)
-        parts.append(f"{axis_title(name)} = {text}" if is_number_axis(name) else text)
-    return " · ".join(parts)
+    return " · ".join(named_value(name, value) for name, value in zip(names, key, strict=True))
 
 
 def _subtitle(document: SweepDocument) -> str:

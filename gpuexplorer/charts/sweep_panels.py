@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.charts.spec import Annotation, Axis, Panel, Series, series
-from gpuexplorer.core.axis_words import axis_title, is_number_axis, value_words, values_words
+from gpuexplorer.core.axis_words import axis_title, named_value, value_words, values_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.units import quantity, ratio, si_scale
@@ -284,8 +284,4 @@ def bars(points: Points, names: Sequence[str], title: str) -> Panel:
 
 
 def _names(names: Sequence[str], key: Sequence[Any]) -> str:
-    parts = []
-    for name, value in zip(names, key, strict=True):
-        text = value_words(name, value)
-        parts.append(f"{axis_title(name)} = {text}" if is_number_axis(name) else text)
-    return ", ".join(parts)
+    return ", ".join(named_value(name, value) for name, value in zip(names, key, strict=True))

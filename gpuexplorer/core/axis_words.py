@@ -38,6 +38,13 @@ def value_words(name: str, value: Any) -> str:
     return switch_value(value)
 
 
+def named_value(name: str, value: Any) -> str:
+    """Return a value as it stands by itself: ``N = 512``, ``in place = on``, but ``fp16``."""
+    text = value_words(name, value)
+    named = is_number_axis(name) or name.startswith("switch.")
+    return f"{axis_title(name)} = {text}" if named else text
+
+
 def values_words(values: Mapping[str, Any]) -> str:
     """Return a point's values in words; threads in x and y make one block."""
     parts = []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gpuexplorer.core.axis_words import named_value
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
@@ -57,3 +58,9 @@ def test_what_is_no_switch_is_refused(axis: tuple[str, tuple[Any, ...]], said: s
     with pytest.raises(InputError) as caught:
         points(axis)
     assert said in str(caught.value)
+
+
+def test_a_value_by_itself_says_whose_it_is_where_it_must() -> None:
+    assert named_value("switch.in_place", True) == "in place = on"
+    assert named_value("size.B", 8) == "B = 8"
+    assert named_value("precision", "bf16") == "bf16"

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Literal
 
 from gpuexplorer.charts.words import median_words
-from gpuexplorer.core.axis_words import is_number_axis, value_words, values_words
+from gpuexplorer.core.axis_words import is_number_axis, named_value, value_words, values_words
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.search.outcome import Cell, fastest
 from gpuexplorer.search.space import BLOCK_AXES, Axis, Space
@@ -212,11 +212,9 @@ def _combinations(axes: Sequence[Axis]) -> list[Key]:
 
 
 def _names(axes: Sequence[Axis], key: Key) -> str:
-    parts = []
-    for axis, place in zip(axes, key, strict=True):
-        text = value_words(axis.name, axis.values[place])
-        parts.append(f"{axis.title} = {text}" if is_number_axis(axis.name) else text)
-    return ", ".join(parts)
+    return ", ".join(
+        named_value(axis.name, axis.values[place]) for axis, place in zip(axes, key, strict=True)
+    )
 
 
 def best_of(space: Space, cells: Sequence[Cell]) -> int | None:
