@@ -14,9 +14,7 @@ from gpuexplorer.cli.sweep import space_of
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.search.contenders import read_configuration, words_of
-from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads.loader import load
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.results import made_config
@@ -58,8 +56,6 @@ def test_a_sweep_has_one_value_as_a_setting_and_several_as_an_axis() -> None:
     assert {a.name: a.values for a in space.axes} == {
         "size.B": (1, 8), "switch.compile": ("off", "default"),
     }  # fmt: skip
-    again = parse(sweep_command(space, Measuring()).split()[1:])
-    assert space_of(again, MLP.manifest) == space
     with pytest.raises(InputError, match="switch in_place is given twice"):
         space_of(parse([*words, "--switch", "in_place=off"]), MLP.manifest)
     with pytest.raises(InputError, match="names no switch"):

@@ -14,6 +14,7 @@ from gpuexplorer import reproduce
 from gpuexplorer.analysis.rates import items_per_launch, items_per_s
 from gpuexplorer.charts.words import switch_words
 from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.sweep import space_of as space_asked
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList, Unavailable
 from gpuexplorer.core.precision import PRECISIONS
@@ -355,3 +356,12 @@ def test_the_history_finds_runs_by_their_switches() -> None:
         (row,) = store.find(Query(text="compile=default"))
         assert row.switch_words == "compile = default, cuda graph"
         assert [r.id for r in store.find(Query(text="cuda_graph"))] == [run.id]
+
+
+def test_the_command_of_a_sweep_over_switches_says_the_same_sweep() -> None:
+    model = load()["mlp"].manifest
+    words = ["sweep", "mlp", "--variant", "torch", "--switch", "compile=off,default",
+             "--switch", "in_place=on", "--size", "B=1,8"]  # fmt: skip
+    space = space_asked(parse(words), model)
+    again = parse(sweep_command(space, Measuring()).split()[1:])
+    assert space_asked(again, model) == space
