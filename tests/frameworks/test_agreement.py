@@ -32,8 +32,8 @@ SMALL: dict[str, dict[str, int]] = {
 }
 """Sizes that fit no tile, and widths whose square root no type holds exactly."""
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16")
-IN_EVERY_PRECISION_IN_JAX = ("matmul", "attention")
-"""The others in fp32 alone, for XLA compiles anew for each; the bench runs everything."""
+ONLY_FP32 = {"torch": tuple(SMALL), "jax": tuple(w for w in SMALL if w != "attention")}
+"""PyTorch has tests of its own, and XLA compiles anew for each; the bench runs everything."""
 USUAL: dict[str, dict[str, bool]] = {"jax": {"jit": True}}
 """How a framework is used: JAX compiles every operator alone otherwise, which takes long."""
 
@@ -66,8 +66,8 @@ def test_every_framework_is_there_with_its_version(session: Session) -> None:
 @pytest.mark.parametrize("workload", SMALL)
 def test_each_computes_what_float64_says(session: Session, workload: str, framework: str) -> None:
     errors = {}
-    every = framework != "jax" or workload in IN_EVERY_PRECISION_IN_JAX
-    for precision in PRECISIONS if every else ("fp32",):
+    alone = workload in ONLY_FP32.get(framework, ())
+    for precision in ("fp32",) if alone else PRECISIONS:
         if precision in SHIPPED[workload].precisions_of(framework):
             switches = USUAL.get(framework, {})
             run = measured(session, workload, framework, precision=precision, switches=switches)
