@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
+
+# A busy machine makes examples slow, and chance may filter many; neither says that anything is
+# wrong. On a build server the examples are the same every time, elsewhere always others.
+settings.register_profile(
+    "gpuexplorer",
+    derandomize=bool(os.environ.get("CI")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+settings.load_profile("gpuexplorer")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
