@@ -42,10 +42,10 @@ def _wrong(result: RunResult) -> Iterator[str]:
         yield "an id has 8 to 64 letters and digits"
     if not is_time(result.time_utc):
         yield f"'{result.time_utc[:40]}' is not a time with its zone"
+    rest = msgspec.structs.replace(result, samples_s=[], batches=[])
+    yield from _wrong_values(msgspec.to_builtins(rest), "")  # first: no sentence holds such numbers
     yield from _wrong_samples(result)
     yield from _wrong_config(result)
-    rest = msgspec.structs.replace(result, samples_s=[], batches=[])
-    yield from _wrong_values(msgspec.to_builtins(rest), "")
 
 
 def _wrong_samples(result: RunResult) -> Iterator[str]:

@@ -145,3 +145,13 @@ def test_a_document_in_nvbench_that_unpacks_to_too_much_is_refused(
     document = {"benchmarks": [{"name": "b", "states": [state]}]}
     (tmp_path / "f.json").write_text(json.dumps(document))
     assert "too large" in refused(tmp_path / "f.json")
+
+
+@pytest.mark.parametrize("field", ["samples", "outliers", "marked_throttled"])
+@pytest.mark.parametrize("number", [10**400, -(10**4000)])
+def test_a_count_that_no_float_holds_is_refused(tmp_path: Path, field: str, number: int) -> None:
+    def enlarge(document: dict[str, Any]) -> None:
+        document["timing"][field] = number
+
+    said = refused(changed(tmp_path / "run.json", enlarge))
+    assert f"timing.{field} is too large a number" in said
