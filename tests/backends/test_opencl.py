@@ -58,7 +58,7 @@ def configurations() -> list[Any]:
     found = []
     for workload in SHIPPED.values():
         for name, variant in workload.manifest.variants.items():
-            if variant.library is None and "cuda" not in variant.requires:
+            if variant.launch and "cuda" not in variant.requires:
                 for precision in workload.precisions_of(name):
                     found.append(
                         pytest.param(

@@ -155,7 +155,7 @@ found = {"driver": support.device().driver, "precisions": support.device().preci
 for workload in load().values():
     first = next(iter(workload.manifest.sizes))
     for name, variant in workload.manifest.variants.items():
-        if variant.library is None and all(support.device().has(r) for r in variant.requires):
+        if variant.launch and all(support.device().has(r) for r in variant.requires):
             for size in (64, 45):
                 support.verify(workload, variant=name, precision="fp32", size={first: size})
             found["ran"].append(f"{workload.name}/{name}")

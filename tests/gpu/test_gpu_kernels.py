@@ -22,8 +22,8 @@ def cases() -> list[tuple[str, str, str, int]]:
     found = []
     for name, workload in loader.load().items():
         for variant, spec in workload.manifest.variants.items():
-            if spec.library is not None and spec.library not in CALLS:
-                continue  # a call of another backend's
+            if spec.model is not None or (spec.library is not None and spec.library not in CALLS):
+                continue  # another backend's
             for precision in workload.precisions_of(variant):
                 for size in (*SIZES.get(name, OTHER_SIZES), 1):
                     found.append((name, variant, precision, size))

@@ -22,6 +22,7 @@ from gpuexplorer.gui.model.keeping import RESCUE_FOLDER
 from gpuexplorer.gui.store_worker import StoreWorker, Trouble
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.store import Store
+from gpuexplorer.history.version import VERSION
 from tests.support.history import made_batch, made_record, numbered_run
 
 RUBBISH = b"this is no database " * 500
@@ -205,7 +206,7 @@ def test_a_store_that_can_only_be_read_is_shown_until_it_can_be_written(
         ),
         (
             lambda path: _set_version(path, 99),
-            lambda path: _set_version(path, 1),
+            lambda path: _set_version(path, VERSION),
             StoreTooNew,
         ),
     ],
