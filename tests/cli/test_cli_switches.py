@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import msgspec
@@ -86,12 +85,7 @@ def test_a_word_of_a_comparison_sets_switches() -> None:
     assert found.switches == config.switches
 
 
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
-)
-
-
-@needs_torch
+@pytest.mark.torch
 def test_a_model_runs_with_its_switches(tmp_path: Path) -> None:
     done = run_cli(
         "run", "mlp", "--variant", "torch", "--size", "B=4,D=16,H=16,C=4", "--precision", "bf16",
