@@ -13,7 +13,6 @@ Errors are ``gpuexplorer.core.errors.ExplorerError`` and say in one sentence wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.config import Cache, RunRequest
+from gpuexplorer.core.config import Cache
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import OperatorProfile
@@ -30,6 +29,7 @@ from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.search.asked import kept_in, request_of, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
@@ -46,13 +46,8 @@ from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, own_workload, pick
+from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.operators import told_variant
-from gpuexplorer.workloads.own_model import is_model_file, read_model
-from gpuexplorer.workloads.switches import TRANSFERS
-from gpuexplorer.workloads.trust import NotTrusted, is_trusted
-from gpuexplorer.workloads.trust import trust as agree_to
-from gpuexplorer.workloads.workload import Workload
 
 __all__ = ["analyze", "compare", "devices", "operators", "run", "study", "sweep", "tune"]
 
@@ -107,22 +102,22 @@ def run(
     needs, WrongResult when the kernel's result is wrong, WorkFailed when it does not compile or
     run. A KeyboardInterrupt stops the run.
     """
-    sizes = {"": size} if isinstance(size, int) else dict(size or {})
-    request = RunRequest(
-        workload=workload,
+    request = request_of(
+        workload,
         variant=variant,
-        size=sizes,
-        block=tuple(block) if block is not None else None,
+        size=size,
+        block=block,
         precision=precision,
         device=device,
-        tunables=dict(tunables or {}),
+        tunables=tunables,
         cache=cache,
         fill=fill,
         seed=seed,
         threads=threads,
-        switches=_switches(switches, include_transfers),
+        switches=switches,
+        include_transfers=include_transfers,
     )
-    chosen = _workload(workload, kernels, trust=trust)
+    chosen = workload_of(workload, kernels, trust=trust)
     ceilings = CeilingStore().find
     with Session(python=python, threads=threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
@@ -157,6 +152,7 @@ def compare(
     fail_if_slower: float | None = None,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
+    trust: bool = False,
     allow_long: bool = False,
     on_round: Callable[[Sequence[Standing]], None] | None = None,
 ) -> ComparisonResult:
@@ -176,20 +172,21 @@ def compare(
     """
     if len(contenders) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
-    request = RunRequest(
-        workload=workload or "",
+    request = request_of(
+        workload or "",
         variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
-        block=tuple(block) if block is not None else None,
+        size=size,
+        block=block,
         precision=precision,
         device=device,
-        tunables=dict(tunables or {}),
+        tunables=tunables,
         cache=cache,
         fill=fill,
         seed=seed,
-        switches=_switches(switches, include_transfers),
+        switches=switches,
+        include_transfers=include_transfers,
     )
-    wanted = read_words(contenders, request, [Path(folder) for folder in kernels], engine=python)
+    wanted = read_words(contenders, request, trusted(kernels, trust=trust), engine=python)
     wanted, threads = one_number_of_threads(wanted, threads)
     ceilings = CeilingStore().find
 
@@ -255,35 +252,32 @@ def sweep(
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
     be opened; CannotRunHere when no engine starts. A KeyboardInterrupt stops the sweep.
     """
-    chosen = _workload(workload, kernels, trust=trust)
+    chosen = workload_of(workload, kernels, trust=trust)
     first = next(iter(chosen.manifest.sizes))
-    request = RunRequest(
-        workload=chosen.name,
+    request = request_of(
+        chosen.name,
         variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
-        block=tuple(block) if block is not None else None,
+        size=size,
+        block=block,
         precision=precision,
         device=device,
-        tunables=dict(tunables or {}),
+        tunables=tunables,
         cache=cache,
         fill=fill,
         seed=seed,
         threads=threads,
-        switches=_switches(switches, include_transfers),
+        switches=switches,
+        include_transfers=include_transfers,
     )
     named = {f"size.{first}" if name == "size" else name: v for name, v in axes.items()}
     space = Space(request, tuple(Axis(n, tuple(map(_axis_value, v))) for n, v in named.items()))
     ceilings = CeilingStore().find
-    with ExitStack() as stack:
-        store = None
-        if history or resume:
-            from gpuexplorer.history.store import Store
+    wanted = named.get("threads", [threads])[0]
 
-            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
-        wanted = named.get("threads", [threads])[0]
-        engines = stack.enter_context(
-            Engines(lambda t: Session(python=python, threads=t, ceilings=ceilings), wanted)
-        )
+    def opened(number: int | None) -> Session:
+        return Session(python=python, threads=number, ceilings=ceilings)
+
+    with kept_in(history or resume) as store, Engines(opened, wanted) as engines:
         study = Study(
             space,
             chosen,
@@ -343,10 +337,10 @@ def tune(
     or no engine starts, WorkFailed when nothing can be measured.
     """
     chosen = pick(load(Path(folder) for folder in kernels), workload)
-    request = RunRequest(
-        workload=workload,
+    request = request_of(
+        workload,
         variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
+        size=size,
         precision=precision,
         device=device,
         cache=cache,
@@ -368,15 +362,11 @@ def tune(
         allow_long=allow_long,
     )
     check_sampler(sampler)
-    with ExitStack() as stack:
-        store = None
-        if history:
-            from gpuexplorer.history.store import Store
-
-            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
-        session = stack.enter_context(
-            Session(python=python, threads=threads, ceilings=CeilingStore().find)
-        )
+    ceilings = CeilingStore().find
+    with (
+        kept_in(history) as store,
+        Session(python=python, threads=threads, ceilings=ceilings) as session,
+    ):
         space = tuning_space(request, chosen, session.devices(), ranges)
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
@@ -412,40 +402,20 @@ def operators(
 
     Raises InputError for a workload that PyTorch runs no variant of, and what ``run`` raises.
     """
-    chosen = _workload(workload, kernels, trust=trust)
-    request = RunRequest(
-        workload=chosen.name,
+    chosen = workload_of(workload, kernels, trust=trust)
+    request = request_of(
+        chosen.name,
         variant=told_variant(chosen, variant),
-        size={"": size} if isinstance(size, int) else dict(size or {}),
+        size=size,
         precision=precision,
         device=device,
         seed=seed,
         threads=threads,
-        switches=_switches(switches, False),
+        switches=switches,
     )
     with Session(python=python, threads=threads) as session:
         config = complete(request, chosen, session.devices())
         return session.operators(config, chosen, shapes=shapes)
-
-
-def _workload(name: str, kernels: Sequence[str | Path], *, trust: bool) -> Workload:
-    """Return a workload by its name, or a model's file by its path; NotTrusted for a new file."""
-    roots = [Path(folder) for folder in kernels]
-    for root in [*roots, Path(name)]:
-        if is_model_file(root):
-            model = read_model(root)
-            if not is_trusted(model.sha256):
-                if not trust:
-                    raise NotTrusted(model)
-                agree_to(model, remember=False)
-    return own_workload(Path(name)) if is_model_file(name) else pick(load(roots), name)
-
-
-def _switches(
-    switches: Mapping[str, bool | str] | None, include_transfers: bool
-) -> dict[str, bool | int | float | str]:
-    """Return the switches of a request: those of a model, and whether transfers are timed."""
-    return {**(switches or {}), **({TRANSFERS: True} if include_transfers else {})}
 
 
 def _raise(error: ExplorerError) -> None:
@@ -493,13 +463,8 @@ def analyze(
             entries=entries,
             python=python,
         )
-    request = RunRequest(
-        workload=subject,
-        variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
-        block=tuple(block) if block is not None else None,
-        precision=precision,
-        tunables=dict(defines or {}),
+    request = request_of(
+        subject, variant=variant, size=size, block=block, precision=precision, tunables=defines
     )
     chosen = pick(load(Path(folder) for folder in kernels), subject)
     return analyze_variant(chosen, request, architectures, python=python)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
+from tests.support.turns import Turns
 
 # A busy machine makes examples slow, and chance may filter many; neither says that anything is
 # wrong. On a build server the examples are the same every time, elsewhere always others.
@@ -24,9 +29,62 @@ settings.register_profile(
 )
 settings.load_profile("gpuexplorer")
 
+TURNS = pytest.StashKey[Path]()
+"""The folder by which the processes of one session take turns."""
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs PyTorch where it is not installed."""
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a session leave out what another one, in another environment, tests."""
+    parser.addoption(
+        "--only-torch-in", action="append", default=[], metavar="PATH",
+        help="below this path run only what needs PyTorch",
+    )  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of turns, or take that of the session which this process works for."""
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    folder = tempfile.mkdtemp(prefix="gpuexplorer-turns-") if worker is None else worker["turns"]
+    config.stash[TURNS] = Path(folder)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process that tests beside others where they take turns."""
+    node.workerinput["turns"] = str(node.config.stash[TURNS])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder of turns."""
+    folder = config.stash.get(TURNS, None)
+    if folder is not None and not hasattr(config, "workerinput"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that keeps time run alone; waiting for that is no part of its time."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    turns = Turns(item.config.stash[TURNS])
+    alone = item.get_closest_marker("alone") is not None
+    with turns.alone() if alone else turns.together():
+        return (yield)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is tested elsewhere; skip what needs PyTorch where it is not installed."""
+    elsewhere = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
+    here = [
+        item
+        for item in items
+        if item.get_closest_marker("torch") is not None
+        or not any(item.path.is_relative_to(path) for path in elsewhere)
+    ]
+    if len(here) < len(items):
+        kept = set(here)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = here
     if importlib.util.find_spec("torch") is None:
         for item in items:
             if item.get_closest_marker("torch") is not None:

@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from gpuexplorer.backends.cpu import (
 from gpuexplorer.backends.cuda import driver as cuda
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.frozen import is_frozen
 
 UNKNOWN = "of an unknown version"
 _CPUINFO = Path("/proc/cpuinfo")
@@ -56,7 +57,7 @@ def version_of(module: str, *distributions: str) -> str | None:
 
 def pip_install(*packages: str) -> str:
     """Return the command that installs packages for this very Python, to paste into a shell."""
-    if getattr(sys, "frozen", False):  # a program in one piece takes in no packages
+    if is_frozen():  # a program in one piece takes in no packages
         return f"pip install {shlex.join(packages)} in a Python of your own, chosen with --python"
     return shlex.join([sys.executable, "-m", "pip", "install", *packages])
 
@@ -126,11 +127,16 @@ def cpu_device(
 
 
 def gpu_devices(
-    backend: str, driver: str, *, precisions: Iterable[str], models: Iterable[str]
+    backend: str,
+    driver: str,
+    *,
+    precisions: Callable[[tuple[int, int]], Iterable[str]],
+    models: Iterable[str],
 ) -> tuple[DeviceInfo, ...]:
     """Return NVIDIA's devices by the driver's word, as a framework that is built for CUDA has them.
 
-    Whether it finds its own CUDA libraries shows only when it is imported.
+    ``precisions`` are those of a compute capability. Whether the framework finds its own CUDA
+    libraries shows only when it is imported.
     """
     library = cuda.Driver.load()
     if library is None:
@@ -151,7 +157,7 @@ def gpu_devices(
             last_level_cache_B=device.attribute(cuda.L2_CACHE_B),
             nominal_clock_Hz=device.clock_Hz,
             limits=DeviceLimits(memory_B=device.memory_B),
-            precisions=tuple(p for p in precisions if p != "tf32" or device.capability >= (8, 0)),
+            precisions=tuple(precisions(device.capability)),
             libraries=tuple(models),
             compute_capability=device.capability,
         )

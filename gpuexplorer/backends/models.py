@@ -11,7 +11,7 @@ A framework's folder holds its ``Model``s, a registry of them, and a ``ModelRunn
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter_ns
 from typing import ClassVar, Protocol, TypeVar
@@ -265,7 +265,12 @@ class ModelRunner(Runner):
         return None
 
 
-def check_model(plan: Plan, device: DeviceInfo, offered: Mapping[str, object]) -> str:
+def offered_by(backend: str) -> tuple[str, ...]:
+    """Return the shipped models as a framework offers them, such as ``jax.mlp``."""
+    return tuple(f"{backend}.{name}" for name in MODEL_NAMES)
+
+
+def check_model(plan: Plan, device: DeviceInfo, offered: Collection[str]) -> str:
     """Return the plan's model; CannotRunHere when it is not one of those that are offered."""
     if plan.model is None or plan.model not in offered:
         raise CannotRunHere(

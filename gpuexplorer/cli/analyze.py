@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gpuexplorer.analysis.architectures import chosen_architectures, gpu_words
 from gpuexplorer.analysis.static import Analysis, CurvePoint, KernelAnalysis
 from gpuexplorer.charts.words import block_words
-from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.messages import output_console
+from gpuexplorer.cli.output import check_results, pretty_json, say_written, write_document
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent
@@ -29,11 +29,7 @@ BAR = 20
 
 def command(options: argparse.Namespace) -> int:
     """Compile, print the figures, and write the files that were asked for."""
-    check_targets(json_path(options.json), options.plot)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, plot=options.plot)
     architectures = chosen_architectures(options.arch)
     subject = Path(options.subject)
     is_file = subject.suffix in SOURCE_SUFFIXES or subject.name != options.subject
@@ -46,10 +42,7 @@ def command(options: argparse.Namespace) -> int:
         from gpuexplorer.charts.render import render
 
         render(occupancy_chart(analysis), options.plot)
-    if options.json != "-":
-        for path in (json_path(options.json), options.plot):
-            if path is not None:
-                say(f"wrote {path}")
+    say_written(options.json, options.plot)
     return 0
 
 

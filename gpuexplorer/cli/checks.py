@@ -19,7 +19,9 @@ import platformdirs
 
 import gpuexplorer
 from gpuexplorer.cli.display import why_no_window
+from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.frozen import clean_environment, is_frozen
 from gpuexplorer.core.units import count
 
 MIN_PYTHON = (3, 11)
@@ -158,7 +160,12 @@ def _run(command: list[str]) -> tuple[int, str]:
     """Run a small program; return its status and the last line it said."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TOOL_TIMEOUT_S,
+            check=False,
+            env=clean_environment(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
@@ -187,30 +194,19 @@ def nvidia_driver() -> Check:
     )
 
 
-_QT_PROBE = """
-import ctypes, pathlib, sys
-import PySide6
-from PySide6 import QtWidgets
-plugin = pathlib.Path(PySide6.__file__).parent / "Qt/plugins/platforms/libqxcb.so"
-if "x11" in sys.argv and plugin.is_file():
-    ctypes.CDLL(str(plugin))
-print(PySide6.__version__)
-"""
-
-
 def window() -> list[Check]:
     """Check whether Qt loads and whether there is a display; in a child, since Qt may abort."""
     if importlib.util.find_spec("PySide6") is None:
         return []
     x11 = sys.platform.startswith("linux") and bool(os.environ.get("DISPLAY"))
-    status, said = _run([sys.executable, "-c", _QT_PROBE, "x11" if x11 else ""])
+    status, said = _run(module_command("gpuexplorer.gui.qt_probe", *(["x11"] if x11 else [])))
     missing = re.search(r"(lib[\w.+-]+\.so[\w.]*)", said) if status else None
     remedy = ""
     if missing:
         package = _LIBRARY_PACKAGES.get(missing[1])
         remedy = f"install the system package {package}" if package else f"install {missing[1]}"
     elif status:
-        remedy = "reinstall PySide6-Essentials"
+        remedy = "install GPU Explorer again" if is_frozen() else "reinstall PySide6-Essentials"
     reason = why_no_window()
     return [
         Check(

@@ -75,8 +75,8 @@ def _from_store(word: str, store: Store, chosen: Chosen) -> None:
     if group is None:
         ids = [store.resolve(word)]
     else:
-        ids = _ids_of(store, group)
         document = group.document if isinstance(group.document, dict) else {}
+        ids = _with_contestants(document, _ids_of(store, group), store)
         chosen.rests.append({**document, **(document.get("rest") or {})})
         chosen.skipped += _skipped(document.get("skipped"))
         if not ids:
@@ -94,6 +94,14 @@ def _ids_of(store: Store, group: Group) -> list[str]:
         if len(rows) < PAGE:
             break
     return ids
+
+
+def _with_contestants(document: dict[str, Any], ids: list[str], store: Store) -> list[str]:
+    """Return a group's runs, of a comparison with the stored runs that it was held against."""
+    contestants = document.get("contestants")
+    named = [one.get("run") for one in contestants or () if isinstance(one, dict)]
+    known = store.known(one for one in named if isinstance(one, str))
+    return list(dict.fromkeys([*(one for one in named if one in known), *ids]))
 
 
 def _skipped(found: Any) -> list[SkippedRun]:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
-from gpuexplorer.cli.keeping import keep
+from gpuexplorer.cli.keeping import keep, say_kept
 from gpuexplorer.cli.messages import error_console, output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
-from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session, python_of
-from gpuexplorer.core.compared import ComparisonResult, Contestant, comparison_json
+from gpuexplorer.core.compared import (
+    ComparisonResult,
+    Contestant,
+    comparison_json,
+    without_runs,
+)
 from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
@@ -44,11 +48,7 @@ NOT_IN_TURNS = (
 
 def command(options: argparse.Namespace) -> int:
     """Measure in turns, print a table, write the files that were asked for."""
-    check_targets(json_path(options.json), options.plot)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, plot=options.plot)
     if len(options.words) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
     wanted = _wanted(options)
@@ -162,11 +162,10 @@ def _progress(comparing: Comparing) -> Iterator[Callable[[Sequence[Standing]], N
         with error_console().status("the first round: compiling and verifying") as status:
             yield lambda standings: status.update(_standing_words(comparing.rounds, standings))
         return
-    due = [time.monotonic() + PLAIN_EVERY_S]
+    line = NowAndThen()
 
     def plain(standings: Sequence[Standing]) -> None:
-        if time.monotonic() >= due[0]:
-            due[0] = time.monotonic() + PLAIN_EVERY_S
+        if line.due():
             say(_standing_words(comparing.rounds, standings))
 
     yield plain
@@ -189,9 +188,9 @@ def _deliver(
     result: ComparisonResult, options: argparse.Namespace, *, new: Sequence[RunResult]
 ) -> int:
     """Keep the new runs, print and write the result, and return the exit code."""
+    group = None
     if new:  # first: what is printed may go into a pipe that closes
-        document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
-        keep(new, options, group=("comparison", document))
+        group = keep(new, options, group=("comparison", without_runs(result)))
     if options.json != "-":
         print_comparison(result, output_console())
     write_document(options.json, comparison_json(result))
@@ -200,10 +199,8 @@ def _deliver(
         from gpuexplorer.charts.render import render
 
         render(comparison_chart(result), options.plot)
-    if options.json != "-":
-        for path in (json_path(options.json), options.plot):
-            if path is not None:
-                say(f"wrote {path}")
+    say_kept(group, "comparison.html")
+    say_written(options.json, options.plot)
     return _exit_code(result)
 
 

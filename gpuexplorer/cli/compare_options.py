@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import get_args
 
-from gpuexplorer.cli import parser as values
-from gpuexplorer.core.config import Cache
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli import values
 
 EXAMPLES = """what takes part, a word each; the first is the reference:
   naive:16x16                       a variant with a block
@@ -48,7 +46,7 @@ def add_options(compare: argparse.ArgumentParser) -> None:
     )
     what = compare.add_argument_group("what to run, where a word does not say otherwise")
     what.add_argument("--workload", metavar="W", help="a name from 'gpuexplorer workloads'")
-    values.what_to_run(what)
+    common.what_to_run(what)
     how = compare.add_argument_group("how to measure")
     length = how.add_mutually_exclusive_group()
     length.add_argument(
@@ -72,21 +70,9 @@ def add_options(compare: argparse.ArgumentParser) -> None:
         help="take stored runs as they are and measure only the configurations; they were not "
         "measured in turns then, and the result says so",
     )  # fmt: skip
-    how.add_argument(
-        "--cache", choices=get_args(Cache), default="hot",
-        help="hot (default), or cold: the last-level cache is emptied before each launch",
-    )  # fmt: skip
-    how.add_argument(
-        "--threads", type=values.positive, metavar="T",
-        help="CPU threads a kernel may use (default: as the stored runs, or all cores but one)",
-    )  # fmt: skip
-    how.add_argument(
-        "--yes", action="store_true", help="agree to launches that take longer than 2 s"
-    )
+    common.cache(how)
+    common.threads(how, f"as the stored runs, or {common.ALL_BUT_ONE}")
+    common.yes(how)
     files = compare.add_argument_group("files")
-    files.add_argument(
-        "--plot", type=Path, metavar="F.png|svg|pdf", help="draw the ratios with their intervals"
-    )
-    files.add_argument(
-        "--no-history", action="store_true", help="do not keep the runs in the history"
-    )
+    common.plot(files, "draw the ratios with their intervals")
+    common.no_history(files)

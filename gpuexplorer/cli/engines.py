@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpuexplorer.cli.messages import error_console, output_console, say
+from gpuexplorer.cli import engines_managed
+from gpuexplorer.cli.engines_managed import managed_words
+from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
-from gpuexplorer.cli.parser import is_terminal
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.candidates import Candidate, find_candidates
 from gpuexplorer.engine.checking import EngineReport, check_engine
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
+from gpuexplorer.environments.managed import find_managed, list_managed, remove
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,6 +30,8 @@ def command(options: argparse.Namespace) -> int:
     check_targets(json_path(options.json))
     actions = {
         "find": _find, "add": _add, "check": _check, "remove": _remove, "default": _default,
+        "kinds": engines_managed.kinds, "create": engines_managed.make,
+        "fetch": engines_managed.fetch, "clean": engines_managed.clean,
     }  # fmt: skip
     return actions.get(options.action, _list)(options)
 
@@ -46,7 +50,10 @@ def _list(options: argparse.Namespace) -> int:
         reports = [_report(word) for word in words]
     _deliver(reports, options, default=default, checked=not options.quick)
     if len(words) == 1 and options.json != "-":
-        say("gpuexplorer: add another Python with 'gpuexplorer engines add NAME PATH'")
+        say(
+            "gpuexplorer: add another Python with 'gpuexplorer engines add NAME PATH', or have one "
+            "made with 'gpuexplorer engines create KIND'"
+        )
     return 0
 
 
@@ -103,6 +110,12 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
+    made = find_managed(options.name)
+    if made is not None:
+        freed = remove(options.name)
+        then = f"; 'gpuexplorer engines create {made.kind}' makes it again" if made.kind else ""
+        say(f"gpuexplorer: removed '{options.name}' and freed {quantity(freed, 'B')}{then}")
+        return 0
     before = Interpreters().remove(options.name)
     path = before.engines[options.name]
     say(
@@ -136,16 +149,32 @@ def _deliver(
         if not checked:  # nothing is known of them, good or bad
             for engine in engines:
                 engine["ok"] = None
-        document = {"schema": SCHEMA, "default": default or BUILT_IN, "engines": engines}
+        document = {
+            "schema": SCHEMA,
+            "default": default or BUILT_IN,
+            "engines": engines,
+            "environments": msgspec.to_builtins(list_managed()),
+        }
         write_document(options.json, pretty_json(document))
     if options.json != "-":
         _print(reports, default=default, checked=checked)
 
 
 def _print(reports: list[EngineReport], *, default: str | None, checked: bool) -> None:
+    from rich.text import Text
+
     console = output_console()
+    made = {one.name: one for one in list_managed()}
     for report in reports:
-        console.print(_block(report, report.name == default, checked), soft_wrap=True)
+        block = _block(report, report.name == default, checked)
+        if report.name in made:
+            block.append(f"\n    {managed_words(made[report.name])}", style="dim")
+        console.print(block, soft_wrap=True)
+    known = {report.name for report in reports}
+    for one in made.values() if len(reports) > 1 or BUILT_IN in known else ():
+        if not one.ready and one.name not in known:
+            unfinished = Text.assemble(("• ", "yellow"), (one.name, "bold"))
+            console.print(unfinished.append(f"\n    {managed_words(one)}"), soft_wrap=True)
 
 
 def _block(report: EngineReport, is_default: bool, checked: bool) -> Text:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 COMMANDS = {
     "list": "the engines that have a name, and what each says it has",
     "find": "look for Pythons: environments around this folder, conda, pyenv, uv, the system's",
     "add": "give an interpreter or an environment a name, and check it",
     "check": "start one and show its frameworks, versions and devices, or why it does not start",
-    "remove": "forget one; its environment stays as it is",
+    "remove": "forget one; its environment stays as it is, unless it was made here",
     "default": "use one wherever --python says nothing else, here and in the window",
+    "kinds": "the environments that can be made here, those for this machine's driver first",
+    "create": "make an environment of a kind: sizes first, then download, installation, self-test",
+    "fetch": "fill a folder with a kind's wheels, for a machine without internet",
+    "clean": "delete unfinished environments and kept downloads",
 }
 
 EXAMPLES = """examples:
@@ -20,6 +25,9 @@ EXAMPLES = """examples:
   gpuexplorer engines add tf ~/envs/tensorflow
   gpuexplorer engines check ~/miniconda3/envs/jax/bin/python --json -
   gpuexplorer engines default tf
+  gpuexplorer engines kinds
+  gpuexplorer engines create cuda13 --yes
+  gpuexplorer engines create cuda13-torch --from /media/stick/wheels --name lab
   gpuexplorer run mlp --variant tensorflow --python tf
   gpuexplorer compare torch,engine=torch-2.11 torch,engine=torch-2.13 --workload mlp
 
@@ -62,3 +70,25 @@ def add_options(
     )
     for name in ("remove", "default"):
         parsers[name].add_argument("name", metavar="NAME")
+    _add_making(parsers["create"], parsers["fetch"])
+
+
+def _add_making(create: argparse.ArgumentParser, fetch: argparse.ArgumentParser) -> None:
+    for parser in (create, fetch):
+        parser.add_argument("kind", metavar="KIND", help="one that 'engines kinds' lists")
+        parser.add_argument(
+            "--python", metavar="PATH",
+            help="the Python that it is made with (default: the newest that libraries support)",
+        )  # fmt: skip
+        parser.add_argument(
+            "-y", "--yes", action="store_true", help="agree to the download without being asked"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show the packages and sizes; fetch nothing"
+        )
+    fetch.add_argument("folder", metavar="FOLDER", type=Path, help="where the wheels are put")
+    create.add_argument(
+        "--from", dest="source", metavar="FOLDER",
+        help="take the wheels from this folder; nothing is fetched from anywhere",
+    )  # fmt: skip
+    create.add_argument("--name", metavar="NAME", help="what to call it (default: after its kind)")

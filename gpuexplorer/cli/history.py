@@ -97,7 +97,7 @@ def _print_rows(rows: list[Row]) -> None:
             when(row.time_utc),
             Text(f"{row.workload} {row.variant}"),
             row.size_words,
-            row.block_words,
+            row.launch_words,
             row.precision,
             Text(row.device),
             _median(row),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from datetime import datetime
 
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli.values import whole
 from gpuexplorer.history.model import SORTS
 
 LIMIT = 30
@@ -34,9 +35,7 @@ A run is named by its id or the beginning of it. The history is a file in your d
 --history or GPUEXPLORER_HISTORY_URL names another file or a team's PostgreSQL."""
 
 
-def add_options(
-    history: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
-) -> None:
+def add_options(history: argparse.ArgumentParser) -> None:
     """Add the options of the list, and the commands on runs with theirs."""
     which = history.add_argument_group("which runs")
     which.add_argument(
@@ -58,17 +57,13 @@ def add_options(
     how.add_argument("--sort", choices=SORTS, default="time", help="by what (default: time)")
     how.add_argument("--ascending", action="store_true", help="the earliest or smallest first")
     how.add_argument(
-        "--limit", type=_whole, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})"
+        "--limit", type=whole, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})"
     )
-    how.add_argument(
-        "--offset", type=_whole, default=0, metavar="N", help="leave out so many first"
-    )
-    _add_commands(history, everywhere)
+    how.add_argument("--offset", type=whole, default=0, metavar="N", help="leave out so many first")
+    _add_commands(history)
 
 
-def _add_commands(
-    history: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
-) -> None:
+def _add_commands(history: argparse.ArgumentParser) -> None:
     made = history.add_subparsers(
         title="commands", metavar="COMMAND", dest="action", parser_class=type(history)
     )
@@ -79,7 +74,7 @@ def _add_commands(
             name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
         )
         parser.set_defaults(action=name)
-        everywhere(parser)
+        common.everywhere(parser)
         parsers[name] = parser
     for name in ("show", "note"):
         parsers[name].add_argument("id", metavar="ID")
@@ -89,7 +84,7 @@ def _add_commands(
         parsers[name].add_argument("name", metavar="TAG")
     parsers["note"].add_argument("text", metavar="TEXT")
     parsers["undelete"].add_argument(
-        "deletion", metavar="NUMBER", nargs="?", type=_whole,
+        "deletion", metavar="NUMBER", nargs="?", type=whole,
         help="of a deletion, as 'delete' said it (default: the latest)",
     )  # fmt: skip
 
@@ -102,9 +97,3 @@ def moment(text: str) -> datetime:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
         ) from None
-
-
-def _whole(text: str) -> int:
-    from gpuexplorer.cli.parser import whole  # which imports this module
-
-    return whole(text)

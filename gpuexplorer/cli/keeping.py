@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli.messages import say
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch, joined
@@ -49,7 +49,13 @@ def keep(
     return None
 
 
-class LiveKeeping:
+def say_kept(group: str | None, page: str) -> None:
+    """Say how runs that were kept together are named, and how a ``page`` is made of them."""
+    if group is not None:
+        say(f"kept as {group[:8]}: 'gpuexplorer report {group[:8]} {page}' makes a page of it")
+
+
+class LiveKeeping(Closing):
     """Writes a long run's samples in chunks while it goes, so that they outlive this program.
 
     What fails here fails again when the run is kept as a whole, and is said then.
@@ -61,15 +67,8 @@ class LiveKeeping:
         self._due = time.monotonic() + LONG_S
         self._last: SampleBatch | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End what it holds."""
         if self._store is not None:
             self._store.close()
 

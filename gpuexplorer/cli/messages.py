@@ -76,3 +76,8 @@ def error_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def is_terminal() -> bool:
+    """Whether progress can be drawn: standard error is a terminal."""
+    return sys.stderr.isatty()

@@ -9,8 +9,8 @@ import msgspec
 
 from gpuexplorer.charts.operators import memory_words, notes, short
 from gpuexplorer.charts.words import config_words
-from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.messages import output_console
+from gpuexplorer.cli.output import check_results, say_written, write_document
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
@@ -30,11 +30,7 @@ SHAPES_LETTERS = 40
 
 def command(options: argparse.Namespace) -> int:
     """Record one iteration, print the table, and write the files that were asked for."""
-    check_targets(json_path(options.json), options.plot, options.trace)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, options.trace, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     request = request_of(options)
     request.variant = told_variant(workload, request.variant)
@@ -54,10 +50,7 @@ def command(options: argparse.Namespace) -> int:
         from gpuexplorer.charts.render import render
 
         render(operator_chart(profile, title=workload.manifest.title), options.plot)
-    if options.json != "-":
-        for path in (json_path(options.json), options.trace, options.plot):
-            if path is not None:
-                say(f"wrote {path}")
+    say_written(options.json, options.trace, options.plot)
     return 0
 
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from gpuexplorer.cli import parser as values
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli import values
 from gpuexplorer.core.config import Cache
 
 ROWS = 20
@@ -26,7 +27,7 @@ def add_options(operators: argparse.ArgumentParser) -> None:
         "workload", metavar="MODEL.py|WORKLOAD",
         help="a model's Python file, or a name from 'gpuexplorer workloads' that PyTorch runs",
     )  # fmt: skip
-    values.what_to_run(operators.add_argument_group("what to run"))
+    common.what_to_run(operators.add_argument_group("what to run"))
     how = operators.add_argument_group("how to record")
     how.add_argument(
         "--shapes", action="store_true", help="a row for each operator and shapes of its inputs"
@@ -41,9 +42,7 @@ def add_options(operators: argparse.ArgumentParser) -> None:
         help=f"operators to print (default: {ROWS}); files have them all",
     )  # fmt: skip
     files = operators.add_argument_group("files")
-    files.add_argument(
-        "--plot", type=Path, metavar="F.png|svg|pdf", help="draw flame chart and table"
-    )
+    common.plot(files, "draw flame chart and table")
     files.add_argument(
         "--trace", type=Path, metavar="F.json", help="write a Chrome trace, for Perfetto"
     )

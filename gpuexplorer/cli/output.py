@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange import atomic_file, check_target
 
@@ -33,6 +34,24 @@ def check_targets(*targets: Path | None) -> None:
                 f"two results would go to {target}", remedy="give each a file of its own"
             )
         seen[target.resolve()] = target
+
+
+def check_results(json: str | None, *files: Path | None, plot: Path | None = None) -> None:
+    """Raise InputError when JSON, another file or a picture could not be written."""
+    check_targets(json_path(json), *files, plot)
+    if plot is not None:
+        from gpuexplorer.charts.render import check_chart_target
+
+        check_chart_target(plot)
+
+
+def say_written(json: str | None, *files: Path | None) -> None:
+    """Say which files were written, unless JSON is on standard output."""
+    if json == STDOUT:
+        return
+    for path in (json_path(json), *files):
+        if path is not None:
+            say(f"wrote {path}")
 
 
 def write_document(target: str | None, data: bytes) -> None:

@@ -31,6 +31,21 @@ STAGES = {
 }
 
 
+class NowAndThen:
+    """Says when a line is due, so that a log stays short."""
+
+    def __init__(self) -> None:
+        self._due = time.monotonic() + PLAIN_EVERY_S
+
+    def due(self) -> bool:
+        """Whether a line is due; then the next one is later."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due = now + PLAIN_EVERY_S
+        return True
+
+
 class ProgressSink(Protocol):
     """Takes in how far a run is."""
 
@@ -52,12 +67,11 @@ class _PlainLines:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._due = time.monotonic() + PLAIN_EVERY_S
+        self._line = NowAndThen()
 
     def __call__(self, progress: Progress) -> None:
-        if time.monotonic() < self._due:
+        if not self._line.due():
             return
-        self._due = time.monotonic() + PLAIN_EVERY_S
         samples = f", {count(progress.samples)} samples" if progress.samples else ""
         stage = STAGES.get(progress.stage, progress.stage)
         say(f"{self._title}: {stage}{samples}, {progress.elapsed_s:.0f} s")
@@ -128,9 +142,8 @@ class _PlainSteps:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._due = time.monotonic() + PLAIN_EVERY_S
+        self._line = NowAndThen()
 
     def __call__(self, done: int, total: int, words: str) -> None:
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + PLAIN_EVERY_S
+        if self._line.due():
             say(f"{self._title}: {done} of {total}, {words}")

@@ -11,7 +11,7 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.keeping import LiveKeeping, keep
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.output import check_results, say_written, write_document
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
@@ -71,11 +71,7 @@ def _switches_of(options: argparse.Namespace) -> dict[str, bool | int | float | 
 
 def command(options: argparse.Namespace) -> int:
     """Measure, print the figures, and write the files that were asked for."""
-    check_targets(json_path(options.json), options.csv, options.plot)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     if options.tuned:
         check_tuned(options)
@@ -139,7 +135,4 @@ def _deliver(
         from gpuexplorer.charts.render import render
 
         render(run_chart(result, title=workload.manifest.title), options.plot)
-    if options.json != "-":
-        for path in (json_path(options.json), options.csv, options.plot):
-            if path is not None:
-                say(f"wrote {path}")
+    say_written(options.json, options.csv, options.plot)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say, shorten
-from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.output import (
+    check_targets,
+    json_path,
+    pretty_json,
+    say_written,
+    write_document,
+)
 from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -21,7 +27,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN_REASONS = 4
-"""Reasons for skipped checks shown of each section; the document has them all."""
+"""Reasons for skipped checks shown of each section, beside those of frameworks that are not here;
+the document has them all."""
 
 
 def command(options: argparse.Namespace) -> int:
@@ -41,9 +48,7 @@ def command(options: argparse.Namespace) -> int:
     write_document(options.json, pretty_json(report))
     if options.json != "-":
         _print(report, output_console(), options.verbose)
-        path = json_path(options.json)
-        if path is not None:
-            say(f"wrote {path}")
+        say_written(options.json)
     if report.interrupted:
         done = sum(s.tried for s in report.sections)
         say(
@@ -119,7 +124,8 @@ def _style(report: Report) -> str:
 
 
 def _print_skipped(section: SectionResult, console: Console) -> None:
-    for reason in section.reasons[:SHOWN_REASONS]:
+    shown = section.why_skipped[: len(section.left_out) + SHOWN_REASONS]
+    for reason in shown:
         console.print(f"skipped in {section.name}: {reason}", style="dim", markup=False)
     more = len(section.reasons) - SHOWN_REASONS
     if more > 0:

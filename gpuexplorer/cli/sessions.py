@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
@@ -31,6 +32,15 @@ def open_session(options: argparse.Namespace, python: str | None = None) -> Sess
         log=(lambda line: say(f"engine: {line}")) if options.verbose else None,
         ceilings=ceilings,
     )
+
+
+def opener(options: argparse.Namespace) -> Callable[[int | None], Session]:
+    """Return what starts an engine with so many CPU threads, None for its default."""
+
+    def opened(threads: int | None) -> Session:
+        return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
+
+    return opened
 
 
 def python_of(options: argparse.Namespace) -> str | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from gpuexplorer.cli.messages import error_console, say
-from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.progress import NowAndThen
 
 
 class StepsSink(Protocol):
@@ -53,11 +52,10 @@ class _PlainSteps:
     def __init__(self, total: int, verb: str, noun: str) -> None:
         self._total, self._count = total, 0
         self._verb, self._noun = verb, noun
-        self._due = time.monotonic() + PLAIN_EVERY_S
+        self._line = NowAndThen()
 
     def running(self, what: str) -> None:
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + PLAIN_EVERY_S
+        if self._line.due():
             say(f"{self._verb} {self._count} of {self._total} {self._noun}, now {what}")
 
     def done(self, steps: int) -> None:

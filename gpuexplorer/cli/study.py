@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from gpuexplorer.charts.studies import can_draw, study_chart
 from gpuexplorer.cli import EXIT_INTERRUPTED
-from gpuexplorer.cli.keeping import keep
+from gpuexplorer.cli.keeping import keep, say_kept
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.output import check_results, say_written, write_document
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.run import request_of
-from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.study_tables import print_study
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import KINDS, STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
-from gpuexplorer.engine.session import Session
+from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
-from gpuexplorer.search.studies.several import Several
 from gpuexplorer.search.studies.table import write_study_csv
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
@@ -28,17 +26,9 @@ from gpuexplorer.workloads.workload import Workload
 
 def command(options: argparse.Namespace) -> int:
     """Measure, print the tables, and write the files that were asked for."""
-    check_targets(json_path(options.json), options.csv, options.plot)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
-
-    def opened(threads: int | None) -> Session:
-        return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
-
-    with Several(opened, options.threads) as session:
+    with Several(opener(options), options.threads) as session:
         lab = lab_of(options, workload, session.devices)
         try:
             with steps_progress(KINDS[options.study]) as progress:
@@ -115,11 +105,5 @@ def _deliver(study: Study, options: argparse.Namespace) -> None:
         from gpuexplorer.charts.render import render
 
         render(study_chart(study), options.plot)
-    if group is not None:
-        say(f"kept as {group[:8]}: 'gpuexplorer report {group[:8]} study.html' makes a page of it")
-    if options.json != "-":
-        written: list[Path | None] = [json_path(options.json), options.csv]
-        written.append(options.plot if drawn else None)
-        for path in written:
-            if path is not None:
-                say(f"wrote {path}")
+    say_kept(group, "study.html")
+    say_written(options.json, options.csv, options.plot if drawn else None)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from pathlib import Path
-from typing import get_args
 
-from gpuexplorer.cli import parser as values
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli import values
 from gpuexplorer.cli.sweep_options import Sizes, of_range
-from gpuexplorer.core.config import Cache
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.search import ranges
 from gpuexplorer.search.studies.running import SECONDS
@@ -36,9 +33,7 @@ exit codes: 0 done, 1 nothing could be measured, 2 usage or input error, 3 nothi
 (a GPU is asked for and there is none), 130 stopped"""
 
 
-def add_options(
-    study: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
-) -> None:
+def add_options(study: argparse.ArgumentParser) -> None:
     """Add the three studies with their options."""
     made = study.add_subparsers(
         title="studies", metavar="STUDY", dest="study", required=True, parser_class=type(study)
@@ -49,12 +44,12 @@ def add_options(
             formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
             conflict_handler="resolve",
         )  # fmt: skip
-        parser.add_argument("workload", metavar="WORKLOAD", help="a name from 'workloads'")
+        common.workload(parser)
         what = parser.add_argument_group("what to run")
-        values.what_to_run(what)
+        common.what_to_run(what)
         {"precision": _precision, "switches": _switches, "speedup": _speedup}[name](what)
         _how(parser)
-        everywhere(parser)
+        common.everywhere(parser)
 
 
 def _precision(what: argparse._ActionsContainer) -> None:
@@ -68,7 +63,8 @@ def _precision(what: argparse._ActionsContainer) -> None:
 def _switches(what: argparse._ActionsContainer) -> None:
     what.add_argument(
         "--switches", type=of_range(ranges.names), metavar="S,..",
-        help="which switches, by name or as NAME=VALUE (default: all that are offered)",
+        help="which switches, by name or as NAME=VALUE, or 'none' with --try-threads "
+        "(default: all that are offered)",
     )  # fmt: skip
     what.add_argument(
         "--try-threads", type=of_range(ranges.whole_numbers), default=(), metavar="T,..",
@@ -108,21 +104,10 @@ def _how(parser: argparse.ArgumentParser) -> None:
         help=f"turns of each (default: {ROUNDS}, or fewer where each takes long); below six no "
         "interval can be told",
     )  # fmt: skip
-    how.add_argument(
-        "--cache", choices=get_args(Cache), default="hot",
-        help="hot (default), or cold: the last-level cache is emptied before each launch",
-    )  # fmt: skip
-    how.add_argument(
-        "--threads", type=values.positive, metavar="T",
-        help="CPU threads a kernel may use (default: all cores but one)",
-    )  # fmt: skip
-    how.add_argument(
-        "--yes", action="store_true",
-        help="agree to launches that take longer than 2 s; without it they have no figure",
-    )  # fmt: skip
+    common.cache(how)
+    common.threads(how)
+    common.yes(how, "they have no figure")
     files = parser.add_argument_group("files")
-    files.add_argument("--plot", type=Path, metavar="F.png|svg|pdf", help="draw the study's chart")
-    files.add_argument("--csv", type=Path, metavar="F", help="write a row for each configuration")
-    files.add_argument(
-        "--no-history", action="store_true", help="do not keep the runs in the history"
-    )
+    common.plot(files, "draw the study's chart")
+    common.csv(files, "write a row for each configuration")
+    common.no_history(files)

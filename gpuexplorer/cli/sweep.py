@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.words import median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
-from gpuexplorer.cli.sessions import open_session, python_of
+from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.engine.session import Session
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.outcome import Cell, ranking
@@ -40,18 +37,14 @@ SHOWN_REASONS = 6
 
 def command(options: argparse.Namespace) -> int:
     """Measure the space; 1 when everything failed, 2 or 3 when nothing of it can be run."""
-    check_targets(json_path(options.json), options.csv, options.plot)
-    if options.plot is not None:
-        from gpuexplorer.charts.render import check_chart_target
-
-        check_chart_target(options.plot)
+    check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     space = space_of(options, workload.manifest)
     store = _store_of(options)
     ceilings = CeilingStore().find
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
     try:
-        with Engines(_opener(options), threads or space.base.threads) as engines:
+        with Engines(opener(options), threads or space.base.threads) as engines:
             study = Study(
                 space,
                 workload,
@@ -68,6 +61,7 @@ def command(options: argparse.Namespace) -> int:
             if options.dry_run:
                 _show_reasons(study.document())
                 return 0
+            study.begin()
             return _run(study, engines, options)
     finally:
         if store is not None:
@@ -169,13 +163,6 @@ def measuring_of(options: argparse.Namespace) -> Measuring:
     )
 
 
-def _opener(options: argparse.Namespace) -> Callable[[int | None], Session]:
-    def opened(threads: int | None) -> Session:
-        return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
-
-    return opened
-
-
 def _store_of(options: argparse.Namespace) -> Store | None:
     """Open the history; where it cannot be, the sweep goes without, unless it is gone on with."""
     if options.no_history and options.resume:
@@ -230,12 +217,7 @@ def _deliver(document: SweepDocument, cells: list[Cell], options: argparse.Names
         from gpuexplorer.charts.sweep import chart_of_sweep
 
         render(chart_of_sweep(document), options.plot)
-    if options.json != "-":
-        written: list[Path | None] = [json_path(options.json), options.csv]
-        written.append(options.plot if document.measured else None)
-        for path in written:
-            if path is not None:
-                say(f"wrote {path}")
+    say_written(options.json, options.csv, options.plot if document.measured else None)
 
 
 def _show(document: SweepDocument, cells: list[Cell]) -> None:

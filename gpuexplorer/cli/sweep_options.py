@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar, get_args
 
-from gpuexplorer.cli.parser import noise, positive, seconds, whole
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli import values
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.search import ranges
@@ -29,7 +29,7 @@ run are skipped with the reason. Each run is kept in the history as soon as it i
 
 def add_options(sweep: argparse.ArgumentParser) -> None:
     """Give the command its options."""
-    sweep.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
+    common.workload(sweep)
     what = sweep.add_argument_group("what to sweep over")
     names = of_range(ranges.names)
     what.add_argument("--variant", type=names, default=(), metavar="V,..", help="implementations")
@@ -75,30 +75,24 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         "--threads", type=of_range(_positive_numbers), default=(), metavar="T,..",
         help="CPU threads a kernel may use (default: all cores but one)",
     )  # fmt: skip
-    what.add_argument(
-        "--seed", type=whole, default=1, metavar="S", help="of the inputs (default: 1)"
-    )
-    what.add_argument(
-        "--include-transfers", action="store_true",
-        help="each sample runs the whole textbook program, host to device and back",
-    )  # fmt: skip
+    common.seed(what)
+    common.include_transfers(what)
     how = sweep.add_argument_group("how to measure each")
     how.add_argument(
-        "--samples", type=positive, metavar="N",
+        "--samples", type=values.positive, metavar="N",
         help="launches to time (default: 30, unless --seconds or --noise is given)",
     )  # fmt: skip
     how.add_argument(
-        "--seconds", type=seconds, metavar="S", help="sample at most for this long (default: 5)"
-    )
-    how.add_argument(
-        "--noise", type=noise, metavar="P%", help="until the median is known to this, such as 1%%"
-    )
-    how.add_argument(
-        "--yes", action="store_true",
-        help="agree to launches that take longer than 2 s; without it they are skipped",
+        "--seconds", type=values.seconds, metavar="S",
+        help="sample at most for this long (default: 5)",
     )  # fmt: skip
     how.add_argument(
-        "--order-seed", type=whole, default=1, metavar="S",
+        "--noise", type=values.noise, metavar="P%",
+        help="until the median is known to this, such as 1%%",
+    )  # fmt: skip
+    common.yes(how, "they are skipped")
+    how.add_argument(
+        "--order-seed", type=values.whole, default=1, metavar="S",
         help="of the order, which is random so that a drift does not look like a trend",
     )  # fmt: skip
     way = sweep.add_argument_group("the way through")
@@ -110,15 +104,10 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         "--resume", action="store_true",
         help="go on with the latest sweep of the same: what it finished is not measured again",
     )  # fmt: skip
-    way.add_argument(
-        "--no-history", action="store_true", help="do not keep the runs in the history"
-    )
+    common.no_history(way)
     files = sweep.add_argument_group("files")
-    files.add_argument("--csv", type=Path, metavar="F", help="write a row for each configuration")
-    files.add_argument(
-        "--plot", type=Path, metavar="F.png|svg|pdf",
-        help="draw what fits the axes: lines against size, heat maps of blocks, bars",
-    )  # fmt: skip
+    common.csv(files, "write a row for each configuration")
+    common.plot(files, "draw what fits the axes: lines against size, heat maps of blocks, bars")
 
 
 def of_range(read: Callable[[str], T]) -> Callable[[str], T]:

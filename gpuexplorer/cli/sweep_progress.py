@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpuexplorer.cli.messages import error_console, say
-from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.core.units import count
 from gpuexplorer.search.sweep import Step
 
@@ -31,12 +30,11 @@ class _PlainLines:
     """A line now and then, so that a log stays short."""
 
     def __init__(self) -> None:
-        self._due = time.monotonic() + PLAIN_EVERY_S
+        self._line = NowAndThen()
 
     def __call__(self, step: Step) -> None:
-        if step.ended or time.monotonic() < self._due:
+        if step.ended or not self._line.due():
             return
-        self._due = time.monotonic() + PLAIN_EVERY_S
         say(
             f"{count(step.done)} of {count(step.total)} done, left: {step.left.words}, "
             f"now {step.cell.point.words}"

@@ -13,7 +13,7 @@ from gpuexplorer.charts.tuning import conclusions, failures, interval_words, sta
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, write_document
+from gpuexplorer.cli.output import check_targets, json_path, say_written, write_document
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
@@ -55,8 +55,7 @@ def command(options: argparse.Namespace) -> int:
     if options.json != "-":
         print_tuning(tuning, workload.manifest.title, verbose=options.verbose)
     write_document(options.json, tuning_json(tuning))
-    if (path := json_path(options.json)) is not None:
-        say(f"wrote {path}")
+    say_written(options.json)
     if kept:
         say(f"kept for '{problem_command('run', space.start)} --tuned'")
     return 0

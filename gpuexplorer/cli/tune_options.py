@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from typing import get_args
 
-from gpuexplorer.cli.parser import MAX_SECONDS, positive, size, whole
-from gpuexplorer.core.config import Cache
+from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli.values import MAX_SECONDS, positive
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.search import ranges
-from gpuexplorer.workloads.manifest import FILLS
 
 EXAMPLES = """examples:
   gpuexplorer tune matmul --variant naive
@@ -29,26 +27,14 @@ SAMPLERS = ("tpe", "random", "grid", "cmaes", "qmc")
 
 def add_options(tune: argparse.ArgumentParser) -> None:
     """Give the command its options."""
-    tune.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
+    common.workload(tune)
     what = tune.add_argument_group("what to tune")
-    what.add_argument("--variant", metavar="V", help="which implementation (default: the first)")
-    what.add_argument(
-        "--size", type=size, default={}, metavar="N|N=..,M=..", help="problem size, by symbol"
-    )
+    common.variant(what)
+    common.size(what)
     what.add_argument("--precision", metavar="P", help="fp64, fp32 or fp16")
-    what.add_argument(
-        "--device", default="auto", metavar="D",
-        help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
-    )  # fmt: skip
-    what.add_argument(
-        "--fill", metavar="F",
-        help=f"inputs: {', '.join(FILLS)} (default: as the workload's manifest says)",
-    )  # fmt: skip
-    what.add_argument(
-        "--cache", choices=get_args(Cache), default="hot",
-        help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
-        "emptied before each launch",
-    )  # fmt: skip
+    common.device(what)
+    common.fill(what)
+    common.cache(what)
     among = tune.add_argument_group("among what (default: everything that can be launched)")
     for axis in "xyz":
         among.add_argument(
@@ -78,19 +64,10 @@ def add_options(tune: argparse.ArgumentParser) -> None:
         "--no-racing", dest="racing", action="store_false",
         help="give no configuration up early: all get the same number of samples",
     )  # fmt: skip
-    how.add_argument(
-        "--seed", type=whole, default=1, metavar="S", help="of the sampler and inputs (default: 1)"
-    )
-    how.add_argument(
-        "--threads", type=positive, metavar="T",
-        help="CPU threads a kernel may use (default: all cores but one)",
-    )  # fmt: skip
-    how.add_argument(
-        "--yes", action="store_true", help="agree to launches that take longer than 2 s"
-    )
-    how.add_argument(
-        "--no-history", action="store_true", help="do not keep the runs and what was found"
-    )
+    common.seed(how, "of the sampler and inputs")
+    common.threads(how)
+    common.yes(how)
+    common.no_history(how, "the runs and what was found")
 
 
 def budget(text: str) -> Budget:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.cli.messages import error_console, say
-from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.core.units import quantity
 from gpuexplorer.search.tune import Progress
@@ -47,13 +46,11 @@ class _PlainLines:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._due = time.monotonic() + PLAIN_EVERY_S
+        self._line = NowAndThen()
 
     def __call__(self, progress: Progress) -> None:
-        if time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + PLAIN_EVERY_S
-        say(f"{self._title}: {done_words(progress)}, {best_words(progress)}")
+        if self._line.due():
+            say(f"{self._title}: {done_words(progress)}, {best_words(progress)}")
 
 
 @contextmanager

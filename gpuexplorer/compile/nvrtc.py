@@ -17,8 +17,11 @@ from gpuexplorer.compile.cubin import KernelResources, read_cubin
 from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
 from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.frozen import is_frozen, to_get
 
-_REMEDY = "pip install 'gpuexplorer[nvrtc]', or [cuda13] or [cuda12] for an NVIDIA GPU here"
+_REMEDY = to_get("gpuexplorer[nvrtc]", in_an_engine=True)
+if not is_frozen():
+    _REMEDY += ", or [cuda13] or [cuda12] for an NVIDIA GPU here"
 _FORMAT = "nvrtc-2"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _RUNTIME_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -68,6 +68,26 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     def others(self) -> list[Contestant]:
         """Everyone but the reference, in order."""
         return [c for i, c in enumerate(self.contestants) if i != self.reference]
+
+
+def without_runs(result: ComparisonResult) -> dict[str, Any]:
+    """Return the document in plain values with its runs' ids in their places.
+
+    A group of the history keeps it so, beside the runs themselves.
+    """
+    plain: dict[str, Any] = {
+        name: msgspec.to_builtins(getattr(result, name))
+        for name in result.__struct_fields__
+        if name != "contestants"
+    }
+    plain["contestants"] = [
+        {
+            name: one.run.id if name == "run" else msgspec.to_builtins(getattr(one, name))
+            for name in one.__struct_fields__
+        }
+        for one in result.contestants
+    ]
+    return plain
 
 
 def comparison_json(result: ComparisonResult) -> bytes:

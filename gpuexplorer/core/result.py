@@ -5,11 +5,12 @@ A value that was not measured is None, never 0 and never a guess.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.memory import MemoryUse
 
 RUN_SCHEMA = "gpuexplorer/run/1"
@@ -29,6 +30,11 @@ class DeviceSummary(msgspec.Struct, frozen=True, kw_only=True):
     compute_units: int | None
     peak_bandwidth_B_per_s: float | None
     peak_source: str | None
+
+    @classmethod
+    def of(cls, device: DeviceInfo) -> Self:
+        """Return what a document says of a device."""
+        return cls(**{name: getattr(device, name) for name in cls.__struct_fields__})
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,8 +46,9 @@ def find_candidates(folder: Path | None = None) -> list[Candidate]:
 
 
 def _everything(folder: Path) -> Iterator[tuple[str, Path]]:
-    checkout = Path(__file__).resolve().parents[2]
-    for environment in _environments([folder, *folder.parents[:2], checkout]):
+    beside = Path(__file__).resolve().parents[2]
+    checkout = [beside] if (beside / "pyproject.toml").is_file() else []
+    for environment in _environments([folder, *folder.parents[:2], *checkout]):
         yield "environment", environment
     for root in _environment_homes():
         for environment in _environments([root]):

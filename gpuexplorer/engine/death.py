@@ -49,12 +49,20 @@ def how_it_ended(status: int | None, killed_before: int | None, said: Iterable[s
         return f"the engine ended with status {status}"
     if status >= 0:
         return f"the engine ended with status {status}"
-    name = signal.Signals(-status).name
+    name = signal_name(-status)
     if name == "SIGKILL":
         return _killed(killed_before)
     if name == "SIGABRT" and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:]):
         return f"the engine gave up ({name}) for want of memory"
     return f"the engine died ({name}): {_CAUSES.get(name, 'it was ended from outside')}"
+
+
+def signal_name(number: int) -> str:
+    """Return what a signal is called; most real-time signals have a number alone."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _killed(before: int | None) -> str:

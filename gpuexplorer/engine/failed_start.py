@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import signal
 import sys
 from dataclasses import dataclass
 
 import gpuexplorer
 from gpuexplorer.core.bootstrap import FILE, OLDEST_PYTHON
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.death import signal_name
 from gpuexplorer.engine.process import EngineProcess, Launch
 
 LAST_LINES = 12
@@ -121,5 +121,5 @@ def _status(status: int | None) -> str:
     if status is None:
         return "or closed its output"
     if status < 0 and sys.platform != "win32":
-        return f"killed by {signal.Signals(-status).name}"
+        return f"killed by {signal_name(-status)}"
     return f"with status {status}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpuexplorer.core.bootstrap import EXIT_UNSUITABLE, REQUIRED, install_command, refusal
+from gpuexplorer.core.frozen import is_frozen
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -105,8 +106,9 @@ def _unloadable(error: Exception) -> bytes:
     while cause.__cause__ is not None:  # NumPy puts a page of advice around it
         cause = cause.__cause__
     first = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+    remedy = f"install them again with: {install_command(list(REQUIRED), again=True)}"
     return refusal(
         f"{sys.executable} cannot load what an engine needs: {first}",
-        f"install them again with: {install_command(list(REQUIRED), again=True)}",
+        "install GPU Explorer again" if is_frozen() else remedy,
         traceback.format_exc(),
     )

@@ -6,7 +6,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -17,6 +16,7 @@ from typing import BinaryIO, cast
 
 import msgspec
 
+from gpuexplorer.core import frozen
 from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.interpreters import find_interpreter
@@ -27,7 +27,6 @@ LONGEST_LINE_B = 4096
 """A longer line of its output is taken as several."""
 LOGGED_A_SECOND = 200
 """Lines of its output that are told a second; whoever prints more fills no log."""
-ENGINE = "gpuexplorer.engine"
 
 
 @dataclass(frozen=True)
@@ -49,20 +48,22 @@ def engine_launch(python: str | None, threads: int | None, *, framed: bool = Tru
     output carries frames. Raises InputError for a word that means none.
     """
     chosen = find_interpreter(python)
-    rest = ["--threads", str(threads)] if threads is not None else []
-    if chosen is None:
-        return Launch(engine_command(threads, framed=framed), own_environment())
-    command = module_command(ENGINE, *rest, python=str(chosen.path), framed=framed)
-    environment = own_environment() if chosen.is_own else environment_for(chosen.path)
-    return Launch(command, environment, chosen.label)
+    if chosen is None or chosen.is_own:
+        label = None if chosen is None else chosen.label
+        return Launch(engine_command(threads, framed=framed), own_environment(), label)
+    command = module_command(
+        frozen.ENGINE, *_arguments(threads), python=str(chosen.path), framed=framed
+    )
+    return Launch(command, environment_for(chosen.path), chosen.label)
 
 
 def engine_command(threads: int | None, *, framed: bool = False) -> list[str]:
     """Return the command of an engine in the interpreter, or the frozen program, that runs this."""
-    rest = ["--threads", str(threads)] if threads is not None else []
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "engine", *rest]
-    return module_command(ENGINE, *rest, framed=framed)
+    return frozen.engine_command(*_arguments(threads), framed=framed)
+
+
+def _arguments(threads: int | None) -> list[str]:
+    return ["--threads", str(threads)] if threads is not None else []
 
 
 class EngineProcess:

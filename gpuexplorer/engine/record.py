@@ -208,16 +208,7 @@ class RunRecord:
             id=self.id,
             time_utc=self.time_utc,
             config=prepared.config,
-            device=DeviceSummary(
-                id=prepared.device.id,
-                hardware_id=prepared.device.hardware_id,
-                name=prepared.device.name,
-                backend=prepared.device.backend,
-                driver=prepared.device.driver,
-                compute_units=prepared.device.compute_units,
-                peak_bandwidth_B_per_s=prepared.device.peak_bandwidth_B_per_s,
-                peak_source=prepared.device.peak_source,
-            ),
+            device=DeviceSummary.of(prepared.device),
             environment=prepared.environment,
             timing=Timing(
                 samples=len(batches.samples_s),

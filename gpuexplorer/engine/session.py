@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -59,7 +58,7 @@ class Progress:
     seconds: float | None
 
 
-class Session:
+class Session(Closing):
     """An engine for one thing after another; use it in a ``with`` statement.
 
     Every call raises the ExplorerError that says what went wrong.
@@ -86,17 +85,6 @@ class Session:
         self._cannot_start: Exception | None = None
         self._ended = False
         self._engine.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the engine."""

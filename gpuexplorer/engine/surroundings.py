@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gpuexplorer.core.frozen import clean_environment
+
 OF_OUR_PYTHON = (
     "PYTHONPATH", "PYTHONHOME", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__", "VIRTUAL_ENV",
     "VIRTUAL_ENV_PROMPT",
@@ -24,13 +26,7 @@ LIBRARY_PATH = "LD_LIBRARY_PATH"
 
 def own_environment() -> dict[str, str]:
     """Return the environment of a child in this program's own interpreter."""
-    environment = dict(os.environ)
-    original = environment.pop(f"{LIBRARY_PATH}_ORIG", None)
-    if original is not None:  # a frozen program must not lend its libraries to others
-        environment[LIBRARY_PATH] = original
-    elif getattr(sys, "frozen", False):
-        environment.pop(LIBRARY_PATH, None)
-    return environment
+    return clean_environment(os.environ)  # a frozen program sets its own at each start
 
 
 def prefix_of(python: Path) -> Path:

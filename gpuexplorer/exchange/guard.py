@@ -92,6 +92,17 @@ def check_text(data: bytes, path: Path) -> None:
         ) from None
 
 
+def check_characters(document: Any, path: Path) -> None:
+    """Raise InputError for a decoded document with halves of characters: nothing can write them."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path} cannot be read: a text in it holds half of a character",
+            remedy="export it again from the program that wrote it",
+        ) from None
+
+
 def _plain(text: bytes) -> Any:
     """Return a string without its escapes, so that two ways to write a key are one key."""
     try:

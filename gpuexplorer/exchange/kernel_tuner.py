@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Origin, RunResult, TelemetrySummary
-from gpuexplorer.exchange.guard import look_over, not_readable
+from gpuexplorer.exchange.guard import check_characters, look_over, not_readable
 from gpuexplorer.exchange.imported import (
     Imported,
     SkippedRun,
@@ -24,7 +24,7 @@ from gpuexplorer.exchange.imported import (
     foreign_device,
     foreign_run,
 )
-from gpuexplorer.exchange.sanity import MOST_SECONDS, MOST_TEXT, check_run, is_time
+from gpuexplorer.exchange.sanity import MOST_SECONDS, MOST_TEXT, check_run, is_time, is_whole
 
 PROGRAM = "Kernel Tuner"
 FORMAT = "Kernel Tuner's cache"
@@ -95,6 +95,7 @@ def _decode(data: bytes, path: Path) -> tuple[dict[str, Any], list[str]]:
             continue
         if not isinstance(document, dict):
             raise _not_a_cache(path, "it is not an object")
+        check_characters(document, path)
         return document, notes
     assert first is not None
     raise not_readable(path, FORMAT, first)
@@ -154,7 +155,7 @@ class _Reader:
     def _config(self, values: dict[str, Any]) -> RunConfig:
         block = _block(values)
         shown = {k: v for k, v in values.items() if not (block and k in BLOCK_NAMES)}
-        whole = {k: v for k, v in shown.items() if _is_whole(v)}
+        whole = {k: v for k, v in shown.items() if is_whole(v)}
         return RunConfig(
             workload=self._kernel,
             variant="",
@@ -176,7 +177,7 @@ class _Reader:
 def _block(values: dict[str, Any]) -> Block | None:
     """Return the block, where it goes by the names that Kernel Tuner gives it by default."""
     axes = [values.get(name, 1) for name in BLOCK_NAMES]
-    if not any(name in values for name in BLOCK_NAMES) or not all(map(_is_whole, axes)):
+    if not any(name in values for name in BLOCK_NAMES) or not all(map(is_whole, axes)):
         return None
     if not all(1 <= axis <= 1 << 31 for axis in axes):
         return None
@@ -186,7 +187,7 @@ def _block(values: dict[str, Any]) -> Block | None:
 def _size(size: Any) -> dict[str, int]:
     """Return the problem size along x, y, z; nothing where it is a function or an expression."""
     axes = size if isinstance(size, list) else [size]
-    if not 1 <= len(axes) <= 3 or not all(map(_is_whole, axes)):
+    if not 1 <= len(axes) <= 3 or not all(map(is_whole, axes)):
         return {}
     return dict(zip("xyz", axes, strict=False))
 
@@ -219,10 +220,6 @@ def _finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond any float
         return False
-
-
-def _is_whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
 def _plain(value: Any) -> bool | int | float | str:

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.frozen import to_get
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.guard import look_over, not_readable
@@ -46,7 +47,7 @@ def _arrow() -> tuple[Any, Any]:
     except ImportError as error:
         raise CannotRunHere(
             f"Parquet needs pyarrow, which cannot be imported here ({error})",
-            remedy="pip install 'gpuexplorer[parquet]'",
+            remedy=to_get("gpuexplorer[parquet]", in_an_engine=False),
         ) from None
 
 

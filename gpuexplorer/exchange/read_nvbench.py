@@ -41,7 +41,7 @@ from gpuexplorer.exchange.imported import (
 from gpuexplorer.exchange.nvbench import DOCUMENT_TAG
 from gpuexplorer.exchange.nvbench_values import at, decimal, field, text, whole
 from gpuexplorer.exchange.read_document import read_run
-from gpuexplorer.exchange.sanity import MOST_SAMPLES, MOST_SECONDS, MOST_TEXT, check_run
+from gpuexplorer.exchange.sanity import MOST_SAMPLES, MOST_SECONDS, MOST_TEXT, check_run, is_whole
 
 PROGRAM = "NVBench"
 FORMAT = "NVBench's JSON"
@@ -261,19 +261,20 @@ class _Reader:
         ]
 
     def _device(self, number: Any) -> DeviceSummary:
-        entry = self._devices.get(number) if isinstance(number, int) else None
+        entry = self._devices.get(number) if is_whole(number) else None
         if entry is None:
             raise self._wrong(f"it names no device {str(number)[:20]}")
         name = text(entry.get("name"))[:500] or "unknown device"
         units, peak = entry.get("number_of_sms"), entry.get("global_memory_bus_bandwidth")
-        is_peak = isinstance(peak, int | float) and 0 < peak < 1e18
+        is_number = is_whole(peak) or isinstance(peak, float)
+        peak_B_per_s = float(peak) if is_number and peak and 0 < peak < 1e18 else None
         source = "the device's data, as NVBench writes them"
         return foreign_device(
             "nvbench",
             name,
-            compute_units=units if isinstance(units, int) and 0 < units < 1 << 31 else None,
-            peak_bandwidth_B_per_s=float(str(peak)) if is_peak else None,
-            peak_source=source if is_peak else None,
+            compute_units=units if is_whole(units) and 0 < units < 1 << 31 else None,
+            peak_bandwidth_B_per_s=peak_B_per_s,
+            peak_source=source if peak_B_per_s is not None else None,
         )
 
     def _times(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 import numpy as np
@@ -120,3 +120,8 @@ def is_time(text: str) -> bool:
         return datetime.fromisoformat(text).utcoffset() is not None and len(text) <= 40
     except ValueError:
         return False
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether a value of a decoded document is a whole number of 64 bits, and not true or false."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

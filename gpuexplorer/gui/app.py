@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import resources
+from gpuexplorer.gui.application import Application
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.bench_name import SUFFIX
@@ -29,6 +30,8 @@ from gpuexplorer.workloads.loader import load
 
 log = logging.getLogger("gpuexplorer.gui")
 
+DESKTOP_ID = "io.github.gpuexplorer.GPUExplorer"
+"""The menu entry's name, by which desktops find the icon of an open window."""
 SWITCH_S = 0.0005
 """How long the worker may keep the interpreter from the main thread (Python's own: 5 ms)."""
 
@@ -62,10 +65,11 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     options = _options(words)
     existing = QApplication.instance()
     application = (
-        existing if isinstance(existing, QApplication) else QApplication(["gpuexplorer", *words])
+        existing if isinstance(existing, QApplication) else Application(["gpuexplorer", *words])
     )
     application.setApplicationName("gpuexplorer")
     application.setApplicationDisplayName("GPU Explorer")
+    application.setDesktopFileName(DESKTOP_ID)
     application.setStyle("Fusion")
     icon = resources.folder() / "icons" / "gpuexplorer.svg"
     if icon.is_file():
@@ -84,6 +88,8 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     window.first_paint.connect(window.own_models.ask_at_start)
     if options.session is not None:
         window.sessions.open_at_start(options.session)
+    if isinstance(application, Application):
+        application.file_opened.connect(window.sessions.open_at_start)
     window.show()
     return application, window
 

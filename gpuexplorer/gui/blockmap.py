@@ -83,7 +83,7 @@ class MapControl(QObject):
     @property
     def running(self) -> bool:
         """Whether the map has the engine, or waits in a pause."""
-        return self._job is not None and self._session.job is self._job
+        return self._job is not None and self._session.jobs.current is self._job
 
     @property
     def paused(self) -> bool:
@@ -94,7 +94,7 @@ class MapControl(QObject):
     def can_start(self) -> bool:
         """Whether there is something to measure, and nothing else is at work."""
         current = self.model.current
-        return self._session.job is None and current is not None and current.able > 0
+        return self._session.jobs.current is None and current is not None and current.able > 0
 
     # ---- asked by the view
 
@@ -121,7 +121,7 @@ class MapControl(QObject):
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
         self._job, self._measured = job, held
-        if not self._session.begin_job(job):
+        if not self._session.jobs.begin(job):
             self._job = self._measured = None
         elif held.group is None:
             self._begin_group(held)
@@ -130,15 +130,15 @@ class MapControl(QObject):
     def pause(self) -> None:
         """Let live measuring have the engine for a while, or go on."""
         if self.paused:
-            self._session.resume_job()
+            self._session.jobs.resume()
         elif self.running:
-            self._session.pause_job()
+            self._session.jobs.pause()
         self.changed.emit()
 
     def cancel(self) -> None:
         """Leave the map; what was measured stays."""
         if self.running:
-            self._session.cancel_job()
+            self._session.jobs.cancel()
 
     def go_to(self, block: Block) -> None:
         """Move the sliders to a block; live measuring begins there unless the map is measured."""
@@ -148,7 +148,7 @@ class MapControl(QObject):
                 return
         else:
             session.experiment.apply(Change(block=block))
-        if not session.live and not session.job_has_engine:
+        if not session.live and not session.jobs.measuring:
             session.set_live(True)
 
     def refresh(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
@@ -17,6 +18,7 @@ from gpuexplorer.engine.interpreters import (
     name_for,
 )
 from gpuexplorer.engine.launcher import default_threads, usable_cores
+from gpuexplorer.gui.model.frameworks import lacks_cuda
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
@@ -27,6 +29,8 @@ ALL_UP_TO = 16
 """With more cores than this only powers of two are offered, the default and every core."""
 ENGINES_ITEM = "settings:engines"
 """What the device box holds in its last line, which opens the engines."""
+SET_UP_ITEM = "settings:set-up"
+"""What it holds in a line that opens the way to an engine with CUDA."""
 
 
 def thread_choices(cores: int, present: int) -> list[int]:
@@ -60,25 +64,29 @@ def engine_at_start(said: str | None, settings: Settings) -> tuple[str | None, l
     return (None if word == BUILT_IN else word), complaints
 
 
-def offer_engines(box: QComboBox) -> None:
-    """Put a line below the devices that opens the engines."""
+def offer_engines(box: QComboBox, devices: DeviceList | None = None) -> None:
+    """Put lines below the devices that open the engines, and the way to one with CUDA."""
     with QSignalBlocker(box):
+        if devices is not None and lacks_cuda(devices):
+            box.addItem("NVIDIA GPU: set up an engine for it…", SET_UP_ITEM)
         box.addItem("Engines: other Pythons…", ENGINES_ITEM)
 
 
 class EngineChoice(QObject):
     """Restarts the session's engine with other options, and remembers them.
 
-    ``help_asked`` wants the help page on engines.
+    ``help_asked`` wants the help page on engines, ``said`` carries a sentence for the status bar.
     """
 
     help_asked = Signal()
+    said = Signal(str)
 
     def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(window)
         self._window, self._session, self._settings = window, session, settings
         self._dialog: EnginesDialog | None = None
         self._was_live = False
+        self._pauses = 0
 
     # ---- threads
 
@@ -114,6 +122,26 @@ class EngineChoice(QObject):
 
     def show(self) -> None:
         """Open the engines."""
+        dialog = self._made()
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    def set_up(self) -> None:
+        """Open the way to a new engine."""
+        self.show()
+        self._made().set_up()
+
+    def open_item(self, item: object) -> bool:
+        """Open what a line of the device box stands for; False: it is a device's."""
+        actions = {ENGINES_ITEM: self.show, SET_UP_ITEM: self.set_up}
+        act = actions.get(str(item))
+        if act is not None:
+            act()
+        return act is not None
+
+    def _made(self) -> EnginesDialog:
+        """Return the dialog, made now or before."""
         if self._dialog is None:
             from gpuexplorer.gui.panels.engines import EnginesDialog
 
@@ -124,10 +152,13 @@ class EngineChoice(QObject):
             dialog.check_begins.connect(self._pause)
             dialog.check_ended.connect(self._go_on)
             dialog.help_asked.connect(self.help_asked)
+            dialog.said.connect(self.said)
             self._session.state_changed.connect(self._follow)
-        self._dialog.show()
-        self._dialog.raise_()
-        self._dialog.activateWindow()
+        return self._dialog
+
+    def may_close(self) -> bool:
+        """Ask whether what is being set up shall be stopped; False: the window stays."""
+        return self._dialog is None or self._dialog.may_close()
 
     def close_down(self) -> None:
         """Wait until nothing is left running."""
@@ -141,20 +172,24 @@ class EngineChoice(QObject):
     def _follow(self) -> None:
         """Show which engine measures, once that has changed."""
         dialog = self._dialog
-        if dialog is None or not dialog.isVisible():
+        if dialog is None:
             return
-        present = self._session.options.python or BUILT_IN
-        if not any(row.in_use and row.name == present for row in dialog.table.rows):
-            dialog.refresh()
+        if self._session.engine_state in ("ready", "lost"):
+            dialog.engine_ended()
+        if dialog.isVisible():
+            dialog.follow(self._session.options.python or BUILT_IN)
 
     def _busy_with(self) -> str:
-        job = self._session.job
-        return job.doing if job is not None and self._session.job_has_engine else ""
+        job = self._session.jobs.current
+        return job.doing if job is not None and self._session.jobs.measuring else ""
 
     def _pause(self) -> None:
-        self._was_live = self._session.live
+        if self._pauses == 0:
+            self._was_live = self._session.live
+        self._pauses += 1
         self._session.set_live(False)
 
     def _go_on(self) -> None:
-        if self._was_live and not self._session.live:
+        self._pauses -= 1
+        if self._pauses == 0 and self._was_live and not self._session.live:
             self._session.set_live(True)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.gui import resources
+from gpuexplorer.gui.theme import theme
 
 PAGES = {
     "first-steps": "First steps",
@@ -69,6 +70,7 @@ class HelpWindow(QDialog):
         self.browser.anchorClicked.connect(self._follow)
         self.browser.document().setDocumentMargin(18)
         self.list.currentItemChanged.connect(self._chosen)
+        theme().changed.connect(self._repaint_theme)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -93,6 +95,12 @@ class HelpWindow(QDialog):
                 self.browser.verticalScrollBar().setValue(int(top) - HEADING_MARGIN)
                 return
             block = block.next()
+
+    def _repaint_theme(self) -> None:
+        """Read the page again: its links keep the colour that they were read in."""
+        at = self.browser.verticalScrollBar().value()
+        self._chosen(self.list.currentItem())
+        self.browser.verticalScrollBar().setValue(at)
 
     def _chosen(self, item: QListWidgetItem | None) -> None:
         if item is not None:

@@ -22,6 +22,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.export import default_name
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.panels.result_tab import ResultTab, file_stem
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.main_window import MainWindow
@@ -188,7 +189,7 @@ class Interchange(QObject):
     # ---- out
 
     def export(self, suffix: str) -> None:
-        """Ask for a file name and write what is shown there: a sweep, a comparison, or the runs."""
+        """Ask for a file name and write what the view in front has, or the runs."""
         shown = self._shown(suffix)
         if shown is None:
             self._say(Notice("warning", "There is nothing to export yet."))
@@ -209,15 +210,12 @@ class Interchange(QObject):
 
             result = panels.compare.bench.model.result
             return f"comparison.{suffix}", lambda: comparison_json(result)
-        sweeping = panels.sweep.sweeping if current is panels.sweep else None
-        if sweeping is not None:
-            from gpuexplorer.core.sweep import sweep_json
-
+        if isinstance(current, ResultTab) and current.result is not None:
             try:
-                held = sweeping.held()
+                found = current.result.exported()
             except ExplorerError:
                 return None
-            return f"sweep.{suffix}", lambda: sweep_json(held.to_document())
+            return f"{file_stem(found.stem)}.{suffix}", found.json
         return self._runs(suffix)
 
     def _runs(self, suffix: str) -> tuple[str, Document] | None:

@@ -2,7 +2,7 @@
 
 A job is a thread that measures one configuration after another through the live engine. What the
 engine says of its runs goes straight from the engine's thread to the job's, past the main thread,
-which stays free to draw. ``Session.begin_job`` lends it the engine, one job at a time.
+which stays free to draw. ``Jobs.begin`` lends it the engine, one job at a time.
 """
 
 from __future__ import annotations

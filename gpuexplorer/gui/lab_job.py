@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.studies import Study
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.engine.launcher import default_threads
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import Session
+from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.lab import Progress, has_figures
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.studies import Lab, Step
+from gpuexplorer.workloads.workload import Workload
 
 TELL_EVERY_S = 0.1
 """Steps are told together, so that short runs do not flood the window."""
@@ -37,15 +45,20 @@ class LabJob(EngineJob):
         wanted: Wanted,
         doing: str,
         *,
+        engine: EngineOptions,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
-        """``doing`` is what the status bar says meanwhile."""
+        """``doing`` is what the status bar says meanwhile, ``engine`` are the window's own's
+        options."""
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("lab")
         self.doing = doing
         self.wanted = wanted
         self.result: Study | None = None
         self._lab: Lab | None = None
+        self._engine = engine
+        self._guests: dict[int, Guest] = {}
+        """Engines for other numbers of CPU threads, which hold for an engine's life."""
         self._began = self._waited_s = 0.0
         self._tell_due = self._show_due = 0.0
 
@@ -56,9 +69,25 @@ class LabJob(EngineJob):
         try:
             self.result = self._lab.run(self, self._step)
         finally:
+            while self._guests:
+                self._guests.popitem()[1].close()
             if self.result is None:
                 self.result = self._so_far()
         return self.result
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as ``measure`` does, in an engine with the CPU threads that are wanted."""
+        present = self._engine.threads or default_threads()
+        if config.threads is None or config.threads == present:
+            return self.measure(config, workload, **choices)
+        return self._guest(config.threads).measure_record(config, workload, **choices)
+
+    def _guest(self, threads: int) -> Guest:
+        if threads not in self._guests:
+            python = self._engine.python
+            session = Session(python=python, threads=threads, ceilings=self._ceilings)
+            self._guests[threads] = Guest(self, session)
+        return self._guests[threads]
 
     def keep_going(self) -> None:
         """Wait while paused; such time is no part of what the rest is judged by."""

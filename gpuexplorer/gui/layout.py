@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, Q
 
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.panels.advice import AdviceSection
+from gpuexplorer.gui.panels.blockmap_tab import BlockMapTab
 from gpuexplorer.gui.panels.compare import CompareView
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
@@ -15,6 +16,7 @@ from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.lab_tab import LabTab
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.sweep_tab import SweepTab
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.roofline import RooflineView
@@ -22,6 +24,7 @@ from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.late import LateView
@@ -49,7 +52,7 @@ class Panels(QSplitter):
         self.exporter: Exporter | None = None
         """Who writes what a late view exports."""
         self.operators = LateView("operatorsTab", lambda: _operators(session, self))
-        self.block_map = LateView("blockMap", lambda: _block_map(session))
+        self.block_map = BlockMapTab(session)
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
         self.sweep = SweepTab(session)
         self.lab = LabTab(session)
@@ -70,12 +73,27 @@ class Panels(QSplitter):
         for splitter in (self, self.across):
             splitter.setHandleWidth(1)
 
-    def export_block_map(self, exporter: Exporter, suffix: str) -> None:
-        """Ask for a file name and write the block map there."""
-        from gpuexplorer.gui.panels.blockmap import BlockMapView
+    @property
+    def parts(self) -> dict[str, Part]:
+        """The views whose results go into session files, by name."""
+        return {
+            "sweep": self.sweep,
+            "block-map": self.block_map,
+            "comparison": self.compare,
+            "lab": self.lab,
+        }
 
-        if isinstance(self.block_map.view, BlockMapView):
-            self.block_map.view.export(exporter, suffix)
+    def export(self, suffix: str) -> bool:
+        """Have the view in front write what it has of its own; False: it has nothing but runs."""
+        view = self.tabs.currentWidget()
+        exporter = self.exporter
+        if view is self.compare and suffix != "csv":
+            self.compare.bench.export(suffix)
+            return True
+        if exporter is not None and isinstance(view, ResultTab):
+            view.export(exporter, suffix)
+            return True
+        return False
 
     def _centre(self) -> QWidget:
         """Return the banner over the views."""
@@ -167,9 +185,3 @@ def _operators(session: Session, panels: Panels) -> QWidget:
     view = OperatorsView(session)
     view.exporter = panels.exporter
     return view
-
-
-def _block_map(session: Session) -> QWidget:
-    from gpuexplorer.gui.panels.blockmap import BlockMapView
-
-    return BlockMapView(session)

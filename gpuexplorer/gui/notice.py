@@ -72,10 +72,11 @@ def engine_busy(doing: str) -> Notice:
     return Notice("info", f"The engine is busy {doing}: wait until it is done, or cancel it.")
 
 
-def no_device(devices: DeviceList) -> Notice:
-    """Say that nothing here runs work, and what each backend lacks."""
+def no_device(devices: DeviceList, choose: Action) -> Notice:
+    """Say that nothing here runs work, and what each backend lacks; another engine may have it."""
     reasons = "\n".join(f"{u.backend}: {u.reason}. {u.remedy}" for u in devices.unavailable)
-    return Notice("bad", "No device here can run work; see 'Details' for why.", detail=reasons)
+    text = "No device here can run work; see 'Details' for why."
+    return Notice("bad", text, actions=(("Engines…", choose),), detail=reasons)
 
 
 def no_engine(event: EngineLost, said: str, try_again: Action, choose: Action) -> Notice:

@@ -243,7 +243,7 @@ class SelfTestDialog(QDialog):
                 item.setForeground(QColor(colours.colour("good" if column == 2 else "bad")))
         first = self.table.item(row, 0)
         if first is not None:
-            first.setToolTip("\n".join(section.reasons))
+            first.setToolTip("\n".join(section.why_skipped))
 
     def _ended(self) -> None:
         """Show what came out, once the thread has ended."""
@@ -269,7 +269,7 @@ class SelfTestDialog(QDialog):
         parts += [
             f"Skipped in {section.name}: {reason}"
             for section in report.sections
-            for reason in section.reasons
+            for reason in section.why_skipped
         ]
         self.details.setPlainText("\n\n".join(parts))
 

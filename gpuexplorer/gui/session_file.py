@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QEvent, QObject, QThread, QUrl, Signal
@@ -24,6 +24,7 @@ from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.notice import Action, Notice, capital, engine_busy
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads.workload import WorkloadSource
 
@@ -33,27 +34,6 @@ if TYPE_CHECKING:
 FILTER = f"GPU Explorer sessions (*{SUFFIX})"
 TICKETS = 64
 """Tickets that the runs of one file take at most."""
-
-
-class Part(Protocol):
-    """Another view's results, which go into a session file with the rest.
-
-    ``held`` and ``show_held`` are called in the main thread and must be quick; ``encode`` and
-    ``decode`` work in another one. What ``decode`` returned is what ``show_held`` takes; that must
-    not fail then.
-    """
-
-    def held(self) -> object | None:
-        """Return what is shown, unchangeable from now on; None when there is nothing to keep."""
-
-    def encode(self, held: object) -> bytes:
-        """Return it as JSON."""
-
-    def decode(self, data: bytes, origin: str) -> object:
-        """Read it from the file ``origin``; ExplorerError when ``encode`` never wrote it."""
-
-    def show_held(self, held: object | None) -> None:
-        """Show it instead of what is shown; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -266,10 +246,10 @@ class SessionFiles(QObject):
         """Read a file in the background and show what it holds instead of what is shown."""
         if self._busy():
             return
-        if self._session.job is not None:
-            self.notice.emit(engine_busy(self._session.job.doing))
+        if self._session.jobs.current is not None:
+            self.notice.emit(engine_busy(self._session.jobs.current.doing))
             return
-        ticket = self._session.take_tickets(TICKETS)
+        ticket = self._session.asked.take_tickets(TICKETS)
         parts = dict(self._parts)
 
         def work() -> object:
@@ -287,8 +267,8 @@ class SessionFiles(QObject):
 
     def _read(self, job: _Job, outcome: object) -> None:
         start_live, self._start_live = self._start_live, False
-        if isinstance(outcome, _Opened) and self._session.job is not None:
-            self.notice.emit(engine_busy(self._session.job.doing))
+        if isinstance(outcome, _Opened) and self._session.jobs.current is not None:
+            self.notice.emit(engine_busy(self._session.jobs.current.doing))
         elif isinstance(outcome, _Opened):
             self._show(job.path, outcome)
         elif isinstance(outcome, ExplorerError):
@@ -364,9 +344,9 @@ class SessionFiles(QObject):
         before, self._before = self._before, None
         if before is None:
             return
-        if self._session.job is not None:
+        if self._session.jobs.current is not None:
             self._before = before
-            self.notice.emit(engine_busy(self._session.job.doing))
+            self.notice.emit(engine_busy(self._session.jobs.current.doing))
             return
         self._session.show_instead(before.live, "back to what was here")
         self.kernels, self.notes = before.kernels, before.notes

@@ -7,7 +7,7 @@ import tomllib
 from functools import lru_cache
 from typing import Literal, cast
 
-from PySide6.QtCore import QByteArray, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QDir, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
@@ -99,8 +99,10 @@ class Theme(QObject):
         self.changed.emit()
 
     def _sheet(self) -> str:
-        arrow = resources.folder() / "icons" / f"arrow-{self.scheme}.svg"
-        words = {**_colours(self.scheme), "arrow": arrow.as_posix()}
+        # Not by its path: a quote or a blank in it would spoil the whole sheet.
+        QDir.setSearchPaths("icons", [str(resources.folder() / "icons")])
+        drawn = {name: f"icons:{name}-{self.scheme}.svg" for name in ("arrow", "check")}
+        words = {**_colours(self.scheme), **drawn}
         sheet = resources.text("themes", "window.qss")
         return re.sub(r"@(\w+)", lambda found: words[found[1]], sheet)
 

@@ -100,7 +100,7 @@ class TuneControl(QObject):
             options,
             self._store,
         )
-        if session.begin_job(job):
+        if session.jobs.begin(job):
             dialog.begin(job, self._problem())
 
     def _set(self, config: RunConfig) -> bool:

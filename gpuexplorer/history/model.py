@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.workloads.frameworks import FRAMEWORKS
 
 Sort = Literal[
     "time", "workload", "variant", "size", "block", "precision", "device", "median", "error",
@@ -21,6 +22,10 @@ Choice = Literal["workload", "variant", "precision", "device", "device_name", "t
 
 NO_GROUP = ""
 """As ``Query.group``: the runs that belong to no sweep or tuning."""
+
+
+CHOOSE_THEIR_OWN = {**FRAMEWORKS, "numpy": "NumPy"}
+"""The backends whose devices run no kernels, by the name of who chooses the blocks there."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +82,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     running: bool
     stopped_by: str
     """What ended it; ``interrupted`` when its program was gone before it could."""
+
+    @property
+    def launch_words(self) -> str:
+        """The block; where a framework or a library chooses its own, what is switched, or which."""
+        if self.block_words or self.switch_words or not self.variant:
+            return self.block_words or self.switch_words
+        return CHOOSE_THEIR_OWN.get(self.device.partition(":")[0], "library")
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):

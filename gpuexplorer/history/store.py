@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.history.errors import StoreLocked, StoreReadOnly
+from gpuexplorer.history.holder import Holder
 from gpuexplorer.history.model import Choice, Deletion, Group, Query, Row, Sort, TunedEntry
 from gpuexplorer.history.place import find_place
 
@@ -36,7 +37,7 @@ BULK = 200
 """Runs of one statement when many are added."""
 
 
-class Store:
+class Store(Closing):
     """One store, opened with ``Store.open``; use it in a ``with`` statement or close it."""
 
     def __init__(self, database: Database) -> None:
@@ -73,17 +74,6 @@ class Store:
     def close(self) -> None:
         """Close the store; nothing is lost without it."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def words(self) -> str:
@@ -362,6 +352,17 @@ class Store:
 
         with self._database.write() as connection:
             groups.change(connection, group_id, document, finished)
+
+    def hold_group(self, group_id: str, holder: Holder) -> Holder | None:
+        """Have a program work on a group; return who does already, None once it is its own.
+
+        Asked again it is a sign of life. A program that is gone, or on another machine and silent
+        for long, is taken over from. ``change_group`` with a document without it lets go.
+        """
+        from gpuexplorer.history.sql import groups
+
+        with self._database.write() as connection:
+            return groups.hold(connection, self._database.place, group_id, holder)
 
     def group(self, group_id: str) -> Group:
         """Return a group; InputError when there is none."""

@@ -34,16 +34,7 @@ def record_operators(
         return OperatorProfile(
             time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             config=runner.plan.config,
-            device=DeviceSummary(
-                id=device.id,
-                hardware_id=device.hardware_id,
-                name=device.name,
-                backend=device.backend,
-                driver=device.driver,
-                compute_units=device.compute_units,
-                peak_bandwidth_B_per_s=device.peak_bandwidth_B_per_s,
-                peak_source=device.peak_source,
-            ),
+            device=DeviceSummary.of(device),
             environment=laboratory.environment(runner.plan, device),
             method=recorded.method,
             iteration_s=recorded.iteration_s,

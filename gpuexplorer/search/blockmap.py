@@ -117,6 +117,20 @@ class _Entry:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A copy of what was recorded of a cell; later looks leave it alone."""
+
+    point: Point
+    skipped: str
+    record: RunRecord | None
+
+    def outcome(self) -> Cell:
+        """Return the cell with the document of its run, or why it has none."""
+        cell = Cell(self.point, skipped=self.skipped or None)
+        return cell.measured(self.record.result()) if self.record is not None else cell
+
+
+@dataclass(frozen=True)
 class Step:
     """One look that was taken: which cell, and how far the map is."""
 
@@ -224,13 +238,18 @@ class BlockMap:
 
     def outcomes(self) -> list[Cell]:
         """Return each cell with the document of its run, or why it has none."""
-        found = []
-        for entry in self._entries:
-            cell = Cell(entry.point, skipped=entry.skipped or None)
-            if entry.records and not entry.skipped:
-                cell = cell.measured(entry.records[-1].result())
-            found.append(cell)
-        return found
+        return [one.outcome() for one in self.recorded()]
+
+    def recorded(self) -> list[Recorded]:
+        """Return what was recorded of each cell, quickly; while nobody measures it."""
+        return [
+            Recorded(
+                entry.point,
+                entry.skipped,
+                entry.records[-1].snapshot() if entry.records and not entry.skipped else None,
+            )
+            for entry in self._entries
+        ]
 
     def take_records(self) -> list[RunRecord]:
         """Return the cells' runs since the last time; further looks begin runs of their own."""

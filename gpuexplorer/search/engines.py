@@ -1,11 +1,12 @@
-"""Engines for searches that vary the number of CPU threads, which holds for an engine's life."""
+"""Engines by their number of CPU threads, which holds for an engine's life."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
+from contextlib import ExitStack
+from typing import Any, ClassVar
 
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.engine.record import RunRecord
@@ -13,55 +14,48 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.workload import Workload
 
 
-class Engines:
+class Engines(Closing):
     """One engine at a time, started afresh when a configuration wants other threads."""
+
+    side_by_side: ClassVar[bool] = False
 
     def __init__(self, open_session: Callable[[int | None], Session], threads: int | None) -> None:
         """``open_session`` starts an engine with so many CPU threads; None: its default."""
         self._open = open_session
-        self._session = open_session(threads)
+        self._running = ExitStack()
+        first = self._running.enter_context(open_session(threads))
         try:
-            self.devices: DeviceList = self._session.devices()
+            self.devices: DeviceList = first.devices()
         except BaseException:
-            self._session.close()
+            self._running.close()
             raise
-        self._threads = {d.threads for d in self.devices if d.threads is not None}
+        known = {device.threads for device in self.devices if device.threads is not None}
+        self._by_threads: dict[int | None, Session] = {None: first, **dict.fromkeys(known, first)}
 
-    def __enter__(self) -> Self:
-        return self
+    def close(self) -> None:
+        """End what it holds."""
+        self._running.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._session.close()
-
-    def measure_record(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-    ) -> RunRecord:
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
         """Measure as ``Session.measure_record`` does, on an engine with the threads wanted."""
-        if config.threads is not None and self._threads != {config.threads}:
-            self._session.close()
-            self._session = self._open(config.threads)
-            self._threads = {config.threads}
-        return self._session.measure_record(
-            config,
-            workload,
-            seconds=seconds,
-            max_noise=max_noise,
-            samples=samples,
-            warm_up_s=warm_up_s,
-            keep_arrays=keep_arrays,
-            allow_long=allow_long,
-        )
+        return self._with_threads(config.threads).measure_record(config, workload, **choices)
+
+    def _with_threads(self, threads: int | None) -> Session:
+        if threads not in self._by_threads:
+            if not self.side_by_side:
+                self._by_threads.clear()
+                self._running.close()
+            started = self._running.enter_context(self._open(threads))
+            self._by_threads[threads] = started
+            self._by_threads.setdefault(None, started)
+        return self._by_threads[threads]
+
+
+class Several(Engines):
+    """Engines side by side, so that configurations of all take turns.
+
+    Starting one takes seconds where a framework is imported, so each stays; between its turns it
+    waits for a message and takes no time.
+    """
+
+    side_by_side = True

@@ -6,6 +6,7 @@ again, on the same devices and of the same kernels, the group is gone on with.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,16 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SWEEP_SCHEMA
+from gpuexplorer.history.holder import (
+    FIELD,
+    SIGN_EVERY_S,
+    SILENT_S,
+    Holder,
+    without_holder,
+)
 from gpuexplorer.history.store import Group, Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell
@@ -53,8 +61,24 @@ def request_document(
     return plain
 
 
+class SweepHeld(WorkFailed):
+    """Another program measures the same sweep."""
+
+    kind = "held"
+
+    def __init__(self, holder: Holder) -> None:
+        remedy = "wait until it has ended or stop it, or begin a new sweep instead of resuming"
+        if not holder.can_be_looked_at:
+            minutes = SILENT_S / 60
+            remedy += f" (if that machine is gone, it counts as ended {minutes:.0f} minutes later)"
+        super().__init__(f"this sweep is being measured by {holder.words}", remedy=remedy)
+        self.holder = holder
+
+
 class SweepKeeper:
     """Keeps one sweep's runs in a group of a store; a ``Keeper`` of ``search.sweep``.
+
+    The group says which program works on it, so that no two measure the same.
 
     Between two configurations runs are written by the thread that measures, so that nothing is
     disturbed; only behind one that takes long a thread of its own writes what came before it. A
@@ -66,7 +90,11 @@ class SweepKeeper:
     ) -> None:
         self._store, self._on_trouble = store, on_trouble
         self.group_id = group.id
-        self._document: dict[str, Any] = dict(group.document)
+        self._document: dict[str, Any] = without_holder(group.document)
+        self._holder: Holder | None = None
+        """Who works on it: this program, unless another took it over."""
+        self._is_ours = False
+        self._sign_due = 0.0
         self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
         self._changed = threading.Condition()
         self._results: list[RunResult] = []
@@ -85,7 +113,9 @@ class SweepKeeper:
         on_trouble: Callable[[ExplorerError], None],
     ) -> SweepKeeper:
         """Enter a new sweep; raises what the store raises."""
-        return cls(store, store.group(store.begin_group(KIND, dict(document))), on_trouble)
+        keeper = cls(store, store.group(store.begin_group(KIND, dict(document))), on_trouble)
+        keeper.take_up()
+        return keeper
 
     @classmethod
     def find(
@@ -97,10 +127,35 @@ class SweepKeeper:
         """Return the latest sweep that asked for the same; None when there is none."""
         for group in store.groups(KIND):
             if isinstance(group.document, dict):
-                asked = {k: v for k, v in group.document.items() if k != "skipped"}
+                asked = {k: v for k, v in without_holder(group.document).items() if k != "skipped"}
                 if asked == document:
                     return cls(store, group, on_trouble)
         return None
+
+    def take_up(self) -> None:
+        """Make the sweep this program's, as it is now; SweepHeld when another measures it."""
+        asked = self._hold(Holder.here())
+        if self._holder is not None and not self._is_ours:
+            raise SweepHeld(self._holder)
+        if asked:
+            self._try(self._read_again)
+        self._late = threading.Thread(target=self._write_late, name="keeper", daemon=True)
+        self._late.start()
+
+    def _hold(self, holder: Holder) -> bool:
+        """Ask for the sweep and note who has it; False when the store could not be asked."""
+        self._sign_due = time.monotonic() + SIGN_EVERY_S
+        others: list[Holder | None] = []
+        asked = self._try(lambda: others.append(self._store.hold_group(self.group_id, holder)))
+        for other in others:
+            self._is_ours = other is None
+            self._holder = other or holder
+        return asked
+
+    def _read_again(self) -> None:
+        """Take over what the program before noted since this one looked."""
+        self._document = without_holder(self._store.group(self.group_id).document)
+        self._skipped = dict(self._document.get("skipped", {}))
 
     def fill(self, cells: Sequence[Cell]) -> list[Cell]:
         """Return the cells with what was finished before; raises what the store raises."""
@@ -115,16 +170,21 @@ class SweepKeeper:
             filled.append(cell)
         return filled
 
+    def has_done(self, cells: Sequence[Cell]) -> bool:
+        """Whether any cell that waits was finished by now; raises what the store raises."""
+        keys = {c.point.config.key for c in cells if c.waiting and c.point.config is not None}
+        done = self._store.finished_keys(self.group_id) | self._skipped.keys()
+        return bool(keys & done)
+
     def keep(self, result: RunResult) -> None:
         """Store a finished run, at once or with those that follow at once."""
         with self._changed:
             self._results.append(result)
             if time.monotonic() >= self._due:
                 self._write_results()
+            if time.monotonic() >= self._sign_due:
+                self._give_sign()
             self._changed.notify()
-        if self._late is None:
-            self._late = threading.Thread(target=self._write_late, name="keeper", daemon=True)
-            self._late.start()
         self._write_skips()
 
     def skip(self, config: RunConfig, reason: str) -> None:
@@ -141,9 +201,9 @@ class SweepKeeper:
             self._write_results()
         if self._late is not None:
             self._late.join()
-        self._write_skips(now=True)
-        if finished:
-            self._try(lambda: self._store.change_group(self.group_id, finished=True))
+        if self._is_ours:
+            self._holder = None
+        self._write_document(finished=True if finished else None)
 
     def _stored(self) -> list[RunResult]:
         query = Query(group=self.group_id)
@@ -166,19 +226,39 @@ class SweepKeeper:
         """Write what waits longer than it should, because a configuration takes long."""
         with self._changed:
             while not self._closed:
-                wait_s = self._due + TOGETHER_S - time.monotonic() if self._results else None
-                if wait_s is not None and wait_s <= 0:
+                now = time.monotonic()
+                results_due = self._due + TOGETHER_S if self._results else math.inf
+                sign_due = self._sign_due + SIGN_EVERY_S if self._is_ours else math.inf
+                if now >= results_due:
                     self._write_results()
+                elif now >= sign_due:
+                    self._give_sign()
                 else:
-                    self._changed.wait(wait_s)
+                    due = min(results_due, sign_due)
+                    self._changed.wait(due - now if due < math.inf else None)
 
-    def _write_skips(self, *, now: bool = False) -> None:
-        if not self._new_skips or (not now and time.monotonic() < self._skips_due):
+    def _write_skips(self) -> None:
+        if not self._new_skips or time.monotonic() < self._skips_due:
             return
-        document = {**self._document, "skipped": self._skipped}
-        written = self._try(lambda: self._store.change_group(self.group_id, document=document))
+        written = self._write_document()
         self._new_skips = not written
         self._skips_due = time.monotonic() + (SKIPS_EVERY_S if written else TRY_AGAIN_S)
+
+    def _write_document(self, *, finished: bool | None = None) -> bool:
+        document = dict(self._document)
+        if self._skipped:
+            document["skipped"] = self._skipped
+        if self._holder is not None:
+            document[FIELD] = self._holder
+        return self._try(
+            lambda: self._store.change_group(self.group_id, document=document, finished=finished)
+        )
+
+    def _give_sign(self) -> None:
+        """Say that this program is still there (the lock is held)."""
+        self._sign_due = time.monotonic() + SIGN_EVERY_S
+        if self._is_ours and self._holder is not None:
+            self._hold(self._holder.seen())
 
     def _try(self, write: Callable[[], object]) -> bool:
         """Write, and return whether it was possible."""

@@ -7,9 +7,9 @@ a parallel library wait in loops for a while after their work, and would take th
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -34,7 +34,7 @@ class Seat(Measures, Protocol):
         """End the engine, or give it back."""
 
 
-class SideBySide:
+class SideBySide(Closing):
     """An engine for each word, started when it is first asked; use it in a ``with`` statement."""
 
     def __init__(self, open_seat: Callable[[str | None], Seat]) -> None:
@@ -44,17 +44,6 @@ class SideBySide:
         self._latest: str | None = None
         self.restless: list[str] = []
         """The engines that kept the processor busy in another's turn."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all engines."""

@@ -12,15 +12,16 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.ahead import BuildAhead
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.floor import least_launch_s
-from gpuexplorer.search.keeping import SweepKeeper, request_document
+from gpuexplorer.search.keeping import SweepHeld, SweepKeeper, request_document
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of
 from gpuexplorer.search.space import Space
-from gpuexplorer.search.sweep import Measurer, Step, Sweep
+from gpuexplorer.search.sweep import Step, Sweep
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -65,6 +66,7 @@ class Study:
             if resume:
                 self._keeper = SweepKeeper.find(store, self._document, self._on_trouble)
         self._found = self._keeper is not None
+        self._begun = False
         if self._keeper is not None:
             waiting = sum(cell.waiting for cell in cells)
             cells = self._keeper.fill(cells)
@@ -100,12 +102,13 @@ class Study:
         """Whether an earlier try of this sweep was found."""
         return self._found
 
-    def run(self, engine: Measurer) -> SweepDocument:
+    def run(self, engine: Measures) -> SweepDocument:
         """Measure what waits and return the document; see ``Sweep.run`` for what it raises.
 
-        Whatever ends it, what was done is in the store, and ``document`` has it.
+        Raises SweepHeld where another program measures the same sweep now. Whatever ends it, what
+        was done is in the store, and ``document`` has it.
         """
-        self._begin()
+        self.begin()
         try:
             self.sweep.run(engine)
         finally:
@@ -117,14 +120,27 @@ class Study:
         """Return the document of what is done so far."""
         return sweep_document(self.space, self.workload, self.cells, group=self.group)
 
-    def _begin(self) -> None:
-        """Enter the sweep into the store, unless it is there."""
-        if self._store is None or self._keeper is not None:
+    def begin(self) -> None:
+        """Enter the sweep into the store, or take it up there; ``run`` does so by itself.
+
+        Raises SweepHeld where another program measures it now.
+        """
+        if self._store is None or self._begun:
             return
         try:
-            self._keeper = SweepKeeper.begin(self._store, self._document, self._on_trouble)
+            if self._keeper is not None:
+                self._keeper.take_up()
+                if self._keeper.has_done(self.cells):  # by the program before, since it was read
+                    waiting = self.waiting
+                    self.sweep.take(self._keeper.fill(self.cells))
+                    self.resumed += waiting - self.waiting
+            else:
+                self._keeper = SweepKeeper.begin(self._store, self._document, self._on_trouble)
+        except SweepHeld:
+            raise
         except ExplorerError as error:
             self._on_trouble(error)
+        self._begun = True
         self.sweep.keeper = self._keeper
 
 

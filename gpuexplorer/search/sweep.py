@@ -16,7 +16,7 @@ from typing import Protocol
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.measuring import Measuring
@@ -25,24 +25,6 @@ from gpuexplorer.search.outcome import Cell
 from gpuexplorer.workloads.workload import Workload
 
 ESTIMATE_EVERY_S = 0.25
-
-
-class Measurer(Protocol):
-    """Measures one configuration; ``engine.session.Session`` and the window's jobs do."""
-
-    def measure_record(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-    ) -> RunRecord:
-        """Return the record of one run; raise what ``Session.measure`` raises."""
 
 
 class Keeper(Protocol):
@@ -145,6 +127,17 @@ class Sweep:
             self._left_due = now + max(ESTIMATE_EVERY_S, 20 * (time.monotonic() - now))
         return self._left
 
+    def take(self, cells: Sequence[Cell]) -> None:
+        """Take over what was done elsewhere meanwhile; not while the sweep runs."""
+        for index in [i for i in self._order if not cells[i].waiting]:
+            self._order.remove(index)
+            self._done += 1
+            cell = self.cells[index] = cells[index]
+            if cell.point.config is not None:
+                self._estimator.took(cell.point.config, 0.0, None)
+            if cell.result is not None:
+                self._estimator.learn(cell.result)
+
     # ---- from any thread
 
     def pause(self) -> None:
@@ -172,7 +165,7 @@ class Sweep:
 
     # ---- the way through
 
-    def run(self, engine: Measurer) -> list[Cell]:
+    def run(self, engine: Measures) -> list[Cell]:
         """Measure what waits and return all cells, in the order of the points.
 
         Raises EngineGone when there is no engine to go on with, and lets through what is no
@@ -193,7 +186,7 @@ class Sweep:
                 self._ahead.close()
         return self.cells
 
-    def _measure(self, engine: Measurer, index: int) -> None:
+    def _measure(self, engine: Measures, index: int) -> None:
         cell = self.cells[index]
         config = cell.point.config
         assert config is not None  # only what waits is in the order

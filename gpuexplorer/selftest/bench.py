@@ -8,12 +8,11 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
 import gpuexplorer
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere
@@ -65,7 +64,7 @@ class Options:
         return "".join(f"{n}={shlex.quote(v)} " for n, v in named.items()) + command
 
 
-class Bench:
+class Bench(Closing):
     """One engine for the whole self-test; use it in a ``with`` statement.
 
     ``stop_asked`` is looked at often; once it is True, Interrupted is raised.
@@ -97,15 +96,8 @@ class Bench:
             self.session.close()
             raise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End what it holds."""
         self.session.close()
 
     @property

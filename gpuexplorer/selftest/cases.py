@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.engine.session import Progress, Session
@@ -38,6 +38,8 @@ class Group:
     variant: str
     precision: str
     skipped: str = ""
+    missing: Unavailable | None = None
+    """The framework that is not here, where that is why."""
     cases: list[CheckCase] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
 
@@ -71,7 +73,9 @@ def plan_groups(
             groups.setdefault(key, Group(workload, *key[1:])).cases.append(case)
         for one in skipped:
             key = (workload.name, one.variant, one.precision)
-            groups[key] = Group(workload, one.variant, one.precision, skipped=one.reason)
+            groups[key] = Group(
+                workload, one.variant, one.precision, skipped=one.reason, missing=one.missing
+            )
     return list(groups.values())
 
 

@@ -46,7 +46,7 @@ def _command(bench: Bench, group: Group, case: CheckCase) -> str:
 
 
 def _skip(group: Group) -> Found:
-    raise Skipped(group.skipped)
+    raise Skipped(group.skipped, missing=group.missing)
 
 
 def _try(bench: Bench, group: Group, case: CheckCase) -> Found:

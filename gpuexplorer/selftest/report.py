@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 import msgspec
 
+from gpuexplorer.core.device import Unavailable
 from gpuexplorer.core.result import DeviceSummary, Environment
 
 SCHEMA = "gpuexplorer/selftest/1"
@@ -24,10 +26,26 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen, in words; of a failure or a skipped check, why, in one sentence."""
     figures: dict[str, float | str | None] = {}
     """What was measured; every name ends in its unit where it has one."""
+    missing: Unavailable | None = None
+    """The framework that is not here and without which it was skipped."""
     detail: str = ""
     """Further lines, such as a compiler's log."""
     command: str
     """The command that repeats it."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """Checks that need a framework which is not here."""
+
+    missing: Unavailable
+    checks: int
+
+    @property
+    def words(self) -> str:
+        """What is missing, how many checks that costs, and what to do, in one sentence."""
+        reason, plural = self.missing.reason, "" if self.checks == 1 else "s"
+        here = " here" if reason.endswith("not installed") else ""
+        return f"{reason}{here}: {self.checks} check{plural} left out; {self.missing.remedy}"
 
 
 class SectionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,13 +58,20 @@ class SectionResult(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     skipped: int
     time_s: float
+    left_out: tuple[LeftOut, ...] = ()
+    """Frameworks that are not here, each with the number of its checks."""
     reasons: tuple[str, ...] = ()
-    """Why checks were skipped, each reason once."""
+    """Why other checks were skipped, each reason once."""
 
     @property
     def tried(self) -> int:
         """Checks that have come to an end."""
         return self.passed + self.failed + self.skipped
+
+    @property
+    def why_skipped(self) -> tuple[str, ...]:
+        """Why checks were skipped: a sentence for each framework, then the other reasons."""
+        return (*(one.words for one in self.left_out), *self.reasons)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +117,8 @@ def sum_up(name: str, title: str, planned: int, checks: list[CheckResult]) -> Se
     def number(status: Status) -> int:
         return sum(c.status == status for c in checks)
 
-    skipped = [c.found for c in checks if c.status == "skipped"]
+    skipped = [c for c in checks if c.status == "skipped"]
+    missing = Counter(c.missing for c in skipped if c.missing is not None)
     return SectionResult(
         name=name,
         title=title,
@@ -101,5 +127,6 @@ def sum_up(name: str, title: str, planned: int, checks: list[CheckResult]) -> Se
         failed=number("failed"),
         skipped=len(skipped),
         time_s=sum(c.time_s for c in checks),
-        reasons=tuple(dict.fromkeys(skipped)),
+        left_out=tuple(LeftOut(missing=one, checks=n) for one, n in missing.items()),
+        reasons=tuple(dict.fromkeys(c.found for c in skipped if c.missing is None)),
     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.selftest import (
@@ -88,7 +87,7 @@ def run_selftest(
             time_utc=time_utc,
             time_s=time.monotonic() - began,
             command=bench.options.command(),
-            device=_summary(bench.device),
+            device=DeviceSummary.of(bench.device),
             threads=bench.device.threads,
             environment=bench.environment,
             sections=[
@@ -108,11 +107,12 @@ def _do(section: Section, task: Task) -> CheckResult:
     began = time.monotonic()
     detail = ""
     figures: dict[str, float | str | None] = {}
+    missing = None
     try:
         found = task.do()
         status, words, figures = "passed", found.words, found.figures
     except Skipped as reason:
-        status, words = "skipped", str(reason)
+        status, words, missing = "skipped", str(reason), reason.missing
     except ExplorerError as error:
         status, words, detail = "failed", " ".join(str(error).split("\n")), error.detail
     except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
@@ -125,10 +125,7 @@ def _do(section: Section, task: Task) -> CheckResult:
         time_s=time.monotonic() - began,
         found=words,
         figures=figures,
+        missing=missing,
         detail=detail,
         command=task.command,
     )
-
-
-def _summary(device: DeviceInfo) -> DeviceSummary:
-    return DeviceSummary(**{n: getattr(device, n) for n in DeviceSummary.__struct_fields__})

@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gpuexplorer.core.device import Unavailable
 from gpuexplorer.selftest.report import CheckResult, SectionResult
 
 
 class Skipped(Exception):
-    """The check does not apply here; the text says why."""
+    """The check does not apply here; the text says why, ``missing`` which framework it lacks."""
+
+    def __init__(self, reason: str, *, missing: Unavailable | None = None) -> None:
+        super().__init__(reason)
+        self.missing = missing
 
 
 class Interrupted(Exception):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
+from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.sample import Reading
@@ -28,7 +28,7 @@ ENDS = (
 E = TypeVar("E")
 
 
-class WatchedEngine:
+class WatchedEngine(Closing):
     """An engine that is ready; use it in a ``with`` statement."""
 
     def __init__(self, bench: Bench) -> None:
@@ -38,15 +38,8 @@ class WatchedEngine:
         self.engine = Engine(options, self.events.append, bench.log)
         self.engine.start()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End what it holds."""
         self.engine.close()
 
     def of(self, kind: type[E]) -> list[E]:

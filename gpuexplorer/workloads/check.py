@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuexplorer.core.config import Block, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
-from gpuexplorer.workloads.choose import complete, default_block, device_for_variant
+from gpuexplorer.workloads.choose import (
+    complete,
+    default_block,
+    device_for_variant,
+    missing_framework,
+)
 from gpuexplorer.workloads.plan import Plan, make_plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -46,6 +51,8 @@ class SkippedCase:
     variant: str
     precision: str
     reason: str
+    missing: Unavailable | None = None
+    """The framework that is not here, where that is why."""
 
 
 def check_plan(
@@ -72,7 +79,8 @@ def check_plan(
                 cases += every.quick_cases(turn) if depth == "quick" else every.cases(depth)
                 turn += 1
             except CannotRunHere as error:
-                skipped.append(SkippedCase(variant, precision, str(error)))
+                missing = missing_framework(devices, workload.variant(variant))
+                skipped.append(SkippedCase(variant, precision, str(error), missing))
     return cases, skipped
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
-from gpuexplorer.workloads.plan import check_requirements
+from gpuexplorer.workloads.plan import check_caches, check_requirements
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import check as check_switches
 from gpuexplorer.workloads.switches import without_defaults
@@ -85,14 +85,13 @@ def device_to_run(devices: DeviceList, wanted: str, variant: VariantSpec, name: 
     able = [d for d in devices.devices if variant.model in d.libraries]
     if able and wanted == "auto":
         return next((d for d in able if d.kind == "gpu"), able[0])
-    framework = framework_of(variant.model)
-    title = FRAMEWORKS[framework]
-    for missing in devices.unavailable:
-        if missing.backend == framework:
-            raise CannotRunHere(
-                f"variant '{name}' runs on {title}, which is not available here: {missing.reason}",
-                remedy=missing.remedy,
-            )
+    title = FRAMEWORKS[framework_of(variant.model)]
+    missing = missing_framework(devices, variant)
+    if missing is not None:
+        raise CannotRunHere(
+            f"variant '{name}' runs on {title}, which is not available here: {missing.reason}",
+            remedy=missing.remedy,
+        )
     if able:
         raise CannotRunHere(
             f"{title} does not reach {found.id} ({found.name})",
@@ -102,6 +101,14 @@ def device_to_run(devices: DeviceList, wanted: str, variant: VariantSpec, name: 
         f"no device here offers the model {variant.model}",
         remedy="'gpuexplorer devices' lists what each device offers",
     )
+
+
+def missing_framework(devices: DeviceList, variant: VariantSpec) -> Unavailable | None:
+    """Return the framework that a variant's model or library call needs and that is not here."""
+    framework = framework_of(variant.call or "")
+    if framework not in FRAMEWORKS:
+        return None
+    return next((one for one in devices.unavailable if one.backend == framework), None)
 
 
 def default_block(variant: VariantSpec) -> Block | None:
@@ -132,13 +139,7 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
         raise InputError(
             "a model's file brings its own inputs", remedy="leave --fill out, or change build()"
         )
-    include_transfers = bool(request.switches.get("include_transfers", False))
-    if request.cache == "cold" and include_transfers:
-        raise InputError(
-            "cold caches and included transfers do not go together: each sample copies its arrays "
-            "anew, and what the caches hold then is the copies' doing",
-            remedy="leave one of them out",
-        )
+    check_caches(request)
     check_requirements(workload, variant_name, precision, device)
     check_switches(variant, variant_name, device, request.switches)
     if not 0 <= request.seed < 2**63:

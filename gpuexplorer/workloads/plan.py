@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from gpuexplorer.core.change import block_words
-from gpuexplorer.core.config import OWN_FILL, Block, RunConfig
+from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
@@ -29,8 +29,8 @@ from gpuexplorer.workloads.manifest import (
 )
 from gpuexplorer.workloads.memory.fits import check_fits
 from gpuexplorer.workloads.models import MODELS
+from gpuexplorer.workloads.switches import TRANSFERS, effective
 from gpuexplorer.workloads.switches import check as check_switches
-from gpuexplorer.workloads.switches import effective
 from gpuexplorer.workloads.workload import Workload
 
 Names = dict[str, int | float]
@@ -201,6 +201,7 @@ def make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan
 def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan:
     variant = workload.variant(config.variant)
     check_requirements(workload, config.variant, config.precision, device)
+    check_caches(config)
     check_switches(variant, config.variant, device, config.switches)
     base = base_names(workload, config)
     _check_sizes(workload, config, base)
@@ -241,6 +242,16 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
     else:
         plan = _launch_plan(workload, config, device, base, common)
     return plan
+
+
+def check_caches(asked: RunRequest | RunConfig) -> None:
+    """Refuse cold caches where each sample copies its arrays, which leaves them in the caches."""
+    if asked.cache == "cold" and asked.switches.get(TRANSFERS, False):
+        raise InputError(
+            "cold caches and included transfers do not go together: each sample copies its arrays "
+            "anew, and what the caches hold then is the copies' doing",
+            remedy="leave one of them out",
+        )
 
 
 def _array(

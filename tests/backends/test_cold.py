@@ -174,6 +174,7 @@ def test_adopted_arrays_bring_their_pass_along(small_cache: Flush) -> None:
     cold.free()
 
 
+@pytest.mark.alone
 def test_a_copy_that_fits_the_cache_is_slower_when_it_was_emptied() -> None:
     """With this machine's own cache: the ratio itself is what ``bench/hot_cold.py`` measures."""
     flush = caches.cpu_flush()

@@ -12,14 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.functional import (
-    MAX_KEPT,
-    Compiled,
-    FunctionalModel,
-    GroupedRunner,
-    Kept,
-    Written,
-)
+from gpuexplorer.backends.framework_model import MAX_KEPT, Kept
+from gpuexplorer.backends.framework_runner import GroupedRunner
+from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
 from gpuexplorer.backends.layouts import FILTERS, HEADS, IMAGES, LINEAR, AfterImages, Layout
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList

@@ -177,6 +177,7 @@ def test_what_is_reset_is_set_back_before_each_launch(name: str, role: str) -> N
     assert np.array_equal(outputs_of(runner)["B"], inputs["A"] + inputs.get("B", 0))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["numpy", "torch"])
 def test_a_long_product_is_estimated_from_a_few_rows(name: str) -> None:
     assert started(library_plan(name, "matmul", size={"N": 64}), name).predict_s() is None

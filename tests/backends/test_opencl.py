@@ -223,6 +223,7 @@ def test_launches_are_timed_one_by_one_in_order() -> None:
     assert (batch.seconds > 0).all()
 
 
+@pytest.mark.alone
 def test_a_full_queue_costs_the_host_little() -> None:
     runner, _ = ready_runner(made_workload(COPY), size={"N": 64})
     runner.launch(8)
@@ -248,6 +249,7 @@ def test_reset_arrays_start_each_launch_as_the_first(role: str) -> None:
     assert near(got, before + inputs["A"][0])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("block", [(16, 16), (1, 64), (256, 1)])
 def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> None:
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=block)
@@ -258,6 +260,7 @@ def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> Non
     assert actual / 5 < predicted < actual * 5
 
 
+@pytest.mark.alone
 def test_a_rough_prediction_runs_no_more_than_shows_that_a_launch_is_short() -> None:
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=(16, 16))
     launched = _counted(runner)
@@ -287,6 +290,7 @@ def _counted(runner: Any) -> list[tuple[int, ...]]:
     return tried
 
 
+@pytest.mark.alone
 def test_a_launch_of_a_minute_is_foreseen_in_a_moment() -> None:
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 2048}, block=(1, 1))
     started = runner.now_ns()
@@ -475,6 +479,7 @@ def test_device_and_thread_count_are_as_asked() -> None:
     assert info.limits.max_threads_per_block == 1024
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_kernel_uses_exactly_the_threads_it_may(threads: int) -> None:
     code = f"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,30 @@ def test_several_drivers_are_listed_in_a_folder_of_their_own(
     assert texts == [str(intel.path), "libgpu.so.1"]
     assert environment([intel], 3)["OCL_ICD_VENDORS"] == str(intel.path)
     assert environment([intel], 3)["DPCPP_CPU_NUM_CUS"] == "3"
+
+
+def test_intels_runtime_works_in_a_folder_whose_name_has_a_blank(
+    intel: Driver, tmp_path: Path
+) -> None:
+    folder = tmp_path / "my «programs»"
+    folder.mkdir()
+    for file in intel.path.parent.iterdir():
+        if file.is_file() and file.name != intel.path.name:
+            (folder / file.name).symlink_to(file)
+    shutil.copyfile(intel.path, folder / intel.path.name)
+    moved = Driver("intel", folder / intel.path.name)
+    used = Path(environment([moved], 1)["OCL_ICD_VENDORS"])
+    assert " " not in str(used) and used.is_file()
+    answer = probe(moved, 1)
+    assert [d.kind for d in answer.devices] == ["cpu"], answer.error
+    assert Path(environment([moved], 1)["OCL_ICD_VENDORS"]) == used
+    shutil.rmtree(folder)  # another one, later, takes the old copy away
+    again = tmp_path / "another folder"
+    again.mkdir()
+    (again / intel.path.name).write_bytes(b"a newer one")
+    newer = Path(environment([Driver("intel", again / intel.path.name)], 1)["OCL_ICD_VENDORS"])
+    assert newer.read_bytes() == b"a newer one"
+    assert not used.parent.exists()
 
 
 def test_what_was_set_for_the_loader_is_not_taken_for_the_users_own(

@@ -208,6 +208,7 @@ def test_threads_are_those_of_the_engine() -> None:
     torch.set_num_threads(before)
 
 
+@pytest.mark.alone
 def test_a_long_step_is_estimated_from_a_few_samples_and_a_short_one_is_not() -> None:
     short = ready("mlp")
     assert short.predict_s() is None

@@ -1,6 +1,6 @@
 """Every workload in every framework: errors against float64, times in turns, and one chart.
 
-    python tests/bench/frameworks_agree.py [--python PYTHON] [--seconds S] [--plot FILE]
+    python tests/bench/frameworks_agree.py [--python PYTHON] [--rounds N] [--plot FILE]
 
 The engine runs in the environment that `make frameworks` builds, unless PYTHON says otherwise.
 Prints one JSON document. The limit of each workload is its manifest's tolerance in that precision;
@@ -43,8 +43,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--python", default=str(PYTHON) if PYTHON.exists() else None)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each comparison")
-    parser.add_argument("--rounds", type=int, help="exactly so many turns of each instead")
+    parser.add_argument("--rounds", type=int, default=10, help="turns of each framework")
+    parser.add_argument("--seconds", type=float, default=60.0, help="each comparison at most")
     parser.add_argument("--precisions", default="fp64,fp32,bf16,fp16")
     parser.add_argument("--workloads", default=",".join(MODELS))
     parser.add_argument("--threads", type=int)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuexplorer.cli import main, parser
+from gpuexplorer.cli import main, parser, values
 from gpuexplorer.cli.run import limits_of
 from gpuexplorer.core.errors import InputError
 
@@ -24,41 +24,41 @@ from gpuexplorer.core.errors import InputError
     ],
 )
 def test_blocks(text: str, read: tuple[int, ...]) -> None:
-    assert parser.block(text) == read
+    assert values.block(text) == read
 
 
 @pytest.mark.parametrize("text", ["axb", "", "16x", "1x2x3x4", "-1x4", "1.5x2", "٣x٣", "16 x 16"])
 def test_blocks_that_are_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="such as 16x16"):
-        parser.block(text)
+        values.block(text)
 
 
 def test_sizes() -> None:
-    assert parser.size("512") == {"": 512}
-    assert parser.size("N=512,M=64") == {"N": 512, "M": 64}
+    assert values.size("512") == {"": 512}
+    assert values.size("N=512,M=64") == {"N": 512, "M": 64}
 
 
 @pytest.mark.parametrize("text", ["", "N", "N=", "N=a", "5,6", "N=1;M=2", "=4", "N=1,N=2"])
 def test_sizes_that_are_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
-        parser.size(text)
+        values.size(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "x", "", "1e9"])
 def test_seconds_that_are_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="seconds"):
-        parser.seconds(text)
+        values.seconds(text)
 
 
 @pytest.mark.parametrize(("text", "share"), [("0.5%", 0.005), ("0.02", 0.02), (" 3 % ", 0.03)])
 def test_noise(text: str, share: float) -> None:
-    assert parser.noise(text) == pytest.approx(share)
+    assert values.noise(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["0", "-1%", "nan", "100%", "5", "x", "", "%"])
 def test_noise_that_is_none(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"such as 0\.5%"):
-        parser.noise(text)
+        values.noise(text)
 
 
 @pytest.mark.parametrize(

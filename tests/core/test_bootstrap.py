@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_it_parses_on_python_3_8_and_imports_what_that_has() -> None:
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 8))
+    top_level = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -33,7 +34,8 @@ def test_it_parses_on_python_3_8_and_imports_what_that_has() -> None:
             assert node.level == 0
             imported.add(node.module or "")
     of_3_8 = {"__future__", "importlib", "importlib.util", "os", "re", "runpy", "shlex", "struct"}
-    assert imported <= of_3_8 | {"sys", "sysconfig"}
+    assert imported <= of_3_8 | {"sys", "sysconfig", "gpuexplorer.core.frozen"}
+    assert "gpuexplorer.core.frozen" not in top_level  # only the side that asks imports it
     for node in ast.walk(tree):  # methods that 3.9 brought
         if isinstance(node, ast.Attribute):
             assert node.attr not in ("removeprefix", "removesuffix", "is_relative_to")
@@ -106,6 +108,24 @@ def test_only_our_package_is_lent_and_nothing_of_theirs_is_hidden(tmp_path: Path
     assert Path(seen["config"]).is_relative_to(tmp_path / "env")
     assert not any(Path(path).is_relative_to(tmp_path / "copy") for path in seen["path"] if path)
     assert seen["argv"] == ["a", "--b"]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_a_frozen_program_lends_keeps_its_folder_as_it_was_installed(
+    frozen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    command = bootstrap.module_command("gpuexplorer.engine", python="/usr/bin/python3")
+    assert command[:2] == ["/usr/bin/python3", "-B" if frozen else bootstrap.FILE]
+    # The engine's own children, in an interpreter that is not frozen.
+    monkeypatch.setattr(sys, "frozen", False, raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", frozen)
+    assert ("-B" in bootstrap.module_command("gpuexplorer.engine")) is frozen
+    # Where the environment says it, it need not be said again.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "-B" not in bootstrap.module_command("gpuexplorer.engine")
 
 
 def refused(done: subprocess.CompletedProcess[bytes]) -> tuple[str | None, protocol.Refused]:

@@ -170,6 +170,7 @@ def test_the_latest_run_wins(watched: Watched) -> None:
     assert finished.stopped_by == "user"
 
 
+@pytest.mark.alone
 def test_a_long_launch_runs_only_after_it_was_agreed_to(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
     watched.engine.run(chosen, MATMUL, seconds=None)
@@ -295,6 +296,7 @@ def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> 
     assert finished.generation == generation
 
 
+@pytest.mark.alone
 def test_closing_in_the_middle_of_a_launch_leaves_no_process(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
     watched.engine.run(chosen, MATMUL, seconds=None, allow_long=True)

@@ -40,6 +40,11 @@ def test_other_ends() -> None:
     assert "had to be ended" in death.how_it_ended(None, 0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux has signals without a name")
+def test_a_signal_without_a_name_has_its_number() -> None:
+    assert "the engine died (signal 40)" in death.how_it_ended(-40, 0)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux counts")
 def test_linux_counts_what_it_ends() -> None:
     found = death.killed_for_memory()

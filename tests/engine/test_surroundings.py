@@ -95,11 +95,11 @@ def test_a_broken_note_of_conda_is_no_reason_to_fail(
 def test_a_frozen_program_lends_its_libraries_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", "/frozen")
     monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", "/users/own")
+    assert own_environment()["LD_LIBRARY_PATH"] == "/frozen"  # not frozen: as it is
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert own_environment()["LD_LIBRARY_PATH"] == "/users/own"
     assert "LD_LIBRARY_PATH_ORIG" not in own_environment()
     monkeypatch.delenv("LD_LIBRARY_PATH_ORIG")
-    assert own_environment()["LD_LIBRARY_PATH"] == "/frozen"
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert "LD_LIBRARY_PATH" not in own_environment()
 
 

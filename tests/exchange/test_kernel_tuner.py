@@ -104,3 +104,10 @@ def test_what_is_no_cache_says_so(tmp_path: Path, key: str) -> None:
     document[key] = None
     with pytest.raises(InputError, match=r"is not Kernel Tuner's cache|holds no runs"):
         read(tmp_path, json.dumps(document))
+
+
+def test_half_of_a_character_is_refused(tmp_path: Path) -> None:
+    document = json.loads(cache_text())
+    document["kernel_name"] = "\ud800"
+    with pytest.raises(InputError, match="half of a character"):
+        read(tmp_path, json.dumps(document))

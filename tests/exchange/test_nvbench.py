@@ -203,3 +203,12 @@ def test_a_time_that_cannot_be_is_refused(tmp_path: Path, value: object) -> None
     (tmp_path / "f.json").write_text(json.dumps(document))
     with pytest.raises(InputError, match="nv/cold/time/gpu/mean of 'copy Device=0 a' is"):
         read_runs(tmp_path / "f.json")
+
+
+@pytest.mark.parametrize("value", [True, -1, 10**400, "fast", None])
+def test_what_is_no_bandwidth_of_a_device_stays_unknown(tmp_path: Path, value: object) -> None:
+    document = nvbench_document()
+    document["devices"][0] |= {"global_memory_bus_bandwidth": value, "number_of_sms": value}
+    (tmp_path / "f.json").write_text(json.dumps(document))
+    device = read_runs(tmp_path / "f.json").runs[0].device
+    assert device.peak_bandwidth_B_per_s is None and device.compute_units is None

@@ -171,13 +171,15 @@ def test_why_opens_the_page_at_its_heading(columns: MainWindow, qtbot: QtBot) ->
     card = card_that(columns, turns_block)
     assert card is not None and card.advice is not None
     QTest.mouseClick(card.why_button, Qt.MouseButton.LeftButton)
-    browser = columns._help.browser
-    assert columns._help.list.currentItem().text() == "Advice, explained"
+    help_window = columns.dialogs.help
+    assert help_window is not None
+    browser = help_window.browser
+    assert help_window.list.currentItem().text() == "Advice, explained"
     top_px = heading_top_px(browser.document(), card.advice.section)
     above_px = browser.verticalScrollBar().value()
     assert above_px <= top_px < above_px + browser.viewport().height()
     assert above_px > 0, "the heading is not on the first screen"
-    columns._help.close()
+    help_window.close()
 
 
 def heading_top_px(document: QTextDocument, words: str) -> float:
@@ -198,6 +200,7 @@ def test_cards_cannot_act_once_the_knobs_stand_elsewhere(columns: MainWindow, qt
     assert cards(columns)[0].isEnabled()
 
 
+@pytest.mark.alone
 def test_advice_is_quick_on_the_windows_thread(columns: MainWindow, qtbot: QtBot) -> None:
     for work in (
         columns.insight.advice.look,

@@ -65,7 +65,7 @@ def open_map(
 
 def shown(view: BlockMapView) -> Held:
     held = view.model.shown
-    assert held is not None
+    assert isinstance(held, Held)
     return held
 
 

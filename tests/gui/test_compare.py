@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.compare import MOST, CompareModel, ticks
+from gpuexplorer.gui.model.compare import CompareModel, ticks
+from gpuexplorer.gui.model.compare_file import MOST
 from gpuexplorer.gui.panels.compare import RUNS_MIME
 from gpuexplorer.gui.panels.compare_bench import CompareBench
 from gpuexplorer.gui.panels.compare_plot import ForestPlot
@@ -71,7 +72,7 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     assert not bench.export_button.isEnabled()
     assert bench.model.labels == ["naive · block 16×16", "naive · block 1×64"]
     click(window, "startCompareButton")
-    assert (window.session.job is not None, window.session.live) == (True, False)
+    assert (window.session.jobs.current is not None, window.session.live) == (True, False)
     until(qtbot, lambda: bench.words.text().startswith("Round"))
     table = find(window, "compareTable", CompareTable)
     assert not bench.add_knobs.isEnabled()

@@ -16,7 +16,6 @@ from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.panels.engines import EnginesDialog
 from gpuexplorer.gui.panels.engines_table import EnginesTable
 from gpuexplorer.gui.settings import Settings
-from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.pythons import make_python, pretend
@@ -37,13 +36,13 @@ def opened(window: MainWindow) -> EnginesDialog:
 
 
 def words(dialog: EnginesDialog) -> str:
-    label = dialog.findChild(Words, "engineWords")
+    label = dialog.findChild(QLabel, "engineWords")
     assert label is not None
     return label.text()
 
 
 def names(dialog: EnginesDialog) -> list[str]:
-    return [row.name for row in dialog.table.rows]
+    return [row.name for row in dialog.list.table.rows]
 
 
 def present(window: MainWindow) -> str | None:
@@ -71,24 +70,24 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     dialog = opened(window)
     assert names(dialog) == [BUILT_IN]
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(other.parent.parent))
-    dialog.pick_folder()
+    dialog.list.ways.pick_folder()
     assert names(dialog) == [BUILT_IN, "mine"]
-    assert dialog.checking
+    assert dialog.list.checking
     assert not session.live, "nothing is measured while an engine is asked"
-    until(qtbot, lambda: not dialog.checking)
+    until(qtbot, lambda: not dialog.list.checking)
     until(qtbot, lambda: session.live)
-    row = dialog.table.rows[1]
+    row = dialog.list.table.rows[1]
     assert row.report is not None and row.report.ok
     assert row.report.python is not None
     assert "'mine' answered in" in words(dialog)
-    assert "numpy:cpu" in dialog.details.toPlainText()
+    assert "numpy:cpu" in dialog.list.details.toPlainText()
     assert not row.in_use
 
     press(dialog, "useEngineButton")
     assert present(window) == "mine"
     until(qtbot, lambda: session.engine_state == "ready")
     assert label.text() == "engine mine ready"
-    assert dialog.table.rows[1].in_use
+    assert dialog.list.table.rows[1].in_use
     assert Interpreters().default == "mine"
     assert len(session.history) >= kept
     assert len(session.live_model.pins) == 1
@@ -102,7 +101,7 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     window.insight.copy_command()
     assert QApplication.clipboard().text().endswith("--python mine")
 
-    dialog.table.setCurrentCell(1, 1)
+    dialog.list.table.setCurrentCell(1, 1)
     press(dialog, "removeEngineButton")
     assert names(dialog) == [BUILT_IN]
     assert present(window) is None
@@ -111,7 +110,7 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     assert names(dialog) == [BUILT_IN, "mine"]
     assert Interpreters().default == "mine"
     assert present(window) == "mine"
-    assert not dialog.undo_button.isEnabled()
+    assert not dialog.list.undo_button.isEnabled()
 
 
 def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
@@ -132,19 +131,19 @@ def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
     dialog = find(window, "enginesDialog", EnginesDialog)
     assert dialog.isVisible()
     assert names(dialog) == [BUILT_IN, "hangs", "dies"]
-    dialog.table.setCurrentCell(1, 1)
+    dialog.list.table.setCurrentCell(1, 1)
     press(dialog, "checkEngineButton")
-    assert dialog.check_button.text() == "&Cancel"
+    assert dialog.list.check_button.text() == "&Cancel"
     until(qtbot, began.exists)
     press(dialog, "checkEngineButton")
-    until(qtbot, lambda: not dialog.checking)
+    until(qtbot, lambda: not dialog.list.checking)
     assert words(dialog) == "Stopped; nothing was found out."
-    dialog.table.setCurrentCell(2, 1)
+    dialog.list.table.setCurrentCell(2, 1)
     press(dialog, "checkEngineButton")
-    until(qtbot, lambda: not dialog.checking)
-    report = dialog.table.rows[2].report
+    until(qtbot, lambda: not dialog.list.checking)
+    report = dialog.list.table.rows[2].report
     assert report is not None and not report.ok
-    text = dialog.details.toPlainText()
+    text = dialog.list.details.toPlainText()
     assert "did not run as a Python: it ended with status 4" in text
     assert "Its last words:\nout of luck" in text
     press(dialog, "useEngineButton")
@@ -154,7 +153,7 @@ def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
     buttons = [b for b in window.banner.findChildren(QPushButton) if b.text() == "Engines…"]
     buttons[0].click()
     assert dialog.isVisible()
-    dialog.table.setCurrentCell(0, 1)
+    dialog.list.table.setCurrentCell(0, 1)
     press(dialog, "useEngineButton")
     until(qtbot, lambda: window.session.engine_state == "ready")
 

@@ -61,9 +61,9 @@ def test_a_job_measures_and_live_measuring_goes_on(qtbot: QtBot, open_window: Op
     session = window.session
     ticket = wait_measured(qtbot, window).ticket
     job = Runs(window, 4)
-    assert session.begin_job(job)
+    assert session.jobs.begin(job)
     assert (session.live, session.activity) == (False, job.doing)
-    until(qtbot, lambda: session.job is None)
+    until(qtbot, lambda: session.jobs.current is None)
     assert (job.outcomes, job.errors) == ([4], [])
     assert [r.timing.samples for r in job.results] == [5] * 4
     assert {r.timing.stopped_by for r in job.results} == {"samples"}
@@ -76,12 +76,12 @@ def test_one_job_at_a_time(qtbot: QtBot, open_window: OpenWindow) -> None:
     said: list[str] = []
     window.session.notice.connect(lambda n: said.append(n.text if n else ""))
     job = Runs(window, 100_000)
-    assert window.session.begin_job(job)
-    assert not window.session.begin_job(Runs(window, 1))
+    assert window.session.jobs.begin(job)
+    assert not window.session.jobs.begin(Runs(window, 1))
     assert "busy measuring again and again" in said[-1]
     until(qtbot, lambda: len(job.results) > 1)
-    window.session.cancel_job()
-    until(qtbot, lambda: window.session.job is None)
+    window.session.jobs.cancel()
+    until(qtbot, lambda: window.session.jobs.current is None)
     assert job.outcomes == [None]
     wait_measured(qtbot, window)
 
@@ -91,11 +91,11 @@ def test_stop_ends_a_job_and_measures_nothing_after_it(
 ) -> None:
     window = begun(qtbot, open_window)
     job = Runs(window, 100_000)
-    window.session.begin_job(job)
+    window.session.jobs.begin(job)
     until(qtbot, lambda: bool(job.results))
     assert window.commands.stop.isEnabled()
     window.commands.stop.trigger()
-    until(qtbot, lambda: window.session.job is None)
+    until(qtbot, lambda: window.session.jobs.current is None)
     assert not window.session.live and not window.commands.stop.isEnabled()
 
 
@@ -105,20 +105,20 @@ def test_a_paused_job_gives_the_engine_to_live_measuring(
     window = begun(qtbot, open_window)
     session = window.session
     job = Runs(window, 100_000)
-    session.begin_job(job)
+    session.jobs.begin(job)
     until(qtbot, lambda: len(job.results) > 1)
-    session.pause_job()
+    session.jobs.pause()
     until(qtbot, lambda: job.waiting and session.live)
     done = len(job.results)
     session.experiment.set_block((8, 8, 1))
     wait_measured(qtbot, window)
     assert len(job.results) == done
-    session.resume_job()
+    session.jobs.resume()
     until(qtbot, lambda: not session.live and len(job.results) > done + 1)
-    session.pause_job()
+    session.jobs.pause()
     until(qtbot, lambda: job.waiting and session.live)
-    session.cancel_job()
-    until(qtbot, lambda: session.job is None)
+    session.jobs.cancel()
+    until(qtbot, lambda: session.jobs.current is None)
     assert session.live
     assert (job.outcomes, job.errors) == ([None], [])
 
@@ -126,7 +126,7 @@ def test_a_paused_job_gives_the_engine_to_live_measuring(
 def test_an_engine_that_dies_costs_a_job_one_run(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = begun(qtbot, open_window)
     job = Runs(window, 100_000)
-    window.session.begin_job(job)
+    window.session.jobs.begin(job)
     until(qtbot, lambda: len(job.results) > 1)
     while not job.errors:  # between two runs the engine's end costs nothing
         until(qtbot, lambda: window.session.worker.engine_pid is not None)
@@ -137,8 +137,8 @@ def test_an_engine_that_dies_costs_a_job_one_run(qtbot: QtBot, open_window: Open
     done = len(job.results)
     until(qtbot, lambda: len(job.results) > done)
     assert len(job.errors) == 1 and "killed" in str(job.errors[0])
-    window.session.cancel_job()
-    until(qtbot, lambda: window.session.job is None)
+    window.session.jobs.cancel()
+    until(qtbot, lambda: window.session.jobs.current is None)
 
 
 def test_a_job_that_fails_says_why_and_live_measuring_goes_on(
@@ -160,8 +160,8 @@ def test_a_job_that_fails_says_why_and_live_measuring_goes_on(
     for kind, words in kinds:
         said: list[str] = []
         window.session.notice.connect(lambda n, said=said: said.append(n.text if n else ""))
-        window.session.begin_job(kind(window, 1))
-        until(qtbot, lambda: window.session.job is None)
+        window.session.jobs.begin(kind(window, 1))
+        until(qtbot, lambda: window.session.jobs.current is None)
         assert any(words in text for text in said)
         wait_measured(qtbot, window)
 
@@ -178,10 +178,10 @@ def test_closing_the_window_ends_a_job_even_a_paused_one(
     for pause in (False, True):
         window = begun(qtbot, open_window)
         job = Runs(window, 100_000)
-        window.session.begin_job(job)
+        window.session.jobs.begin(job)
         until(qtbot, has_result(job))
         if pause:
-            window.session.pause_job()
+            window.session.jobs.pause()
             until(qtbot, is_waiting(job))
         window.close()
         assert job.isFinished()

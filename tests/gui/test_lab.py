@@ -13,7 +13,8 @@ from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.lab import LabView
-from gpuexplorer.gui.panels.lab_tab import write_study
+from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
@@ -37,11 +38,11 @@ def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView
 
 
 def ready(qtbot: QtBot, view: LabView) -> None:
-    until(qtbot, view.start_button.isEnabled)
+    until(qtbot, view.head.start.isEnabled)
 
 
 def finished(qtbot: QtBot, window: MainWindow) -> None:
-    until(qtbot, lambda: window.session.job is None)
+    until(qtbot, lambda: window.session.jobs.current is None)
 
 
 def groups(kind: str) -> list[Any]:
@@ -57,11 +58,11 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert "How much accuracy" in view.bench.empty.text
     ready(qtbot, view)
     assert "Takes about" in view.bench.empty.text
-    view.copy_button.click()
+    view.head.copy.click()
     text = QApplication.clipboard().text()
     assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
     view.start()
-    until(qtbot, lambda: view.bench.model.state == "running" and not view.start_button.isVisible())
+    until(qtbot, lambda: view.bench.model.state == "running" and not view.head.start.isVisible())
     finished(qtbot, window)
     study = view.bench.model.study
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
@@ -74,7 +75,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
         found = store.find(Query(group=group.id))
         assert {row.id for row in found} == {run.id for run in study.runs}
     target = tmp_path / "lab.svg"
-    write_study(view.study(), target, "light")
+    write(study_files(view.study()), target, "light")
     assert "<svg" in target.read_text()
     other = next(r for r in study.runs if r.config.precision != "fp32")
     place = view.bench.table.by_run[other.id]
@@ -98,16 +99,16 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     ready(qtbot, view)
     view.start()
     until(qtbot, lambda: view.bench.model.study is not None)
-    view.pause_button.click()
+    view.head.pause.click()
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
     assert view.bench.model.words.startswith("Paused at ")
-    assert view.pause_button.text() == "Resume"
-    view.pause_button.click()
+    assert view.head.pause.text() == "Resume"
+    view.head.pause.click()
     assert view.bench.model.state == "running"
     view.show_kind("precision")
     until(qtbot, lambda: view.words.text().startswith("CPU against GPU is measured"))
-    view.cancel_button.click()
+    view.head.cancel.click()
     finished(qtbot, window)
     study = view.benches["speedup"].model.study
     assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
@@ -128,7 +129,7 @@ def test_what_cannot_be_studied_or_fails_says_why(
     window = open_window()
     view = opened(qtbot, window, "switches")
     until(qtbot, lambda: "no switches" in view.bench.setup.total.text())
-    assert not view.start_button.isEnabled()
+    assert not view.head.start.isEnabled()
     assert "Switches belong to models" in view.bench.setup.reason.text()
     window.export("json")
     assert "no study to export" in window.banner.text

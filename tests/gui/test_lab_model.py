@@ -17,24 +17,13 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.study import lab_of
-from gpuexplorer.core.comparison import Comparison, Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import (
-    Added,
-    BreakEven,
-    Measured,
-    PrecisionPoint,
-    PrecisionStudy,
-    Side,
-    SizePoint,
-    Speedup,
-    SpeedupStudy,
     Study,
-    Switched,
-    SwitchesStudy,
 )
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import LabModel, Progress
 from gpuexplorer.gui.model.lab_command import study_command
@@ -44,7 +33,9 @@ from gpuexplorer.gui.model.lab_offers import (
     estimate_s,
     sides,
     sizes_text,
+    split_threads,
     switch_choices,
+    thread_choices,
     time_words,
     total_words,
 )
@@ -53,137 +44,27 @@ from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.lab_words import duration, effect_words, finding
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.panels.lab_setup import LabSetup
-from gpuexplorer.gui.panels.lab_tab import FORMATS, write_study
+from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.plots.lab_precision import PrecisionPlot
 from gpuexplorer.gui.plots.lab_switches import ALONE, SwitchesPlot, bars_of
 from gpuexplorer.gui.theme import make_theme
-from gpuexplorer.search.studies import How
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.search.studies import How, SwitchesLab
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
-from tests.support.results import made_config, made_result
-
-RESULT = made_result(40)
+from tests.support.lab_studies import (
+    STUDIES,
+    against,
+    precision_study,
+    speedup_study,
+    switches_study,
+)
+from tests.support.results import made_config
 
 
 @pytest.fixture(autouse=True)
 def colours(qapp: QApplication) -> None:
     make_theme(qapp, "light")
-
-
-def made_run(number: int, config: RunConfig) -> RunResult:
-    return msgspec.structs.replace(RESULT, id=f"{number:032x}", config=config)
-
-
-def measured(number: int, time_s: float, **changes: Any) -> Measured:
-    plain = Measured(
-        run=f"{number:032x}", time_s=time_s, ci95_low_s=0.99 * time_s, ci95_high_s=1.01 * time_s,
-        flop_per_s=1e6 / time_s, rms_rel_error=1e-7, max_rel_error=3e-7, tolerance=1e-5,
-    )  # fmt: skip
-    return msgspec.structs.replace(plain, **changes)
-
-
-def against(ratio: float, verdict: Verdict | None = None) -> Comparison:
-    said: Verdict = verdict or ("faster" if ratio < 1 else "slower")
-    return Comparison(ratio, 0.98 * ratio, 1.02 * ratio, 12, said)
-
-
-def precision_study(**changes: Any) -> PrecisionStudy:
-    configs = [made_config(precision=p) for p in ("fp64", "fp32", "bf16", "fp16")]
-    points = [
-        PrecisionPoint(
-            precision="fp64", title="fp64 (double)", front=True, against=against(2.0),
-            measured=measured(0, 2e-3, rms_rel_error=0.0, max_rel_error=0.0),
-        ),
-        PrecisionPoint(
-            precision="fp32", title="fp32 (float)", front=True, measured=measured(1, 1e-3),
-            ran="fp32", accumulates_in="fp32",
-        ),
-        PrecisionPoint(precision="tf32", title="tf32", skipped="no such arithmetic here"),
-        PrecisionPoint(
-            precision="bf16", title="bf16 (brain float)", front=True, against=against(0.5),
-            measured=measured(2, 5e-4, rms_rel_error=3e-3, wrong=True), accumulates_in="fp32",
-        ),
-        PrecisionPoint(
-            precision="fp16", title="fp16 (half)", against=against(0.8), ran="fp32",
-            measured=measured(3, 8e-4), fallback="fp16 was asked for, and fp32 ran",
-        ),
-    ]  # fmt: skip
-    study = PrecisionStudy(
-        id="p", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: speed", device="X",
-        rounds=12, notes=("Measured in turns.",), config=configs[1], reference="fp32",
-        points=points, runs=[made_run(i, c) for i, c in enumerate(configs)],
-    )  # fmt: skip
-    return msgspec.structs.replace(study, **changes)
-
-
-def switches_study(**changes: Any) -> SwitchesStudy:
-    base = experiment().config()
-    titles = {"one_by_one": "Without batching", "compile": "torch.compile: default"}
-    configs = [base, *(msgspec.structs.replace(base, switches={n: True}) for n in titles)]
-    alone = [
-        Switched(switch="one_by_one", title=titles["one_by_one"], effect=against(3.0),
-                 measured=measured(1, 3e-3)),
-        Switched(switch="compile", value="default", title=titles["compile"],
-                 effect=against(0.5), measured=measured(2, 5e-4)),
-        Switched(switch="in_place", title="In place", effect=against(0.8),
-                 measured=measured(4, 8e-4)),
-        Switched(switch="grad_mode", value="grad", title="Gradient mode: grad",
-                 skipped="it does not compile"),
-    ]  # fmt: skip
-    study = SwitchesStudy(
-        id="s", time_utc="2026-01-01T00:00:00+00:00", title="MLP forward: what", device="X",
-        rounds=12, config=base, baseline=measured(0, 1e-3), alone=alone,
-        not_offered={"CUDA graph": "it is for a GPU"},
-        added=[
-            Added(switch="compile", value="default", title=titles["compile"], kept=True,
-                  measured=measured(2, 5e-4), effect=against(0.5)),
-            Added(switch="in_place", value=True, title="In place", kept=True,
-                  measured=measured(3, 4.5e-4), effect=against(0.9)),
-        ],
-        combination={"compile": "default", "in_place": True},
-        shares=[
-            Switched(switch="compile", value="default", title=titles["compile"],
-                     effect=against(0.5), measured=measured(5, 5e-4)),
-            Switched(switch="in_place", title="In place", effect=against(0.8),
-                     measured=measured(6, 8e-4)),
-        ],
-        together=measured(7, 4.5e-4), total=against(0.45), combining=against(1.125),
-        runs=[made_run(i, configs[min(i, 2)]) for i in range(8)],
-    )  # fmt: skip
-    return msgspec.structs.replace(study, **changes)
-
-
-def speedup_study(**changes: Any) -> SpeedupStudy:
-    sides = [
-        Side(device=d, name=n, kind=k, driver="1", variant="torch", precision="fp32")
-        for d, n, k in (("torch:cpu", "A processor", "cpu"), ("torch:cuda:0", "A GPU", "gpu"))
-    ]
-    points = []
-    for i, size in enumerate((64, 256, 1024)):
-        first, second = 1e-5 * 8.0**i, 1e-4 * 2.0**i
-        points.append(
-            SizePoint(
-                value=size, size={"N": size}, first=measured(3 * i, first),
-                second=measured(3 * i + 1, second), second_with=measured(3 * i + 2, 3 * second),
-                speedup=Speedup(factor=first / second, ci95_low=0.9 * first / second,
-                                ci95_high=1.1 * first / second, pairs=12),
-                speedup_with=Speedup(factor=first / second / 3),
-            )
-        )  # fmt: skip
-    points.append(SizePoint(value=4096, size={"N": 4096}, skipped={"first": "not measured yet"}))
-    study = SpeedupStudy(
-        id="g", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: two", device="X",
-        rounds=12, workload="matmul", symbol="N", symbol_title="Matrix size", first=sides[0],
-        second=sides[1], points=points,
-        break_even=BreakEven(size=320.0, low=300.0, high=340.0, words="It pays from N ≈ 320 on."),
-        break_even_with=BreakEven(words="It does not pay with transfers."),
-        runs=[made_run(i, made_config(size={"N": 64 * 4 ** (i // 3)})) for i in range(9)],
-    )  # fmt: skip
-    return msgspec.structs.replace(study, **changes)
-
-
-STUDIES: dict[str, Study] = {
-    "precision": precision_study(), "switches": switches_study(), "speedup": speedup_study(),
-}  # fmt: skip
 
 
 # ---- tables and words
@@ -369,6 +250,7 @@ def shown_bench(qtbot: QtBot, study: Study, width: int = 1000) -> LabBench:
     bench.show()
     qtbot.waitExposed(bench)
     bench.refresh()
+    QApplication.processEvents()  # the plot is made once there is something to draw: lay it out
     return bench
 
 
@@ -456,10 +338,76 @@ def test_an_empty_bench_says_what_it_would_do(qtbot: QtBot) -> None:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_a_study_is_written_as_document_and_table(kind: str, tmp_path: Path) -> None:
     document, table = tmp_path / "study.json", tmp_path / "study.csv"
-    write_study(STUDIES[kind], document, "light")
+    write(study_files(STUDIES[kind]), document, "light")
     assert json.loads(document.read_text())["kind"] == kind
-    write_study(STUDIES[kind], table, "light")
+    write(study_files(STUDIES[kind]), table, "light")
     assert len(table.read_text().splitlines()) > 3
     with pytest.raises(InputError, match="cannot tell a format"):
-        write_study(STUDIES[kind], tmp_path / "study.txt", "light")
+        write(study_files(STUDIES[kind]), tmp_path / "study.txt", "light")
     assert set(FORMATS) == {"png", "svg", "pdf", "csv", "json"}
+
+
+# ---- numbers of CPU threads
+
+
+def test_other_numbers_of_cpu_threads_are_offered_for_models_on_a_processor() -> None:
+    knobs = experiment()
+    assert knobs.device is not None
+    present = knobs.device.threads
+    assert present is not None
+    names = [offer.name for offer in thread_choices(knobs, 8)]
+    assert names == [f"threads={n}" for n in (1, 2, 4, 7, 8) if n != present]
+    assert thread_choices(experiment("transpose"), 8) == []
+    assert split_threads(["compile", "threads=2", "threads=4"]) == (("compile",), (2, 4))
+
+
+def test_threads_are_ticked_by_the_user_alone_and_tried_beside_the_baseline(qtbot: QtBot) -> None:
+    knobs = experiment()
+    setup = LabSetup("switches")
+    qtbot.addWidget(setup)
+    setup.follow(knobs, "")
+    setup.ticks.show_offers([], thread_choices(knobs, 64))
+    assert setup.ticks.boxes and not setup.ticks.chosen
+    name = list(setup.ticks.boxes)[-1]
+    setup.ticks.boxes[name].setChecked(True)
+    wanted = setup.wanted(knobs)
+    number = int(name.removeprefix("threads="))
+    assert wanted.switches == ("none",) and wanted.threads == (number,)
+    lab = wanted.lab()
+    assert isinstance(lab, SwitchesLab)
+    assert [choice.config.threads for choice in lab.choices.offered] == [number]
+    command = study_command(wanted)
+    assert f"--switches none --try-threads {number}" in command
+    again = lab_of(parse(shlex.split(command)[1:]), wanted.workload, wanted.devices)
+    assert isinstance(again, SwitchesLab) and again.choices == lab.choices
+
+
+def test_each_number_of_threads_has_an_engine_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, qapp: QApplication
+) -> None:
+    opened: list[int | None] = []
+    measured: list[tuple[int | None, int | None]] = []
+
+    class Engine:
+        def __init__(self, *, threads: int | None, **_: object) -> None:
+            self.threads = threads
+            opened.append(threads)
+
+        def measure_record(self, config: RunConfig, *_: object, **__: object) -> None:
+            measured.append((self.threads, config.threads))
+
+    monkeypatch.setattr("gpuexplorer.gui.lab_job.Session", Engine)
+    monkeypatch.setattr(
+        LabJob, "measure", lambda _, config, *__: measured.append((None, config.threads))
+    )
+    knobs = experiment()
+    setup = LabSetup("switches")
+    setup.follow(knobs, "")
+    job = LabJob(
+        EngineWorker(EngineOptions()), setup.wanted(knobs), "", engine=EngineOptions(threads=3)
+    )
+    workload = knobs.workload
+    for threads in (3, 5, None, 9, 5):
+        job.measure_record(made_config(threads=threads), workload)
+    assert measured == [(None, 3), (5, 5), (None, None), (9, 9), (5, 5)] and opened == [5, 9]
+    setup.deleteLater()

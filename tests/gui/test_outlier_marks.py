@@ -58,6 +58,7 @@ def test_only_the_longest_are_ringed_when_there_are_many(marks: OutlierMarks) ->
     assert min(points(marks)[0]) == 5000 - MOST
 
 
+@pytest.mark.alone
 def test_rings_are_drawn_in_well_under_a_frame(marks: OutlierMarks) -> None:
     drawing = Drawing(np.arange(4000.0), rng(1).random(4000) + 0.5, 4)
     marks.draw(drawing, 1.0)

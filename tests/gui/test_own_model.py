@@ -83,7 +83,7 @@ def test_a_file_becomes_a_workload_and_is_measured(
         window.session.experiment.set_variant("torch")
         until(qtbot, lambda: view.record_button.isEnabled())
         view.record_button.click()
-        until(qtbot, lambda: view.shown is not None and window.session.job is None)
+        until(qtbot, lambda: view.shown is not None and window.session.jobs.current is None)
         recorded, view.shown = view.shown, None
         assert recorded is not None and recorded.profile.config.workload == name
         wanted = {"model": "aten::addmm", "softmax": "aten::_softmax"}[name]
@@ -92,7 +92,7 @@ def test_a_file_becomes_a_workload_and_is_measured(
 
     window.session.experiment.set_workload("model")
     window.panels.tabs.setCurrentWidget(window.panels.kernel)
-    assert "def build(batch=8" in window.panels.kernel.source.toPlainText()
+    until(qtbot, lambda: "def build(batch=8" in window.panels.kernel.source.toPlainText())
     assert window.panels.kernel.source_title.text() == str(tmp_path / "model.py")
 
     # A changed file is asked about again before anything of it runs.

@@ -76,10 +76,10 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
     monkeypatch.setattr(calibrate, "stages", few_stages(0.2))
     window, view, run = open_roofline(qtbot, open_window)
     find(window, "calibrateButton", QPushButton).click()
-    assert (window.session.calibration is not None, window.session.live) == (True, False)
+    assert (window.session.calibrations.current is not None, window.session.live) == (True, False)
     progress = find(window, "calibrationProgress", QProgressBar)
     until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.words.text())
-    until(qtbot, lambda: window.session.calibration is None)
+    until(qtbot, lambda: window.session.calibrations.current is None)
     assert window.session.live
     until(qtbot, lambda: view.plot.shown is not None and view.plot.shown.calibrated)
     later = wait_measured(qtbot, window)
@@ -99,10 +99,10 @@ def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, run = open_roofline(qtbot, open_window)
-    window.session.calibrate()
+    window.session.calibrations.begin()
     until(qtbot, lambda: "Calibrating" in view.words.text())
     find(window, "cancelCalibrationButton", QPushButton).click()
-    until(qtbot, lambda: window.session.calibration is None)
+    until(qtbot, lambda: window.session.calibrations.current is None)
     assert CeilingStore(data_dir).all() == []
     assert window.session.live
     assert wait_measured(qtbot, window).ticket != run.ticket
@@ -114,10 +114,10 @@ def test_going_live_ends_a_calibration_and_measures(
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, _ = open_roofline(qtbot, open_window)
     window.session.set_live(False)
-    window.session.calibrate()
+    window.session.calibrations.begin()
     until(qtbot, lambda: "Calibrating" in view.words.text())
     window.session.set_live(True)
-    until(qtbot, lambda: window.session.calibration is None)
+    until(qtbot, lambda: window.session.calibrations.current is None)
     assert window.session.live
     wait_measured(qtbot, window)
 
@@ -127,12 +127,12 @@ def test_an_engine_that_dies_costs_one_run_of_a_calibration(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(1.0))
     window, view, _ = open_roofline(qtbot, open_window)
-    window.session.calibrate()
+    window.session.calibrations.begin()
     until(qtbot, lambda: "Calibrating" in view.words.text())
     before = window.session.worker.engine_pid
     assert before is not None
     psutil.Process(before).kill()
-    until(qtbot, lambda: window.session.calibration is None)
+    until(qtbot, lambda: window.session.calibrations.current is None)
     assert window.session.worker.engine_pid != before
     (stored,) = CeilingStore(data_dir).all()
     assert stored.ceilings
@@ -143,10 +143,10 @@ def test_closing_the_window_ends_a_calibration(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, _ = open_roofline(qtbot, open_window)
-    window.session.calibrate()
+    window.session.calibrations.begin()
     until(qtbot, lambda: "Calibrating" in view.words.text())
     window.close()
-    job = window.session.calibration
+    job = window.session.calibrations.current
     assert job is None or job.isFinished()
 
 

@@ -50,8 +50,9 @@ from gpuexplorer.gui.model.sweep_axes import (
 )
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.model.sweep_picture import MEASURES, cell_words, layout_of, picture
+from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.panels.sweep import SweepView
-from gpuexplorer.gui.panels.sweep_tab import write_sweep
+from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.panels.sweep_table import SweepTableModel
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
@@ -357,7 +358,7 @@ def _document() -> bytes:
 def test_a_sweep_is_exported(experiment: Experiment, tmp_path: Path, suffix: str) -> None:
     held = swept(block_space(experiment), 6)
     path = tmp_path / f"sweep.{suffix}"
-    write_sweep(held, path, "light")
+    write(sweep_files(held.to_document, "sweep"), path, "light")
     if suffix == "csv":
         rows = list(csv.DictReader(path.read_text().splitlines()))
         assert sum(bool(row["median_s"]) for row in rows) == 6
@@ -374,9 +375,17 @@ def test_there_is_nothing_to_export_before_something_is_measured(
     experiment: Experiment, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="nothing of the sweep"):
-        write_sweep(swept(block_space(experiment), 0), tmp_path / "x.svg", "light")
+        write(
+            sweep_files(swept(block_space(experiment), 0).to_document, "s"),
+            tmp_path / "x.svg",
+            "light",
+        )
     with pytest.raises(InputError, match="cannot tell a format"):
-        write_sweep(swept(block_space(experiment), 3), tmp_path / "x.odt", "light")
+        write(
+            sweep_files(swept(block_space(experiment), 3).to_document, "s"),
+            tmp_path / "x.odt",
+            "light",
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -404,11 +413,11 @@ def ask(qtbot: QtBot, view: SweepView, samples: int = 3, **texts: str) -> None:
         if name in wanted:
             row.text.setText(wanted[name])
             row.text.textEdited.emit(wanted[name])
-    until(qtbot, lambda: view._preview is not None and view.start_button.isEnabled())
+    until(qtbot, lambda: view.control.preview is not None and view.head.start.isEnabled())
 
 
 def finished(view: SweepView) -> Callable[[], bool]:
-    return lambda: view.model.state == "done" and view._session.job is None
+    return lambda: view.model.state == "done" and view._session.jobs.current is None
 
 
 def test_a_sweep_runs_and_live_goes_on_afterwards(
@@ -421,9 +430,9 @@ def test_a_sweep_runs_and_live_goes_on_afterwards(
     assert total.startswith("14 configurations, 2 cannot run")
     assert "2 ×" in find(window, "sweepReasons", QLabel).text()
     assert find(window, "sweepEstimate", QLabel).text().startswith("Takes about")
-    view.start()
+    view.control.start()
     until(qtbot, lambda: view.model.state == "running")
-    assert not window.session.live and view.pause_button.isVisible()
+    assert not window.session.live and view.head.pause.isVisible()
     until(qtbot, finished(view))
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
@@ -440,7 +449,7 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, block__x="4,8", block__y="1,2")
-    view.start()
+    view.control.start()
     until(qtbot, finished(view))
     until(qtbot, lambda: view.chart.shown is not None and view.chart.shown.low is not None)
     view.grab()
@@ -474,21 +483,21 @@ def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, samples=200, block__x="1:32:*2", block__y="1,2,4,8", precision="fp32,fp64")
-    view.start()
+    view.control.start()
     until(qtbot, lambda: view.model.state == "running" and measured(view) >= 2)
-    view.pause()
+    view.control.pause()
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
-    assert view.model.words.startswith("Paused at ") and view.resume_button.text() == "Resume"
+    assert view.model.words.startswith("Paused at ") and view.head.resume.text() == "Resume"
     at_pause = measured(view)
-    view.go_on()
+    view.control.go_on()
     until(qtbot, lambda: measured(view) > at_pause or view.model.state == "done")
-    view.cancel_button.click()
-    until(qtbot, lambda: window.session.job is None)
-    assert view.model.state == "stopped" and view.resume_button.isVisible()
+    view.head.cancel.click()
+    until(qtbot, lambda: window.session.jobs.current is None)
+    assert view.model.state == "stopped" and view.head.resume.isVisible()
     kept = {c.result.id for c in view.model.cells if c.result is not None}
     assert kept and view.model.waiting
-    view.go_on()
+    view.control.go_on()
     until(qtbot, finished(view))
     assert kept <= {c.result.id for c in view.model.cells if c.result is not None}
     with Store.open() as store:
@@ -506,7 +515,7 @@ def test_an_interrupted_sweep_is_offered_and_finished_in_the_next_window(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, samples=400, block__x="1:32:*2", block__y="1,2,4,8")
-    view.start()
+    view.control.start()
     until(qtbot, lambda: measured(view) >= 1)
     window.close()
     window = open_window()
@@ -528,11 +537,11 @@ def test_a_text_that_is_no_value_cannot_be_started(qtbot: QtBot, open_window: Op
     box.setText("1:")
     box.textEdited.emit("1:")
     until(qtbot, lambda: "threads in x" in find(window, "sweepTotal", QLabel).text().lower())
-    assert not view.start_button.isEnabled() and box.property("wrong")
+    assert not view.head.start.isEnabled() and box.property("wrong")
     box.setText("2048,4096")  # nothing of it fits the device
     box.textEdited.emit(box.text())
     until(qtbot, lambda: "2 cannot run" in find(window, "sweepTotal", QLabel).text())
-    assert not view.start_button.isEnabled()
+    assert not view.head.start.isEnabled()
 
 
 def test_the_command_is_copied(qtbot: QtBot, open_window: OpenWindow) -> None:
@@ -550,7 +559,7 @@ def test_a_saved_session_brings_its_sweep_back(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, block__x="4,8", block__y="1,2")
-    view.start()
+    view.control.start()
     until(qtbot, finished(view))
     medians = [c.median_s for c in view.model.cells]
     path = tmp_path / "bench.gpux"
@@ -562,6 +571,6 @@ def test_a_saved_session_brings_its_sweep_back(
     shown = window.panels.sweep.sweeping
     assert shown is not None and shown.model.state == "file" and "bench.gpux" in shown.model.words
     assert [c.median_s for c in shown.model.cells] == medians
-    assert not shown.resume_button.isVisible() and not window.session.live
+    assert not shown.head.resume.isVisible() and not window.session.live
     window.sessions.back()
     until(qtbot, lambda: shown.model.state == "empty")

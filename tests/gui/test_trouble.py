@@ -60,6 +60,7 @@ def test_a_killed_engine_is_replaced_and_its_samples_kept(
     until(qtbot, lambda: (tmp_path / "kept.json").is_file() and not window.exporter.busy)
 
 
+@pytest.mark.alone
 def test_a_long_launch_is_announced_run_and_stopped(qtbot: QtBot, window: MainWindow) -> None:
     find(window, "sizeSlider", SnapSlider).setValue(64)
     wait_measured(qtbot, window)
@@ -174,6 +175,7 @@ def test_an_interpreter_that_is_none_is_said_and_can_be_undone(
     wait_measured(qtbot, window, 1)
 
 
+@pytest.mark.alone
 def test_closing_in_mid_run_leaves_no_process(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
     wait_measured(qtbot, window, 1)

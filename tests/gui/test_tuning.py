@@ -137,7 +137,7 @@ def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindo
     start(qtbot, dialog, 1000)
     until(qtbot, lambda: dialog.plot.points >= 1)
     window.close()
-    assert window.session.job is None or not window.session.job.isRunning()
+    assert window.session.jobs.current is None or not window.session.jobs.current.isRunning()
 
 
 def test_a_library_call_has_nothing_to_tune(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -241,7 +241,7 @@ def test_the_last_experiment_is_there_again(qtbot: QtBot, open_window: OpenWindo
 
 def test_help_opens_every_page(window: MainWindow) -> None:
     window.commands.help.trigger()
-    help_window = window._help
+    help_window = window.dialogs.help
     assert help_window is not None
     for row in range(help_window.list.count()):
         help_window.list.setCurrentRow(row)

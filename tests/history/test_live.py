@@ -13,6 +13,7 @@ import pytest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.history import processes
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.sql import live
 from gpuexplorer.history.sql.runs import INTERRUPTED
@@ -104,7 +105,7 @@ def test_samples_for_a_run_that_is_not_there_are_refused(store: Store) -> None:
 
 def left_behind(store_url: str, monkeypatch: pytest.MonkeyPatch, *batches: SampleBatch) -> str:
     """Leave a run in a store as a process that is gone would."""
-    gone = " ".join(["999999999", *live.this_process().split(" ")[1:]])
+    gone = " ".join(["999999999", *processes.this_process().split(" ")[1:]])
     with monkeypatch.context() as patch:
         patch.setattr(live, "this_process", lambda: gone)
         with Store.open(store_url) as store:
@@ -181,14 +182,14 @@ def test_a_run_that_was_wrongly_taken_for_interrupted_gets_its_end(
 
 
 def test_a_process_is_told_from_others_before_it_after_it_and_in_other_containers() -> None:
-    number, boot, view, started = live.this_process().split(" ")
-    assert live.is_running(f"{number} {boot} {view} {started}")
-    assert not live.is_running(f"{number} {boot} {view} 1")
-    assert not live.is_running(f"999999999 {boot} {view} {started}")
-    assert not live.is_running(f"{number} another-boot {view} {started}")
-    assert live.is_running(f"999999999 {boot} another-container {started}")
+    number, boot, view, started = processes.this_process().split(" ")
+    assert processes.is_running(f"{number} {boot} {view} {started}")
+    assert not processes.is_running(f"{number} {boot} {view} 1")
+    assert not processes.is_running(f"999999999 {boot} {view} {started}")
+    assert not processes.is_running(f"{number} another-boot {view} {started}")
+    assert processes.is_running(f"999999999 {boot} another-container {started}")
     child = subprocess.Popen([sys.executable, "-c", "pass"])
-    while live._started(child.pid) is not None:  # ended, and not yet waited for
+    while processes.started(child.pid) is not None:  # ended, and not yet waited for
         time.sleep(0.01)
     child.wait()
 

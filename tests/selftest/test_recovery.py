@@ -13,6 +13,8 @@ from gpuexplorer.selftest.bench import Bench, Options
 from gpuexplorer.selftest.task import Found, Interrupted
 from tests.selftest.bench_support import MadeBench, timed
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
+from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Environment
 from gpuexplorer.selftest import run
 from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.cases import plan_groups
 from gpuexplorer.selftest.report import SCHEMA, CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.task import Found, Interrupted, Skipped, Task
+from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
 
 
@@ -129,7 +132,7 @@ def test_the_document_can_be_read_back(ran: Ran) -> None:
     assert plain["environment"]["gpuexplorer"]
     assert plain["checks"][1] | {"time_s": 0} == {
         "section": "part0", "name": "bad", "status": "failed", "time_s": 0,
-        "found": "it is broken; mend it", "figures": {}, "detail": "line 3",
+        "found": "it is broken; mend it", "figures": {}, "missing": None, "detail": "line 3",
         "command": "command of bad",
     }  # fmt: skip
 
@@ -189,3 +192,34 @@ def test_a_command_repeats_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sums_of_nothing() -> None:
     assert sum_up("a", "A", 3, []).tried == 0
+
+
+def test_a_framework_that_is_not_here_is_one_line(ran: Ran) -> None:
+    jax = Unavailable(backend="jax", reason="JAX is not installed", remedy="install it with pip")
+
+    def without(words: str) -> Callable[[], Found]:
+        def do() -> Found:
+            raise Skipped(words, missing=jax)
+
+        return do
+
+    report, _ = ran([without("mlp fp32"), good, without("mlp fp16"), away])
+    (section,) = report.sections
+    assert (section.skipped, section.reasons) == (3, ("there is none",))
+    assert section.why_skipped == (
+        "JAX is not installed here: 2 checks left out; install it with pip", "there is none",
+    )  # fmt: skip
+    assert [c.found for c in report.checks if c.missing == jax] == ["mlp fp32", "mlp fp16"]
+    read = msgspec.json.decode(msgspec.json.encode(report), type=Report)
+    assert read.sections[0].why_skipped == section.why_skipped
+
+
+def test_what_each_framework_leaves_out_is_known_of_every_case() -> None:
+    jax = Unavailable(backend="jax", reason="JAX is not installed", remedy="install it with pip")
+    on = device()
+    groups = plan_groups([load()["mlp"]], DeviceList(devices=(on,), unavailable=(jax,)), on)
+    lacks = {(g.variant, g.precision) for g in groups if g.missing == jax}
+    assert lacks == {("jax", p) for p in load()["mlp"].precisions_of("jax")}
+    assert all(g.skipped for g in groups if g.missing is not None)
+    others = [g for g in groups if g.variant == "torch"]
+    assert others and not any(g.missing for g in others)

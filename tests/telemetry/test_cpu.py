@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import psutil
+import pytest
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.telemetry.cpu import CpuSource
@@ -39,6 +40,7 @@ def test_this_machines_readings_are_plausible() -> None:
     assert all("RAPL: " in first.missing[f] for f in {"power_W", "energy_J"} & set(first.missing))
 
 
+@pytest.mark.alone
 def test_ten_readings_a_second_take_less_than_a_hundredth_of_a_core() -> None:
     source = CpuSource(psutil)
     source.read()

@@ -13,6 +13,7 @@ from gpuexplorer.backends.cuda.describe import architecture, describe, peak_band
 from gpuexplorer.backends.cuda.session import Api, Session
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.frozen import to_get
 from gpuexplorer.workloads.plan import Plan
 
 OLDEST_CUDA = 12
@@ -130,7 +131,7 @@ def cupy_trouble(major: int, minor: int) -> tuple[str, str] | None:
             f"the NVIDIA driver supports CUDA {major}.{minor} only",
             f"install a driver for CUDA {OLDEST_CUDA} or newer",
         )
-    remedy = f"pip install 'gpuexplorer[cuda{min(major, NEWEST_CUDA)}]'"
+    remedy = to_get(f"gpuexplorer[cuda{min(major, NEWEST_CUDA)}]", in_an_engine=True)
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", remedy
     try:

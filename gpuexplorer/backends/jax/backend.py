@@ -4,58 +4,33 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.frameworks import (
-    cpu_device,
-    cuda_of_driver,
-    gpu_devices,
-    lacks_avx,
-    missing,
-    module_folder,
-    version_of,
-)
-from gpuexplorer.backends.functional import CPU_PRECISIONS, GPU_PRECISIONS
+from gpuexplorer.backends.framework_backend import FrameworkBackend
+from gpuexplorer.backends.frameworks import cuda_of_driver, module_folder, version_of
 from gpuexplorer.backends.jax.runner import JaxCpuRunner, JaxCudaRunner
-from gpuexplorer.backends.models import MODEL_NAMES
-from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.workloads.plan import Plan
 
-MODELS = tuple(f"jax.{name}" for name in MODEL_NAMES)
 PLUGINS = {"jax_cuda13_plugin": 13, "jax_cuda12_plugin": 12}
 """What is installed beside JAX where it can use a GPU, and the CUDA that it is built for."""
 
 
-class JaxBackend(Backend):
+class JaxBackend(FrameworkBackend):
     """The devices of the JAX that is installed: ``jax:cpu`` and ``jax:cuda:N``."""
 
     name: ClassVar[str] = "jax"
+    title = "JAX"
+    on_cpu = JaxCpuRunner
+    on_gpu = JaxCudaRunner
 
-    def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
-        """Return the CPU, and NVIDIA's devices when JAX's CUDA plug-in is installed."""
-        version = jax_version()
-        if version is None:
-            return missing(self.name, "JAX", jax_package())
-        without = lacks_avx("JAX", self.name)
-        if without is not None:
-            return without
-        driver, built_for = f"JAX {version}", jax_cuda()
-        cpu = cpu_device(
-            self.name, driver, threads=self.threads, precisions=CPU_PRECISIONS, models=MODELS
-        )
-        if built_for is None:
-            return (cpu,)
-        driver += f" for CUDA {built_for}"
-        return (cpu, *gpu_devices(self.name, driver, precisions=GPU_PRECISIONS, models=MODELS))
+    def version(self) -> str | None:
+        """Return the installed JAX's version, or None."""
+        return jax_version()
 
-    def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
-        """Return a runner for one model."""
-        kind = JaxCudaRunner if device.kind == "gpu" else JaxCpuRunner
-        return kind(plan, device, self.threads)
+    def built_for(self) -> int | None:
+        """Return the CUDA of its plug-in, or None."""
+        return jax_cuda()
 
-    def versions(self) -> dict[str, str]:
-        """Return JAX's version."""
-        version = jax_version()
-        return {} if version is None else {"jax": version}
+    def package(self) -> str:
+        """Return what to install on this machine."""
+        return jax_package()
 
 
 def jax_version() -> str | None:

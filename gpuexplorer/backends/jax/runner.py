@@ -10,25 +10,14 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.caches import FLUSH_FACTOR
-from gpuexplorer.backends.functional import (
-    Compiled,
-    FrameworkRunner,
-    FunctionalModel,
-    GroupedRunner,
-    Kept,
-    Written,
-    l2_flush_B,
-)
+from gpuexplorer.backends.framework_model import Kept
+from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
+from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
 from gpuexplorer.backends.jax.start import jax_device, load
-from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
-from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.backends.models import Model, Step
 from gpuexplorer.core.result import Arithmetic
-from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import Plan
 
-OFFERED = dict.fromkeys(f"jax.{name}" for name in MODEL_NAMES)
 FACTORS_IN = {"fp64": "highest", "fp32": "highest", "tf32": "tensorfloat32"}
 """What products round their factors to; of a 16-bit type there is nothing to round.
 
@@ -97,7 +86,7 @@ class JaxModel(FunctionalModel):
         return msgspec.structs.replace(found, accumulates_in=kept, how=how)
 
 
-class JaxRunner(FrameworkRunner):
+class JaxRunner(StartedRunner):
     """What both kinds of device share."""
 
     title = "JAX"
@@ -105,19 +94,15 @@ class JaxRunner(FrameworkRunner):
     _jax: Any
     _place: Any
 
-    def __init__(self, plan: Plan, device: DeviceInfo, threads: int) -> None:
-        super().__init__(plan, device)
-        self._threads = threads
+    def _start(self, *, memory_growth: bool) -> None:
+        self._jax = load(self._threads, memory_growth=memory_growth)
+        self._place = jax_device(self._jax, self.device.id)
 
-    def _make(self) -> Model:
-        family = family_of(check_model(self.plan, self.device, OFFERED))
-        growth = bool(self.plan.switches.get("memory_growth", True))
-        self._jax = jax = load(self._threads, memory_growth=growth)
-        self._place = jax_device(jax, self.device.id)
-        from gpuexplorer.backends.jax.models import MODELS
+    def _model_of(self, family: str) -> Model:
+        from gpuexplorer.backends.jax.models import JaxModels
 
-        written = MODELS[family](self.plan.config.size)
-        return JaxModel(self.plan, family, written, jax, self._place)
+        written = JaxModels().written(family, self.plan.config.size)
+        return JaxModel(self.plan, family, written, self._jax, self._place)
 
     def _mode(self) -> AbstractContextManager[object]:
         return factors(self._jax, self.plan.config.precision)
@@ -136,12 +121,6 @@ class JaxCudaRunner(GroupedRunner, JaxRunner):
     """A model on an NVIDIA GPU."""
 
     uncounted = "JAX counts the peak since the engine started, not that of a run"
-
-    @property
-    def flush_words(self) -> str:
-        """How the cache is emptied before each launch, in words."""
-        nbytes = self.device.last_level_cache_B or 0
-        return f"{FLUSH_FACTOR} × the {quantity(nbytes, 'B')} L2 cache written before each step"
 
     def _flusher(self) -> Step:
         """Return what writes twice the L2 cache."""

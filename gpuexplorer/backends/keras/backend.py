@@ -9,18 +9,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.frameworks import (
-    cpu_device,
-    gpu_devices,
-    lacks_avx,
-    missing,
-    pip_install,
-    version_of,
-)
-from gpuexplorer.backends.functional import CPU_PRECISIONS, GPU_PRECISIONS
+from gpuexplorer.backends.framework_backend import model_cpu, model_gpus
+from gpuexplorer.backends.frameworks import lacks_avx, missing, pip_install, version_of
 from gpuexplorer.backends.jax.backend import jax_cuda, jax_package, jax_version
 from gpuexplorer.backends.keras.runner import KerasCpuRunner, KerasCudaRunner
-from gpuexplorer.backends.models import MODEL_NAMES
 from gpuexplorer.backends.tensorflow.backend import (
     tensorflow_cuda,
     tensorflow_package,
@@ -31,7 +23,6 @@ from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.plan import Plan
 
-MODELS = tuple(f"keras.{name}" for name in MODEL_NAMES)
 DEFAULT = "tensorflow"
 """What Keras takes where nobody chose."""
 
@@ -76,15 +67,11 @@ class KerasBackend(Backend):
             return without
         driver = f"Keras {version} on {FRAMEWORKS[chosen]} {below}"
         # On the others Keras computes fp64 in fp32, without a word.
-        without_double = () if chosen == "tensorflow" else ("fp64",)
-        on_cpu, on_gpu = (
-            tuple(p for p in every if p not in without_double)
-            for every in (CPU_PRECISIONS, GPU_PRECISIONS)
-        )
-        cpu = cpu_device(self.name, driver, threads=self.threads, precisions=on_cpu, models=MODELS)
+        lacks = () if chosen == "tensorflow" else ("fp64",)
+        cpu = model_cpu(self.name, driver, self.threads, without=lacks)
         if BELOW[chosen].cuda() is None:
             return (cpu,)
-        return (cpu, *gpu_devices(self.name, driver, precisions=on_gpu, models=MODELS))
+        return (cpu, *model_gpus(self.name, driver, without=lacks))
 
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one model."""

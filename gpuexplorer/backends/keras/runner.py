@@ -6,36 +6,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, ClassVar
 
-import numpy as np
-
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.caches import FLUSH_FACTOR
+from gpuexplorer.backends.framework_model import MAX_KEPT_B, TRIED_FLOP, FrameworkModel, Kept
+from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
 from gpuexplorer.backends.frameworks import import_framework
-from gpuexplorer.backends.functional import (
-    ESTIMATED_FROM_S,
-    MAX_KEPT_B,
-    STORED_AS,
-    TRIED_FLOP,
-    TRIED_N,
-    FrameworkRunner,
-    GroupedRunner,
-    Kept,
-    l2_flush_B,
-)
-from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
+from gpuexplorer.backends.models import Model, Step
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere
-from gpuexplorer.core.result import Arithmetic
-from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, family_of
 from gpuexplorer.workloads.models import MODELS as REFERENCES
 from gpuexplorer.workloads.plan import Plan
-
-OFFERED = dict.fromkeys(f"keras.{name}" for name in MODEL_NAMES)
 
 
 @dataclass(frozen=True)
@@ -54,22 +36,17 @@ class Built:
         return self.network.weights if self.training is None else self.training.weights
 
 
-class KerasModel:
+class KerasModel(FrameworkModel):
     """Layers and their variables, and what they are called with."""
 
     _kept: ClassVar[Kept[Built]] = Kept()
     _built: Built
-    turned: tuple[str, ...] = ()
-    """Arrays that are held in another layout than the manifest's."""
 
     def __init__(self, plan: Plan, family: str, keras: Any, below: Any) -> None:
-        self._plan = plan
+        super().__init__(plan, family)
         self._family = family
         self._keras = keras
         self._below = below
-        self._stored_as = STORED_AS[plan.config.precision]
-        alone = plan.switches.get("one_by_one", False)
-        self._samples = REFERENCES[family].per_sample if alone else ()
         self._data: dict[str, Any] = {}
         self._written: dict[str, HostArray] = {}
 
@@ -101,26 +78,21 @@ class KerasModel:
             call = self._below.compiled(network.call, network.model, **switches)
             built = Built(network, None, call, names)
         if self._plan.flops < TRIED_FLOP:
-            zeros = [self._zeros(network, name) for name in built.names]
+            zeros = [
+                self._keras.ops.zeros(
+                    self._shape_of(name, network.data.get(name)), self._type_of(name)
+                )
+                for name in built.names
+            ]
             self._below.wait(built.call(*zeros))
         return built
-
-    def _zeros(self, network: Any, name: str) -> Any:
-        array, layout = self._plan.array(name), network.data.get(name)
-        shape = array.shape if layout is None else layout.shape(array.shape)
-        if name in self._samples:
-            shape = (1, *shape[1:])
-        dtype = "int32" if array.type == "int" else self._stored_as
-        return self._keras.ops.zeros(shape, dtype)
-
-    def allocate(self) -> None:
-        """Do nothing: variables were made with the layers, data come when they are written."""
 
     def write(self, arrays: Mapping[str, HostArray]) -> None:
         """Assign the weights, copy the data, and wait."""
         for name in self._built.names:
             if name in arrays:
-                self._data[name] = self._put_data(name, arrays[name])
+                layout = self._built.network.data.get(name)
+                self._data[name] = self._copied(name, arrays[name], layout)
         self._written.update(arrays)
         self._assign([held for held in self._built.weights if held.name in arrays])
         self._below.wait(list(self._data.values()))
@@ -131,18 +103,12 @@ class KerasModel:
         if self._built.training is not None:
             self._built.training.begin()
 
-    def _put_data(self, name: str, values: HostArray) -> Any:
-        layout = self._built.network.data.get(name)
-        held = values if layout is None else layout.to(values)
-        if self._plan.array(name).type == "int":
-            return self._keras.ops.convert_to_tensor(held, "int32")
-        if name in self._samples:
-            return [self._put(held[i : i + 1]) for i in range(len(held))]
-        return self._put(held)
-
-    def _put(self, values: HostArray) -> Any:
+    def _put(self, values: HostArray, type_name: str) -> Any:
         ops = self._keras.ops
-        return ops.cast(ops.convert_to_tensor(values), self._stored_as)
+        return ops.cast(ops.convert_to_tensor(values), type_name)
+
+    def _product(self, left: Any, right: Any) -> Any:
+        return self._keras.ops.matmul(left, right)
 
     @property
     def queued(self) -> Step:
@@ -153,35 +119,20 @@ class KerasModel:
             return lambda: [call(*sample) for sample in samples]
         return lambda: call(*data)
 
-    @property
-    def step(self) -> Step:
-        """What runs one launch, waits for its results and returns them."""
-        queued, wait = self.queued, self._below.wait
-
-        def step() -> object:
-            results = queued()
-            wait(results)
-            return results
-
-        return step
-
     def wait(self, results: object) -> None:
         """Wait until results are there."""
         self._below.wait(results)
 
     def read(self, results: Any, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy results and weights that learnt to the host."""
-        found: dict[str, HostArray] = {}
         if self._built.training is not None:
             self._built.training.end()
             found = {held.name: held.read() for held in self._built.weights}
             found["loss"] = self._get(results[0] if isinstance(results, tuple) else results)
-        else:
-            parts = results if isinstance(results, list) else [results]
-            values = np.concatenate([self._get(part) for part in parts])
-            layout = self._built.network.result_layout
-            found[self._built.network.result] = values if layout is None else layout.back(values)
-        return {name: self._as_planned(name, found[name]) for name in names}
+            return {name: self._as_planned(name, found[name]) for name in names}
+        parts = results if isinstance(results, list) else [results]
+        layout = self._built.network.result_layout
+        return {name: self._copied_back(name, parts, layout) for name in names}
 
     def _get(self, array: Any) -> HostArray:
         ops = self._keras.ops
@@ -189,36 +140,13 @@ class KerasModel:
         values: HostArray = ops.convert_to_numpy(wide)
         return values
 
-    def _as_planned(self, name: str, values: HostArray) -> HostArray:
-        array = self._plan.array(name)
-        dtype = dtype_of(array, self._plan.config.precision)
-        return np.array(values, dtype=dtype, order="C").reshape(array.shape)
-
     def reset(self) -> None:
         """Assign what was written to the arrays that are set back."""
         self._assign([held for held in self._built.weights if held.name in self._plan.reset])
 
-    def estimate_s(self) -> float | None:
-        """Estimate a step by the rate of a product in the same type; None for one of no length."""
-        generator = np.random.default_rng(1)
-        left, right = (
-            self._put(generator.standard_normal((TRIED_N, TRIED_N), np.float32)) for _ in range(2)
-        )
-        self._below.wait(self._keras.ops.matmul(left, right))
-        began = perf_counter()
-        self._below.wait(self._keras.ops.matmul(left, right))
-        flop_per_s = 2 * TRIED_N**3 / (perf_counter() - began)
-        estimate_s = self._plan.flops / flop_per_s
-        return estimate_s if estimate_s >= ESTIMATED_FROM_S else None
-
-    def arithmetic(self) -> Arithmetic | None:
-        """Say in what weights and data are stored; what products are made of cannot be seen."""
-        asked = self._plan.config.precision
-        return Arithmetic(
-            asked=asked,
-            ran=None if asked == "tf32" else asked,
-            how=f"the layers' dtype policy is {self._stored_as}",
-        )
+    @property
+    def _stored_words(self) -> str:
+        return f"the layers' dtype policy is {self._stored_as}"
 
     def free(self) -> None:
         """Let go of the data; the variables go with the model."""
@@ -226,7 +154,7 @@ class KerasModel:
         self._written.clear()
 
 
-class KerasRunner(FrameworkRunner):
+class KerasRunner(StartedRunner):
     """What both kinds of device share."""
 
     title = "Keras"
@@ -235,8 +163,7 @@ class KerasRunner(FrameworkRunner):
     _keras: Any
 
     def __init__(self, plan: Plan, device: DeviceInfo, threads: int, chosen: str) -> None:
-        super().__init__(plan, device)
-        self._threads = threads
+        super().__init__(plan, device, threads)
         self._chosen = chosen
 
     @property
@@ -244,12 +171,11 @@ class KerasRunner(FrameworkRunner):
         """How launches are timed, and what Keras computes with."""
         return f"{super().method}; Keras on {FRAMEWORKS.get(self._chosen, self._chosen)}"
 
-    def _make(self) -> Model:
+    def _start(self, *, memory_growth: bool) -> None:
         from gpuexplorer.backends.keras.below import BELOW
 
-        family = family_of(check_model(self.plan, self.device, OFFERED))
-        growth = bool(self.plan.switches.get("memory_growth", True))
-        self._below = BELOW[self._chosen](self._threads, self.device.id, memory_growth=growth)
+        below = BELOW[self._chosen]
+        self._below = below(self._threads, self.device.id, memory_growth=memory_growth)
         os.environ["KERAS_BACKEND"] = self._chosen
         self._keras = import_framework("keras", "Keras", "keras")
         if self._keras.backend.backend() != self._chosen:
@@ -258,6 +184,8 @@ class KerasRunner(FrameworkRunner):
                 f"{self._chosen} now",
                 remedy="start a new engine",
             )
+
+    def _model_of(self, family: str) -> Model:
         return KerasModel(self.plan, family, self._keras, self._below)
 
     @contextmanager
@@ -276,11 +204,6 @@ class KerasRunner(FrameworkRunner):
     def _mode(self) -> AbstractContextManager[object]:
         return self._within()
 
-    def upload(self, inputs: Mapping[str, HostArray]) -> None:
-        """Copy weights and data, and wait."""
-        with self._mode():
-            super().upload(inputs)
-
     def _out_of_memory(self, error: Exception) -> bool:
         return bool(self._below.out_of_memory(error))
 
@@ -295,12 +218,6 @@ class KerasCudaRunner(GroupedRunner, KerasRunner):
     """A model on an NVIDIA GPU."""
 
     uncounted = "Keras keeps no count of the memory it uses"
-
-    @property
-    def flush_words(self) -> str:
-        """How the cache is emptied before each launch, in words."""
-        nbytes = self.device.last_level_cache_B or 0
-        return f"{FLUSH_FACTOR} × the {quantity(nbytes, 'B')} L2 cache written before each step"
 
     def _flusher(self) -> Step:
         """Return what writes twice the L2 cache."""

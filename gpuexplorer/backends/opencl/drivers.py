@@ -19,6 +19,7 @@ import msgspec
 
 import gpuexplorer
 from gpuexplorer.backends.cpu import cpu_cores, cpu_name
+from gpuexplorer.backends.opencl.blanks import without_blanks
 from gpuexplorer.compile.cache import DiskCache, cache_folder, key
 from gpuexplorer.core.bootstrap import module_command
 
@@ -118,7 +119,7 @@ def _vendor_folder(drivers: list[Driver]) -> Path:
 def _library_of(driver: Driver) -> str:
     if driver.path.suffix == ".icd":
         return driver.path.read_text(encoding="utf-8", errors="replace").strip()
-    return str(driver.path)
+    return str(without_blanks(driver.path) if driver.name == "intel" else driver.path)
 
 
 # ---- what is installed
@@ -139,8 +140,8 @@ _INTEL_NAMES = ("libintelocl.so", "intelocl64.dll")
 
 
 def _packaged(distribution: str, names: tuple[str, ...]) -> Path | None:
-    prefixes = [Path(sys.prefix), Path(getattr(sys, "_MEIPASS", sys.prefix))]
-    for folder in (*(p / "lib" for p in prefixes), *(p / "Library" / "bin" for p in prefixes)):
+    prefix = Path(sys.prefix)  # of a frozen program: its folder of libraries
+    for folder in (prefix / "lib", prefix / "Library" / "bin"):
         for name in names:
             if (folder / name).is_file():
                 return folder / name
@@ -235,8 +236,6 @@ def _version(distribution: str) -> str:
 
 def _probe_in_child(driver: Driver, threads: int) -> ProbeAnswer:
     command = module_command("gpuexplorer.backends.probe", "opencl")
-    if getattr(sys, "frozen", False):
-        command = [sys.executable, "probe", "opencl"]
     child_environment = {**os.environ, **driver.environment(threads)}
     try:
         done = subprocess.run(

@@ -7,57 +7,32 @@ import re
 import sys
 from typing import ClassVar
 
-from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.frameworks import (
-    cpu_device,
-    cuda_of_driver,
-    gpu_devices,
-    lacks_avx,
-    missing,
-    module_folder,
-    version_of,
-)
-from gpuexplorer.backends.functional import CPU_PRECISIONS, GPU_PRECISIONS
-from gpuexplorer.backends.models import MODEL_NAMES
+from gpuexplorer.backends.framework_backend import FrameworkBackend
+from gpuexplorer.backends.frameworks import UNKNOWN, cuda_of_driver, module_folder, version_of
 from gpuexplorer.backends.tensorflow.runner import TensorFlowCpuRunner, TensorFlowCudaRunner
-from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.workloads.plan import Plan
 
-MODELS = tuple(f"tensorflow.{name}" for name in MODEL_NAMES)
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
 
 
-class TensorFlowBackend(Backend):
+class TensorFlowBackend(FrameworkBackend):
     """The devices of the TensorFlow that is installed."""
 
     name: ClassVar[str] = "tensorflow"
+    title = "TensorFlow"
+    on_cpu = TensorFlowCpuRunner
+    on_gpu = TensorFlowCudaRunner
 
-    def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
-        """Return the CPU, and NVIDIA's devices when this TensorFlow is built for CUDA."""
-        version = tensorflow_version()
-        if version is None:
-            return missing(self.name, "TensorFlow", tensorflow_package())
-        without = lacks_avx("TensorFlow", self.name)
-        if without is not None:
-            return without
-        driver, built_for = f"TensorFlow {version}", tensorflow_cuda()
-        cpu = cpu_device(
-            self.name, driver, threads=self.threads, precisions=CPU_PRECISIONS, models=MODELS
-        )
-        if built_for is None:
-            return (cpu,)
-        driver += f" for CUDA {built_for}"
-        return (cpu, *gpu_devices(self.name, driver, precisions=GPU_PRECISIONS, models=MODELS))
+    def version(self) -> str | None:
+        """Return the installed TensorFlow's version, or None."""
+        return tensorflow_version()
 
-    def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
-        """Return a runner for one model."""
-        kind = TensorFlowCudaRunner if device.kind == "gpu" else TensorFlowCpuRunner
-        return kind(plan, device, self.threads)
+    def built_for(self) -> str | None:
+        """Return the CUDA version that it is built for, or None."""
+        return tensorflow_cuda()
 
-    def versions(self) -> dict[str, str]:
-        """Return TensorFlow's version."""
-        version = tensorflow_version()
-        return {} if version is None else {"tensorflow": version}
+    def package(self) -> str:
+        """Return what to install on this machine."""
+        return tensorflow_package()
 
 
 def tensorflow_version() -> str | None:
@@ -77,7 +52,7 @@ def tensorflow_cuda() -> str | None:
     if not re.search(r"is_cuda_build['\"],\s*True", text):
         return None
     version = re.search(r"cuda_version['\"],\s*['\"]([\d.]+)", text)
-    return version[1] if version else "of an unknown version"
+    return version[1] if version else UNKNOWN
 
 
 def tensorflow_package() -> str:

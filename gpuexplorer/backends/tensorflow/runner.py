@@ -7,24 +7,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.caches import FLUSH_FACTOR
-from gpuexplorer.backends.functional import (
-    Compiled,
-    FrameworkRunner,
-    FunctionalModel,
-    GroupedRunner,
-    Kept,
-    Written,
-    l2_flush_B,
-)
-from gpuexplorer.backends.models import MODEL_NAMES, Model, Step, check_model
+from gpuexplorer.backends.framework_model import Kept
+from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
+from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
+from gpuexplorer.backends.models import Model, Step
 from gpuexplorer.backends.tensorflow.start import load, on, out_of_memory, place_of, set_tf32
-from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import Plan
-
-OFFERED = dict.fromkeys(f"tensorflow.{name}" for name in MODEL_NAMES)
 
 
 class TensorFlowModel(FunctionalModel):
@@ -74,7 +62,7 @@ class TensorFlowModel(FunctionalModel):
         return self._tf.linalg.matmul(left, right)
 
 
-class TensorFlowRunner(FrameworkRunner):
+class TensorFlowRunner(StartedRunner):
     """What both kinds of device share."""
 
     title = "TensorFlow"
@@ -82,28 +70,20 @@ class TensorFlowRunner(FrameworkRunner):
     _tf: Any
     _place: str
 
-    def __init__(self, plan: Plan, device: DeviceInfo, threads: int) -> None:
-        super().__init__(plan, device)
-        self._threads = threads
+    def _start(self, *, memory_growth: bool) -> None:
+        self._tf = load(self._threads, memory_growth=memory_growth)
+        self._place = place_of(self._tf, self.device.id)
 
-    def _make(self) -> Model:
-        family = family_of(check_model(self.plan, self.device, OFFERED))
-        growth = bool(self.plan.switches.get("memory_growth", True))
-        self._tf = tf = load(self._threads, memory_growth=growth)
-        self._place = place_of(tf, self.device.id)
-        from gpuexplorer.backends.tensorflow.models import MODELS
+    def _model_of(self, family: str) -> Model:
+        from gpuexplorer.backends.tensorflow.models import TensorFlowModels
 
-        written = MODELS[family](self.plan.config.size)
-        return TensorFlowModel(self.plan, family, written, tf, queues=self.device.kind == "gpu")
+        written = TensorFlowModels().written(family, self.plan.config.size)
+        queues = self.device.kind == "gpu"
+        return TensorFlowModel(self.plan, family, written, self._tf, queues=queues)
 
     def _mode(self) -> AbstractContextManager[object]:
         set_tf32(self._tf, self.plan.config.precision)
         return on(self._tf, self._place)
-
-    def upload(self, inputs: Mapping[str, HostArray]) -> None:
-        """Copy weights and data, and wait."""
-        with self._mode():
-            super().upload(inputs)
 
     def _out_of_memory(self, error: Exception) -> bool:
         return out_of_memory(error)
@@ -123,17 +103,12 @@ class TensorFlowCudaRunner(GroupedRunner, TensorFlowRunner):
     def peak_memory(self, inputs: Mapping[str, HostArray]) -> tuple[float, str] | None:
         """Return the peak of TensorFlow's allocator over one step, with the arrays there."""
         memory, place = self._tf.config.experimental, self._place.lstrip("/")
+        self._results = None
         self.upload(inputs)
         memory.reset_memory_stats(place)
-        super().launch(1)
+        self.once()
         peak_B = float(memory.get_memory_info(place)["peak"])
         return peak_B, "tf.config.experimental.get_memory_info"
-
-    @property
-    def flush_words(self) -> str:
-        """How the cache is emptied before each launch, in words."""
-        nbytes = self.device.last_level_cache_B or 0
-        return f"{FLUSH_FACTOR} × the {quantity(nbytes, 'B')} L2 cache written before each step"
 
     def _flusher(self) -> Step:
         """Return what writes twice the L2 cache."""

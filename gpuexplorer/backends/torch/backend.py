@@ -10,20 +10,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
-from gpuexplorer.backends.caches import last_level_cache_B
-from gpuexplorer.backends.cpu import (
-    cpu_hardware_id,
-    cpu_name,
-    memory_total_B,
-    nominal_clock_Hz,
-)
-from gpuexplorer.backends.cuda import driver as cuda
-from gpuexplorer.backends.frameworks import missing
+from gpuexplorer.backends.frameworks import cpu_device, gpu_devices, missing
 from gpuexplorer.backends.torch.formats import MODELS, cpu_precisions, gpu_precisions
 from gpuexplorer.backends.torch.load import load
 from gpuexplorer.backends.torch.model_runner import TorchCpuModelRunner, TorchCudaModelRunner
 from gpuexplorer.backends.torch.runner import TorchCpuRunner, TorchCudaRunner
-from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
+from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.workloads.frameworks import OWN_MODELS, family_of, is_own
 from gpuexplorer.workloads.library import calls_of
 from gpuexplorer.workloads.models import MODELS as FAMILIES
@@ -40,52 +32,18 @@ class TorchBackend(Backend):
         version = torch_version()
         if version is None:
             return missing(self.name, "PyTorch", "torch")
-        return (self._cpu(version), *self._gpus(version))
-
-    def _cpu(self, version: str) -> DeviceInfo:
-        return DeviceInfo(
-            id="torch:cpu",
-            hardware_id=cpu_hardware_id(),
-            name=cpu_name(),
-            backend=self.name,
-            kind="cpu",
-            driver=f"PyTorch {version}",
-            compute_units=self.threads,
-            last_level_cache_B=last_level_cache_B(),
-            nominal_clock_Hz=nominal_clock_Hz(),
-            limits=DeviceLimits(memory_B=memory_total_B()),
-            precisions=cpu_precisions(version),
-            libraries=self._offered,
+        driver, built_for, models = f"PyTorch {version}", torch_cuda(), self._offered
+        cpu = cpu_device(
+            self.name,
+            driver,
             threads=self.threads,
+            precisions=cpu_precisions(version),
+            models=models,
         )
-
-    def _gpus(self, version: str) -> tuple[DeviceInfo, ...]:
-        built_for = torch_cuda()
-        library = cuda.Driver.load() if built_for is not None else None
-        if library is None:
-            return ()
-        try:
-            facts = cuda.Driver(library).devices()
-        except cuda.DriverError:
-            return ()  # the cuda backend says what is wrong with the driver
-        return tuple(
-            DeviceInfo(
-                id=f"torch:cuda:{device.index}",
-                hardware_id=device.uuid,
-                name=device.name,
-                backend=self.name,
-                kind="gpu",
-                driver=f"PyTorch {version} for CUDA {built_for}",
-                compute_units=device.needed(cuda.MULTIPROCESSORS),
-                last_level_cache_B=device.attribute(cuda.L2_CACHE_B),
-                nominal_clock_Hz=device.clock_Hz,
-                limits=DeviceLimits(memory_B=device.memory_B),
-                precisions=gpu_precisions(device.capability),
-                libraries=self._offered,
-                compute_capability=device.capability,
-            )
-            for device in facts
-        )
+        if built_for is None:
+            return (cpu,)
+        driver += f" for CUDA {built_for}"
+        return (cpu, *gpu_devices(self.name, driver, precisions=gpu_precisions, models=models))
 
     @property
     def _offered(self) -> tuple[str, ...]:

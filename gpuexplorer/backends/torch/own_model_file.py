@@ -8,6 +8,7 @@ What ends the process itself (``os._exit``, a crash, a loop that never returns) 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import importlib
 import io
@@ -289,7 +290,7 @@ def _kind_words(value: Any) -> str:
 
 
 def mapped(torch: Any, value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a value with every tensor in it changed, in tuples, lists and dicts as well."""
+    """Return a value with every tensor in it changed, wherever ``tensors_in`` finds them."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, tuple | list):
@@ -299,6 +300,12 @@ def mapped(torch: Any, value: Any, change: Callable[[Any], Any]) -> Any:
         return tuple(parts) if isinstance(value, tuple) else parts
     if isinstance(value, Mapping):
         return {key: mapped(torch, part, change) for key, part in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        made = copy.copy(value)
+        for field in dataclasses.fields(value):
+            part = mapped(torch, getattr(value, field.name), change)
+            object.__setattr__(made, field.name, part)  # also of a frozen one
+        return made
     return value
 
 

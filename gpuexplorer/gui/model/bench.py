@@ -292,7 +292,7 @@ def check_document(document: SessionDocument) -> None:
 
 
 def _check_run(run: RunPart) -> None:
-    _check_config(run.prepared.config)
+    check_config(run.prepared.config)
     _require(abs(run.shift_s) < 1e10, "a run at an odd time")
     _require(0 < run.max_noise <= 1 and run.dropped >= 0, "a run with odd limits")
     _require(len(run.readings) <= MAX_READINGS, "a run with too many readings")
@@ -303,7 +303,8 @@ def _check_run(run: RunPart) -> None:
     _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
 
 
-def _check_config(config: RunConfig) -> None:
+def check_config(config: RunConfig) -> None:
+    """Raise InputError for names and numbers that no configuration can have."""
     _names(config.workload, config.variant, config.precision, config.device, config.fill,
            *config.size, *config.tunables, *config.switches)  # fmt: skip
     _numbers((*config.size.values(), *(config.block or ()), *(config.grid or ())), config.tunables)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from gpuexplorer.core.config import Block, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.map_file import HeldMap
+from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
-from gpuexplorer.search.blockmap import BlockMap, MapCell, Step, map_points
+from gpuexplorer.search.blockmap import BlockMap, MapCell, Step, map_points, map_space
+from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.space import Point
 from gpuexplorer.workloads.workload import Workload
 
@@ -28,17 +32,13 @@ PLANNED_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Wanted(MapOf):
     """Which map belongs to the knobs as they stand."""
 
     base: str
     """Equal for equal experiments, whatever the block along x and y."""
-    words: str
-    request: RunRequest
-    grid: Grid
     workload: Workload
     devices: DeviceList
-    device: DeviceInfo
 
     @property
     def key(self) -> tuple[str, Grid]:
@@ -46,34 +46,17 @@ class Wanted:
         return self.base, self.grid
 
 
-@dataclass
-class Held:
-    """A map with what is known of each cell; the main thread's own copy."""
+@dataclass(kw_only=True)
+class Held(Surface):
+    """A map that can be measured here."""
 
     wanted: Wanted
     map: BlockMap
-    cells: list[MapCell] = field(default_factory=list)
-    best: Block | None = None
-    ties: frozenset[Block] = frozenset()
-    step: Step | None = None
-    """The latest look, while it is measured."""
-    group: str | None = None
-    """The group of its runs in the store, as soon as the store has made one."""
-
-    @property
-    def measured(self) -> bool:
-        """Whether any cell has a time."""
-        return any(cell.time_s is not None for cell in self.cells)
 
     @property
     def done(self) -> bool:
         """Whether the best was found."""
         return self.map.done and self.best is not None
-
-    @property
-    def able(self) -> int:
-        """How many cells can be measured at all."""
-        return sum(cell.state != "cannot" for cell in self.cells)
 
     def document(self) -> dict[str, Any]:
         """Return what the group of its runs says of it."""
@@ -121,8 +104,8 @@ class MapModel:
         self._maps: OrderedDict[tuple[str, Grid], Held] = OrderedDict()
         self._wanted: Wanted | None = None
         self._planning: Iterator[None] | None = None
-        self._last: Held | None = None
-        """The map that was measured last."""
+        self._last: Surface | None = None
+        """The map that was measured last, or that a file brought."""
 
     # ---- what is shown
 
@@ -132,14 +115,15 @@ class MapModel:
         return self._maps.get(self._wanted.key) if self._wanted is not None else None
 
     @property
-    def shown(self) -> Held | None:
+    def shown(self) -> Surface | None:
         """The map to show: the current one, or the last one measured while that has no times."""
-        current = self.current
-        if (current is None or not current.measured) and self._last is not None:
-            same = current is not None and current.wanted.base == self._last.wanted.base
-            if not same and self._wanted is not None:
-                return self._last
-        return current
+        current, last = self.current, self._last
+        if last is None or (current is not None and current.measured):
+            return current
+        if not isinstance(last, Held):
+            return last
+        same = current is not None and current.wanted.base == last.wanted.base
+        return current if same or self._wanted is None else last
 
     @property
     def stale(self) -> bool:
@@ -234,7 +218,7 @@ class MapModel:
         made = BlockMap(
             points, grid, wanted.workload, before=before.map if before is not None else None
         )
-        held = Held(wanted, made)
+        held = Held(wanted=wanted, map=made)
         held.cells = [
             MapCell(grid.block(n), "waiting" if p.config is not None else "cannot", p.skipped or "")
             for n, p in enumerate(points)
@@ -265,11 +249,65 @@ class MapModel:
         self._maps.move_to_end(held.wanted.key)
         return held
 
+    # ---- in a session file
+
+    def snapshot(self, *, measuring: bool) -> HeldMap | None:
+        """Return the map that is shown, unchangeable from now on; None while it has no times.
+
+        Its runs are with it unless they are being measured.
+        """
+        shown = self.shown
+        if shown is None or not shown.measured:
+            return None
+        surface = Surface(
+            wanted=shown.wanted,
+            cells=list(shown.cells),
+            best=shown.best,
+            ties=shown.ties,
+            group=shown.group,
+            finished=shown.done,
+            origin=shown.origin,
+        )
+        return HeldMap(
+            surface,
+            (lambda: None) if measuring else runs_of(shown),
+            (self._maps.copy(), self._last),
+        )
+
+    def show(self, held: HeldMap | None) -> None:
+        """Show another map; None: that of the knobs alone."""
+        self._maps, self._last = OrderedDict(), None
+        self._wanted = self._planning = None
+        if held is None:
+            return
+        if isinstance(held.source, tuple):  # it was here before
+            maps, self._last = held.source
+            self._maps = maps.copy()
+        else:
+            self._last = held.surface
+
     def end(self, held: Held, end: MapEnd | None) -> None:
         """Take in how the race ended; None when it was left."""
         held.step = None
         if end is not None:
             held.cells, held.best, held.ties = end.cells, end.best, end.ties
+
+
+def runs_of(surface: Surface) -> Callable[[], SweepDocument | None]:
+    """Return what makes the document of a map's runs as they are now, in any thread.
+
+    It is that of a sweep over threads x and y; None where a file brought the cells alone.
+    """
+    if not isinstance(surface, Held):
+        runs = surface.runs
+        return lambda: runs
+    wanted, group, recorded = surface.wanted, surface.group, surface.map.recorded()
+    space = map_space(wanted.request, wanted.grid)
+
+    def made() -> SweepDocument:
+        return sweep_document(space, wanted.workload, [r.outcome() for r in recorded], group=group)
+
+    return made
 
 
 def _take_over(held: Held, before: Held) -> None:

@@ -13,23 +13,12 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.gui.model.compare_file import MOST, Candidate, HeldComparison
 from gpuexplorer.search.compare import Comparing, Entrant, Standing, held_against
 from gpuexplorer.search.contenders import command_words, labels
 from gpuexplorer.workloads.workload import Workload
 
-MOST = 12
-"""Who takes part at the most: a round of more lasts too long to be fair."""
 NICE = (1, 2, 2.5, 5, 10)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One that takes part: its configuration, the stored run it repeats, and its engine."""
-
-    config: RunConfig
-    stored: RunResult | None = None
-    engine: str | None = None
-    """The word for the engine that measures it; None: the built-in one."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +45,8 @@ class CompareModel:
         self.result: ComparisonResult | None = None
         """Its document, once it paused or ended."""
         self.standings: Sequence[Standing] = ()
+        self.origin = ""
+        """The file that brought the result; empty for one measured here."""
 
     # ---- who takes part
 
@@ -93,8 +84,8 @@ class CompareModel:
         if self.comparing is not None:
             self.comparing.reference = index
             self.standings = self.comparing.standings()
-        if self.result is not None and self.comparing is not None:
-            self.result = held_against(self.result, index, self.comparing.entrants)
+        if self.result is not None:
+            self.result = held_against(self.result, index, self._entrants())
 
     def tolerate(self, tolerance: float) -> None:
         """Count ratios within this of 1 as the same; what was measured is kept."""
@@ -102,13 +93,23 @@ class CompareModel:
         if self.comparing is not None:
             self.comparing.tolerance = tolerance
             self.standings = self.comparing.standings()
-        if self.result is not None and self.comparing is not None:
+        if self.result is not None:
             changed = msgspec.structs.replace(self.result, tolerance=tolerance)
-            self.result = held_against(changed, self.reference, self.comparing.entrants)
+            self.result = held_against(changed, self.reference, self._entrants())
+
+    def _entrants(self) -> Sequence[Entrant]:
+        """Return everyone as the comparison has them; of a file, without what can be measured."""
+        if self.comparing is not None:
+            return self.comparing.entrants
+        return [
+            Entrant(label, one.config, None, one.stored, one.engine)
+            for label, one in zip(self.labels, self.candidates, strict=True)
+        ]
 
     def _forget(self) -> None:
         self.comparing = self.result = None
         self.standings = ()
+        self.origin = ""
 
     @property
     def labels(self) -> list[str]:
@@ -139,7 +140,7 @@ class CompareModel:
                 allow_long=allow_long,
             )
             self.standings = ()
-        self.result = None
+        self.result, self.origin = None, ""
         return self.comparing
 
     def rows(self) -> list[Shown]:
@@ -166,6 +167,28 @@ class CompareModel:
                 names, self.candidates, medians_s, lines, warnings, strict=True
             )
         ]
+
+    # ---- in a session file
+
+    def snapshot(self) -> HeldComparison | None:
+        """Return the comparison, unchangeable from now on; None without anyone who takes part."""
+        if not self.candidates:
+            return None
+        return HeldComparison(
+            tuple(self.candidates), self.reference, self.tolerance, self.result, self.origin,
+            self.comparing,
+        )  # fmt: skip
+
+    def show(self, held: HeldComparison | None) -> None:
+        """Show another comparison; None: nobody takes part."""
+        self._forget()
+        self.candidates = list(held.candidates) if held is not None else []
+        self.reference = held.reference if held is not None else 0
+        if held is not None:
+            self.tolerance, self.result, self.origin = held.tolerance, held.result, held.origin
+            self.comparing = held.comparing
+        if self.comparing is not None:
+            self.standings = self.comparing.standings()
 
     def command(self) -> list[str]:
         """Return the arguments of ``gpuexplorer compare`` that do the same."""

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.candidates import Candidate
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
     EnginesFile,
     Interpreters,
+    engine_words,
     interpreter_at,
     name_for,
 )
+from gpuexplorer.gui.notice import capital
+
+if TYPE_CHECKING:
+    from gpuexplorer.environments.managed import Managed
+
+Origin = Literal["built-in", "added", "managed", "unfinished", "found"]
+"""Where a row comes from: ``found`` ones have no name yet."""
+ORIGIN_WORDS: dict[Origin, str] = {
+    "built-in": "this program's own",
+    "added": "added",
+    "managed": "set up here",
+    "unfinished": "not finished",
+    "found": "found here",
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +40,7 @@ class EngineRow:
     """One engine as it is shown."""
 
     name: str
+    """The word for it: its name, or the path of one that has none."""
     path: str
     in_use: bool
     """Whether it is the one that measures in this window."""
@@ -30,14 +49,65 @@ class EngineRow:
     report: EngineReport | None = None
     """What it said when it was asked; None before."""
     checking: bool = False
+    origin: Origin = "added"
+    candidate: Candidate | None = None
+    """What was found, of one that has no name yet."""
+    managed: Managed | None = None
+    """What is known of an environment that was made here."""
+    size_B: int | None = None
+    """What it takes on the disk, in bytes; None where nobody looked."""
+    being_made: bool = False
+    """Whether it is being set up now."""
+
+    @property
+    def title(self) -> str:
+        """What it is called among the others."""
+        return self.name if self.candidate is None else engine_words(self.path)
+
+    @property
+    def origin_words(self) -> str:
+        """Where it comes from, in a few words."""
+        if self.candidate is not None:
+            return f"found: {self.candidate.kind}"
+        return ORIGIN_WORDS[self.origin]
+
+    @property
+    def python(self) -> str:
+        """The version of its Python, where it is known."""
+        if self.report is not None and self.report.python is not None:
+            return self.report.python
+        if self.managed is not None:
+            return self.managed.python
+        return (self.candidate.python if self.candidate is not None else None) or ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it was asked and can measure."""
+        return self.report is not None and self.report.ok
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot measure, or was not finished; empty where nothing is known against it."""
+        if self.being_made:
+            return ""
+        if self.origin == "unfinished":
+            cut_off = "it was cut off; Go on continues with what was downloaded"
+            return (self.managed.problem if self.managed is not None else "") or cut_off
+        if self.report is None or self.report.ok:
+            return ""
+        return self.report.problem or ""
 
     @property
     def state(self) -> str:
         """What is known of it, in a few words."""
+        if self.being_made:
+            return "being set up…"
         if self.checking:
             return "asking…"
+        if self.origin == "unfinished":
+            return capital(self.problem)
         if self.report is None:
-            return "not asked yet"
+            return self.managed.title if self.managed is not None else "not asked yet"
         problem = (self.report.problem or "ready").replace(self.path, "", 1)  # it stands beside
         return re.sub(r"^\s*(\(Python [\d.]+\))?\s*", "", problem)
 
@@ -47,7 +117,17 @@ class EngineRow:
         if self.report is None or not self.report.ok:
             return ""
         found = [f"{name} {version}" for name, version in self.report.frameworks.items()]
-        return ", ".join(found) or "none"
+        return ", ".join(found) or "no framework"
+
+    @property
+    def devices(self) -> str:
+        """The devices it can measure, in words; empty before it was asked."""
+        if self.report is None or not self.report.ok or self.report.devices is None:
+            return ""
+        names: dict[str, list[str]] = {}
+        for device in self.report.devices:
+            names.setdefault(device.name, []).append(device.backend)
+        return "; ".join(f"{name} ({', '.join(ways)})" for name, ways in names.items())
 
 
 @dataclass
@@ -57,13 +137,22 @@ class EnginesModel:
     known: Interpreters = field(default_factory=Interpreters)
     reports: dict[str, EngineReport] = field(default_factory=dict)
     checking: str | None = None
-    """The name of the engine that is being asked."""
+    """The word for the engine that is being asked."""
+    managed: list[Managed] = field(default_factory=list)
+    """The environments that were made here, as they were when somebody looked last."""
+    sizes_B: dict[str, int] = field(default_factory=dict)
+    """What they take on the disk, by name."""
+    making: str | None = None
+    """The name of the environment that is being set up; others leave it alone."""
+    found: list[Candidate] = field(default_factory=list)
+    """Pythons that were looked for and have no name."""
     _removed: list[tuple[str, EnginesFile]] = field(default_factory=list)
 
     def rows(self, in_use: str | None) -> list[EngineRow]:
         """Return every engine, the built-in one first; ``in_use`` is the word for the present one.
 
-        A present one that has no name is listed by its path. Raises InputError when the file of
+        A present one that has no name is listed by its path; unfinished ones, ones whose name was
+        forgotten, and those that were only found come last. Raises InputError when the file of
         names is broken.
         """
         file = self.known.read()
@@ -71,7 +160,8 @@ class EnginesModel:
         present = in_use or BUILT_IN
         if present not in paths:
             paths[present] = present
-        return [
+        made = {one.name: one for one in self.managed}
+        rows = [
             EngineRow(
                 name=name,
                 path=path,
@@ -79,9 +169,41 @@ class EnginesModel:
                 is_default=name == (file.default or BUILT_IN),
                 report=self.reports.get(name),
                 checking=name == self.checking,
+                origin=self._origin(name, path, made),
+                managed=made.get(name),
+                size_B=self.sizes_B.get(name) if name in made else None,
             )
             for name, path in paths.items()
         ]
+        rows += [
+            EngineRow(
+                one.name, one.path, in_use=False, is_default=False,
+                origin="managed" if one.ready else "unfinished",
+                managed=one, size_B=self.sizes_B.get(one.name),
+                being_made=one.name == self.making,
+            )
+            for one in self.managed
+            if one.name not in paths
+        ]  # fmt: skip
+        taken = {row.path for row in rows}
+        rows += [
+            EngineRow(
+                one.path, one.path, in_use=False, is_default=False, origin="found", candidate=one,
+                report=self.reports.get(one.path), checking=one.path == self.checking,
+            )
+            for one in self.found
+            if one.path not in taken
+        ]  # fmt: skip
+        return rows
+
+    @staticmethod
+    def _origin(name: str, path: str, made: Mapping[str, Managed]) -> Origin:
+        """Return where an engine comes from; a name of ours that leads elsewhere was added."""
+        if name == BUILT_IN:
+            return "built-in"
+        ours = made.get(name)
+        inside = ours is not None and Path(ours.path) in Path(path).parents
+        return "managed" if inside else "added"
 
     @property
     def names(self) -> list[str]:

@@ -35,6 +35,11 @@ class MissingFramework:
         return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
 
 
+def lacks_cuda(devices: DeviceList) -> bool:
+    """Whether there is an NVIDIA driver with a GPU, and only a CuPy that fits it is missing."""
+    return any(one.backend == "cuda" and "CuPy" in one.reason for one in devices.unavailable)
+
+
 def missing_for(variant: VariantSpec, devices: DeviceList | None) -> Unavailable | None:
     """Return why a model's framework is not here; None where it is, or where nobody looked yet."""
     if variant.model is None or devices is None:

@@ -142,8 +142,9 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "block",
         "block",
-        "Threads per block, x × y; for what chooses its own, the switches that are not as usual",
-        lambda row, _: row.block_words or row.switch_words or ("library" if row.variant else ""),
+        "Threads per block, x × y; for what chooses its own, the switches that are not as usual, "
+        "or who chose",
+        lambda row, _: row.launch_words,
         60,
         "block",
     ),

@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpuexplorer.core.studies import Study
 from gpuexplorer.core.units import count
+from gpuexplorer.gui.model.lab_file import HeldStudy
 from gpuexplorer.gui.model.lab_words import duration
 
 Kind = Literal["precision", "switches", "speedup"]
@@ -38,6 +39,8 @@ class LabModel:
     progress: Progress | None = None
     error: str = ""
     """Why the last one ended early, in a sentence."""
+    origin: str = ""
+    """The file that brought the study; empty for one measured here."""
 
     @property
     def running(self) -> bool:
@@ -47,6 +50,7 @@ class LabModel:
     def begin(self) -> None:
         """Start anew."""
         self.state, self.study, self.progress, self.error = "running", None, None, ""
+        self.origin = ""
 
     def take(self, progress: Progress, study: Study | None) -> None:
         """Take in how far it is, and what is known by now where there is news."""
@@ -64,6 +68,23 @@ class LabModel:
         done = self.study is not None and study is self.study and self.study.stopped_by == "done"
         self.state = "empty" if self.study is None else "done" if done and not error else "stopped"
 
+    # ---- in a session file
+
+    def snapshot(self) -> HeldStudy | None:
+        """Return the study as far as it was measured; None without one."""
+        if self.study is None or not has_figures(self.study):
+            return None
+        return HeldStudy(self.study, self.error, self.origin)
+
+    def show(self, held: HeldStudy | None) -> None:
+        """Show another study; None: nothing."""
+        self.progress, self.study = None, held.study if held is not None else None
+        self.error, self.origin = (held.error, held.origin) if held is not None else ("", "")
+        done = self.study is not None and self.study.stopped_by == "done" and not self.error
+        self.state = "empty" if self.study is None else "done" if done else "stopped"
+
+    # ---- in words
+
     @property
     def words(self) -> str:
         """How far it is, or how it was measured, in a line."""
@@ -72,7 +93,8 @@ class LabModel:
         if self.study is None:
             return ""
         early = ("Stopped early.",) if self.state == "stopped" else ()
-        return " ".join((*early, *self.study.notes))
+        file = (f"From file {self.origin}.",) if self.origin else ()
+        return " ".join((*file, *early, *self.study.notes))
 
     def _running_words(self) -> str:
         at = self.progress

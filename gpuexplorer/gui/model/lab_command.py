@@ -70,6 +70,8 @@ def _looked_at(wanted: Wanted) -> list[str]:
         words += ["--precision", asked.precision]
     if wanted.kind == "switches" and wanted.switches is not None:
         words += ["--switches", ",".join(wanted.switches)]
+    if wanted.threads:
+        words += ["--try-threads", ",".join(map(str, wanted.threads))]
     if wanted.sides is not None:
         words += ["--devices", ",".join(wanted.sides)]
     elif asked.device != "auto":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuexplorer.core.device import DeviceInfo
@@ -12,6 +13,7 @@ from gpuexplorer.gui.model.lab_words import duration
 from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.model.sweep_axes import values_text
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SwitchesLab
+from gpuexplorer.search.studies.choices import THREADS, title_of
 from gpuexplorer.search.studies.speedup import default_sizes
 
 EACH_S = {"kernel": 0.06, "model": 0.25}
@@ -19,6 +21,11 @@ EACH_S = {"kernel": 0.06, "model": 0.25}
 NO_SWITCHES = (
     "Switches belong to models of frameworks. Choose a workload such as MLP forward, or a variant "
     "that a framework computes."
+)
+
+THREADS_TIP = (
+    "The model with so many CPU threads, in an engine of its own beside the window's:\n"
+    "starting it takes a few seconds"
 )
 
 
@@ -49,6 +56,23 @@ def switch_choices(experiment: Experiment) -> list[Offer]:
         Offer(offer.name, offer.switch.title, offer.reason, offer.switch.teaches)
         for offer in experiment.switch_offers()
     ]
+
+
+def thread_choices(experiment: Experiment, cores: int) -> list[Offer]:
+    """Return other numbers of CPU threads to try with a model on a processor of ``cores`` cores."""
+    device = experiment.device
+    if device is None or device.threads is None or experiment.variant.model is None:
+        return []
+    powers = (1 << k for k in range(cores.bit_length()))
+    numbers = sorted({n for n in (*powers, cores - 1, cores) if 1 <= n <= cores} - {device.threads})
+    return [Offer(f"{THREADS}={n}", title_of(THREADS, n), tip=THREADS_TIP) for n in numbers]
+
+
+def split_threads(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the switches among ticked names, and the numbers of CPU threads."""
+    mark = f"{THREADS}="
+    switches = tuple(name for name in names if not name.startswith(mark))
+    return switches, tuple(int(n.removeprefix(mark)) for n in names if n.startswith(mark))
 
 
 def sides(experiment: Experiment) -> Sides:

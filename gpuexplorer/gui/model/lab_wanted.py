@@ -22,6 +22,8 @@ class Wanted:
     how: How
     precisions: tuple[str, ...] | None = None
     switches: tuple[str, ...] | None = None
+    threads: tuple[int, ...] = ()
+    """Numbers of CPU threads to try beside the switches."""
     sides: tuple[str, str] | None = None
     symbol: str | None = None
     sizes: tuple[int, ...] | None = None
@@ -32,5 +34,5 @@ class Wanted:
         if self.kind == "precision":
             return PrecisionLab(*common, precisions=self.precisions)
         if self.kind == "switches":
-            return SwitchesLab(*common, switches=self.switches)
+            return SwitchesLab(*common, switches=self.switches, threads=self.threads)
         return SpeedupLab(*common, names=self.sides, symbol=self.symbol, sizes=self.sizes)

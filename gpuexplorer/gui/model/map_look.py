@@ -13,7 +13,7 @@ from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.units import count, percent, quantity, si_scale
 from gpuexplorer.gui.model.block import product_words
-from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell
 
@@ -51,7 +51,7 @@ class Tick:
 class Look:
     """The colours and words of one map's cells at one moment."""
 
-    def __init__(self, held: Held, colouring: Colouring) -> None:
+    def __init__(self, held: Surface, colouring: Colouring) -> None:
         self._held = held
         self.colouring = colouring
         timed = [c for c in held.cells if c.time_s and c.state == "measured"]
@@ -291,7 +291,7 @@ def even_step(most: float, room: int) -> float:
     return next((f * power for f in (1, 2, 2.5, 5) if f * power >= raw), 10 * power)
 
 
-def guesses(held: Held) -> dict[int, float]:
+def guesses(held: Surface) -> dict[int, float]:
     """Return the time of the measured cell nearest to each one still waiting, by number."""
     grid = held.wanted.grid
     known = [n for n, c in enumerate(held.cells) if c.time_s is not None]

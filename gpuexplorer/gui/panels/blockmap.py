@@ -17,21 +17,21 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.config import Block
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.blockmap import MapControl
-from gpuexplorer.gui.export import Exporter
-from gpuexplorer.gui.model.blockmap import Held, MapModel
+from gpuexplorer.gui.model.blockmap import Held, MapModel, runs_of
+from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
-from gpuexplorer.gui.model.sweep import Held as SweepHeld
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.panels.result_tab import Exported
+from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.block_grid import FINENESS
-from gpuexplorer.search.blockmap import MapCell, map_space
-from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.blockmap import MapCell
 
 DRAW_MS = 80
 """Between two paints while measuring: on the CPU device the processor is the kernel's."""
@@ -171,9 +171,13 @@ class BlockMapView(QWidget):
             message = model.reason if current is None else ""
         elif model.stale:
             message = f"Of another configuration: {held.wanted.words}."
+            if held.origin:
+                device = held.wanted.device.name
+                message = f"From file {held.origin}: {held.wanted.words}, on {device}."
             if current is not None and not self.control.running:
                 message += " Start measures the map of the present knobs."
-        self.canvas.show_map(held, self._look, stale=model.stale, message=message)
+        stale = held is not None and model.stale and not held.origin
+        self.canvas.show_map(held, self._look, stale=stale, message=message)
         self.canvas.show_block(model.block)
         self.words.setText(self._look.map_words() if self._look is not None else "")
         self._show_cell(self.canvas.hovered_cell)
@@ -197,7 +201,7 @@ class BlockMapView(QWidget):
         held = self.model.shown
         step = held.step if held is not None else None
         share = 0.0
-        if running and step is not None and held is not None:
+        if running and step is not None and isinstance(held, Held):
             spent_s = held.map.spent_s
             share = spent_s / (spent_s + step.left_s) if step.left_s else 1.0
         self.progress.setValue(round(1000 * share))
@@ -222,18 +226,40 @@ class BlockMapView(QWidget):
 
     # ---- to a file
 
-    def export(self, exporter: Exporter, suffix: str) -> None:
-        """Ask for a file name and write the map there, as a sweep over its blocks."""
-        held = self.model.shown
-        if held is None or not held.measured or self.control.running:
-            exporter.notice.emit(Notice("info", "Nothing to export yet: measure the map first."))
-            return
-        from gpuexplorer.gui.panels.sweep_tab import FORMATS, write_sweep
+    def exported(self) -> Exported:
+        """Return how the map is written, as a sweep over its blocks; InputError without one."""
+        shown = self.model.shown
+        if shown is None or not shown.measured or self.control.running:
+            raise InputError("there is no map to export yet", remedy="measure it first")
+        runs, name = runs_of(shown), shown.wanted.request.workload
 
-        path = exporter.ask_path(suffix, f"block-map-{held.wanted.workload.name}.{suffix}", FORMATS)
-        if path is not None:
-            scheme = theme().scheme
-            exporter.do(path, lambda target: write_sweep(as_sweep(held), target, scheme))
+        def document() -> SweepDocument:
+            found = runs()
+            if found is None:
+                raise InputError(
+                    f"{shown.origin} has the map without its runs: it was saved while measuring",
+                    remedy="measure it here",
+                )
+            return found
+
+        return sweep_files(document, f"block-map-{name}")
+
+    # ---- in a session file
+
+    def held(self) -> HeldMap | None:
+        """Return the map so far; None without any times."""
+        return self.model.snapshot(measuring=self.control.running)
+
+    def show_held(self, held: HeldMap | None) -> None:
+        """Show another map; None: that of the knobs alone."""
+        self.model.show(held)
+        self.control.refresh()
+        self.refresh()
+
+    def close_down(self) -> None:
+        """Leave the knobs alone."""
+        self.control.watch(False)
+        self._redraw.stop()
 
     # ---- choices
 
@@ -278,19 +304,6 @@ class BlockMapView(QWidget):
             experiment.begin_gesture()
         else:
             experiment.end_gesture()
-
-
-def as_sweep(held: Held) -> SweepHeld:
-    """Return a map as a sweep over threads x and y; for another thread than the main one."""
-    wanted, blocks = held.wanted, held.map
-    return SweepHeld(
-        space=map_space(wanted.request, wanted.grid),
-        workload=wanted.workload,
-        cells=tuple(blocks.outcomes()),
-        measuring=Measuring(),
-        group=held.group,
-        title=wanted.workload.manifest.title,
-    )
 
 
 def _box(name: str, tip: str, choices: Mapping[Any, str]) -> ListBox:

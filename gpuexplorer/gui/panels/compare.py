@@ -9,13 +9,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from gpuexplorer.core.compared import ComparisonResult, without_runs
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
 if TYPE_CHECKING:
-    from gpuexplorer.core.compared import ComparisonResult
+    from gpuexplorer.gui.model.compare_file import HeldComparison
     from gpuexplorer.gui.panels.compare_bench import CompareBench
     from gpuexplorer.history.store import Store
 
@@ -27,6 +28,7 @@ class CompareView(QWidget):
     """Takes runs that are dropped on it; what it does is its ``bench``'s.
 
     ``restored`` carries a configuration for the knobs, ``said`` a sentence for the status bar.
+    It is a ``Part`` of session files.
     """
 
     restored = Signal(object)
@@ -91,7 +93,7 @@ class CompareView(QWidget):
 
     def _keep(self, result: ComparisonResult) -> None:
         """Store the runs of a comparison as a group, in place of those it went on from."""
-        document = {"id": result.id, "reference": result.reference, "rounds": result.rounds}
+        document = without_runs(result)
         runs = [one.run for one in result.contestants]
         before, self._kept = self._kept.get(result.time_utc, []), {}
         self._kept[result.time_utc] = [run.id for run in runs]
@@ -113,6 +115,33 @@ class CompareView(QWidget):
             self.bench.tell(f"{str(found)[:1].upper()}{str(found)[1:]}.")
         else:
             self.bench.add_results(found)
+
+    # ---- in a session file
+
+    def held(self) -> HeldComparison | None:
+        """Return the comparison; None while nobody takes part."""
+        return self._bench.model.snapshot() if self._bench is not None else None
+
+    def encode(self, held: object) -> bytes:
+        """Return a comparison as JSON."""
+        from gpuexplorer.gui.model.compare_file import HeldComparison, encode
+
+        assert isinstance(held, HeldComparison)
+        return encode(held)
+
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read a comparison; InputError when it is not one."""
+        from gpuexplorer.gui.model.compare_file import decode
+
+        return decode(data, origin)
+
+    def show_held(self, held: object | None) -> None:
+        """Show another comparison; None: nobody takes part."""
+        if held is None and self._bench is None:
+            return
+        from gpuexplorer.gui.model.compare_file import HeldComparison
+
+        self.bench.show_held(held if isinstance(held, HeldComparison) else None)
 
     def close_down(self) -> None:
         """Wait until nothing is being written."""

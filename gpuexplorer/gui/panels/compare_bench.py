@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
-    QLabel,
     QMenu,
     QPushButton,
     QSplitter,
@@ -32,6 +31,7 @@ from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.session import LongRun
 from gpuexplorer.gui.model.compare import CompareModel
+from gpuexplorer.gui.model.compare_file import HeldComparison
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.panels.compare_export import FORMATS, CompareExporter
 from gpuexplorer.gui.panels.compare_job import CompareJob, Present
@@ -41,6 +41,7 @@ from gpuexplorer.gui.plots.base import title_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.compare import Standing
@@ -51,9 +52,8 @@ from gpuexplorer.workloads.workload import Workload
 TOLERANCES = (0.005, 0.01, 0.02, 0.05)
 BUDGETS_S = {10.0: "10 s", 20.0: "20 s", 60.0: "1 min", 300.0: "5 min"}
 HINT = (
-    "Which is faster?\n\n"
-    "Drag two or more runs from the history here, or add the present knobs and the pinned ones.\n"
-    "They are measured in turns, so that whatever disturbs the machine hits them all."
+    "Drag two or more runs from the history here, or add the present knobs and the pinned ones.",
+    "They are measured in turns, so that whatever disturbs the machine hits them all.",
 )
 
 
@@ -96,6 +96,7 @@ class CompareBench(QWidget):
         self.add_elsewhere = QToolButton()
         self.add_elsewhere.setObjectName("addElsewhereButton")
         self.add_elsewhere.setText("Add knobs in ▾")
+        self.add_elsewhere.setProperty("role", "boxed")
         self.add_elsewhere.setToolTip(
             "Add the configuration the knobs stand at, measured in another Python\n"
             "(Settings > Engines), in a process of its own"
@@ -125,6 +126,7 @@ class CompareBench(QWidget):
         self.export_button = QToolButton()
         self.export_button.setObjectName("exportCompareButton")
         self.export_button.setText("Export ▾")
+        self.export_button.setProperty("role", "boxed")
         self.export_button.setToolTip("Save the chart or the whole comparison as a document")
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.export_button)
@@ -133,6 +135,7 @@ class CompareBench(QWidget):
         self.export_button.setMenu(menu)
         self.copy = QToolButton()
         self.copy.setObjectName("copyCompareButton")
+        self.copy.setProperty("role", "boxed")
         self.copy.setToolTip("Copy as a command line: gpuexplorer compare …")
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
@@ -180,11 +183,8 @@ class CompareBench(QWidget):
         tools.addStretch(1)
         for choice in (self.same, self.budget, self.copy, self.export_button):
             tools.addWidget(choice)
-        hint = QLabel(HINT)
-        hint.setObjectName("compareHint")
-        hint.setProperty("role", "muted")
-        hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        hint.setWordWrap(True)
+        hint = EmptyState("compareHint")
+        hint.say("Which is faster?", HINT)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         parts.setHandleWidth(1)
@@ -281,6 +281,16 @@ class CompareBench(QWidget):
         self.model.tolerate(float(self.same.currentData()))
         self.refresh()
 
+    def show_held(self, held: HeldComparison | None) -> None:
+        """Show another comparison; None: nobody takes part."""
+        self.model.show(held)
+        at = self.same.findData(self.model.tolerance)
+        if at >= 0:
+            self.same.setCurrentIndex(at)
+        self._long_agreed = False
+        self.tell("")
+        self.refresh()
+
     # ---- measuring
 
     def begin(self) -> None:
@@ -303,7 +313,7 @@ class CompareBench(QWidget):
         )
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
-        if not self._session.begin_job(job):
+        if not self._session.jobs.begin(job):
             return
         self.job, self._began = job, time.monotonic()
         self.tell("")
@@ -337,7 +347,7 @@ class CompareBench(QWidget):
     def stop(self) -> None:
         """Stop; the rounds done are kept."""
         if self.job is not None:
-            self._session.cancel_job()
+            self._session.jobs.cancel()
 
     def _stepped(self, standings: Sequence[Standing]) -> None:
         if self.job is None:
@@ -386,9 +396,10 @@ class CompareBench(QWidget):
         if not self.isVisible():
             return
         measuring, some = self.measuring, bool(self.model.candidates)
-        other = self._session.job is not None and not measuring
+        other = self._session.jobs.current is not None and not measuring
         begun = self.model.comparing is not None and self.model.comparing.rounds > 0
-        self.start.setText("More rounds" if begun else "Start")
+        again = "Measure again" if self.model.result is not None else "Start"
+        self.start.setText("More rounds" if begun else again)
         self.start.setVisible(not measuring)
         self.cancel.setVisible(measuring)
         self.start.setEnabled(len(self.model.candidates) > 1 and not other)
@@ -415,13 +426,14 @@ class CompareBench(QWidget):
             if not rounds:
                 return "The first round: compiling and verifying"
             return f"Round {rounds}, {time.monotonic() - self._began:.0f} s of {self._most_words()}"
-        if self._session.job is not None:
-            return f"Waiting: the engine is {self._session.job.doing}."
+        if self._session.jobs.current is not None:
+            return f"Waiting: the engine is {self._session.jobs.current.doing}."
         if len(model.candidates) < 2:
             return "One more is needed." if model.candidates else ""
         if model.result is None:
             return "Press Start; live measuring pauses meanwhile."
-        return end_words(model.result)
+        file = f"From file {model.origin}. " if model.origin else ""
+        return f"{file}{end_words(model.result)}"
 
     def _most_words(self) -> str:
         return f"at most {BUDGETS_S[float(self.budget.currentData())]}"

@@ -18,8 +18,9 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Progress, Session
-from gpuexplorer.gui.job import EngineJob, JobCancelled
+from gpuexplorer.engine.session import Session
+from gpuexplorer.gui.guest import Guest
+from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.compare import Comparing, Entrant
 from gpuexplorer.search.contenders import request_of
@@ -100,7 +101,7 @@ class CompareJob(EngineJob):
         if engine == present.options.python:
             return _Live(self, present.devices)
         session = Session(python=engine, threads=present.options.threads, ceilings=self._ceilings)
-        return _Guest(self, session)
+        return Guest(self, session)
 
     @property
     def engine_pid(self) -> int | None:
@@ -129,32 +130,3 @@ class _Live:
     def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
         """Measure as the job does."""
         return self._job.measure(config, workload, **choices)
-
-
-class _Guest:
-    """An engine of this job alone; it stops when the job does."""
-
-    def __init__(self, job: CompareJob, session: Session) -> None:
-        self._job, self._session = job, session
-
-    @property
-    def pid(self) -> int | None:
-        """The engine's process number, while there is one."""
-        return self._session.pid
-
-    def devices(self) -> DeviceList:
-        """Return what it can run work on."""
-        return self._session.devices(on_wait=self._job.keep_going)
-
-    def close(self) -> None:
-        """End it."""
-        self._session.close()
-
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as the job does: not while it is paused, and not once it is cancelled."""
-        self._job.keep_going()
-        return self._session.measure_record(config, workload, on_progress=self._look, **choices)
-
-    def _look(self, _: Progress) -> None:
-        if self._job.cancelled:
-            raise JobCancelled

@@ -6,24 +6,34 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QMenu
 
 from gpuexplorer.charts.comparison import VERDICT_COLOURS, interval_words, ratio_words
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.compare import Shown
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.rows_table import CENTRE, LEFT, RIGHT, Column, RowsTable
 
 ROW_HEIGHT = 24
 COLUMNS = (
-    ("", 26, "The reference: the others' times are divided by its. Click another to take that one"),
-    ("configuration", 190, "What tells it from the others; the whole is its tooltip"),
-    ("median", 84, "Median time of one launch, in seconds"),
-    ("time ratio", 88, "Its time over the reference's: below 1 it is faster"),
-    ("95 % interval", 132, "Of the ratio"),
-    ("verdict", 108, "What the interval says: faster, slower, same, or that it cannot be told"),
-    ("to know", 100, "What differs beside the configuration: source, compiler, driver, device"),
-)
+    Column(
+        "", "The reference: the others' times are divided by its. Click another to take that one",
+        CENTRE, 26,
+    ),
+    Column("configuration", "What tells it from the others; the whole is its tooltip", LEFT, 190),
+    Column("median", "Median time of one launch, in seconds", RIGHT, 84),
+    Column("time ratio", "Its time over the reference's: below 1 it is faster", RIGHT, 88),
+    Column("95 % interval", "Of the ratio", RIGHT, 132),
+    Column(
+        "verdict", "What the interval says: faster, slower, same, or that it cannot be told",
+        LEFT, 108,
+    ),
+    Column(
+        "to know", "What differs beside the configuration: source, compiler, driver, device",
+        LEFT, 100,
+    ),
+)  # fmt: skip
 MARKS = {
     "faster": "◂  faster",
     "slower": "▸  slower",
@@ -32,7 +42,7 @@ MARKS = {
 }
 
 
-class CompareTable(QTableWidget):
+class CompareTable(RowsTable):
     """Shows rows; ``reference_asked`` and ``removed`` carry a row's place, ``restored`` too."""
 
     reference_asked = Signal(int)
@@ -40,30 +50,8 @@ class CompareTable(QTableWidget):
     restored = Signal(int)
 
     def __init__(self) -> None:
-        super().__init__(0, len(COLUMNS))
-        self.setObjectName("compareTable")
-        self.setAccessibleName("Comparison in figures")
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for section, (title, width, explanation) in enumerate(COLUMNS):
-            item = QTableWidgetItem(title)
-            item.setToolTip(explanation)
-            left = section in (1, len(COLUMNS) - 2, len(COLUMNS) - 1)
-            side = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
-            item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
-            self.setHorizontalHeaderItem(section, item)
-            header.resizeSection(section, width)
+        super().__init__("compareTable", "Comparison in figures", ROW_HEIGHT)
+        self.set_columns(COLUMNS)
         self.rows: list[Shown] = []
         self._reference = 0
         self._changeable = True
@@ -73,7 +61,6 @@ class CompareTable(QTableWidget):
         self._make_reference = self._action("Make it the reference", "R", self._ask_reference)
         self._restore = self._action("Set the knobs to it", "Return", self._ask_knobs)
         self._remove = self._action("Remove it", "Del", self._ask_removal)
-        theme().changed.connect(self._repaint)
 
     def _action(self, words: str, key: str, act: Callable[[], None]) -> QAction:
         action = QAction(words, self)
@@ -104,9 +91,10 @@ class CompareTable(QTableWidget):
         self.rows, self._reference, self._changeable = list(rows), reference, changeable
         for action in (self._make_reference, self._remove):
             action.setEnabled(changeable)
-        self._repaint()
+        self.paint_rows()
 
-    def _repaint(self) -> None:
+    def paint_rows(self) -> None:
+        """Write the rows anew in the present colours."""
         if self.rowCount() != len(self.rows):
             self.setRowCount(len(self.rows))
         for place, shown in enumerate(self.rows):
@@ -132,29 +120,15 @@ class CompareTable(QTableWidget):
         if stored is not None:
             then = quantity(stored.timing.median_s, "s")
             whole += f"\nstored as {stored.id[:8]} on {stored.time_utc[:10]}, median {then}"
-        tips = (COLUMNS[0][2], whole, "", "", "", "", "\n".join(shown.warnings))
+        tips = (COLUMNS[0].tip, whole, "", "", "", "", "\n".join(shown.warnings))
         for section, (text, tip) in enumerate(zip(words, tips, strict=True)):
-            item = self.item(place, section)
-            if item is None:
-                item = QTableWidgetItem()
-                side = (
-                    Qt.AlignmentFlag.AlignRight if section in (2, 3, 4)
-                    else Qt.AlignmentFlag.AlignHCenter if section == 0
-                    else Qt.AlignmentFlag.AlignLeft
-                )  # fmt: skip
-                item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
-                self.setItem(place, section, item)
-            if item.text() != text:
-                item.setText(text)
-            item.setToolTip(tip)
-            item.setForeground(theme().q("text"))
-        warned, told = self.item(place, 6), self.item(place, 5)
-        assert warned is not None and told is not None
-        warned.setForeground(theme().q("warning"))
+            self.put(place, section, text, tip).setForeground(theme().q("text"))
+        self.cell(place, 6).setForeground(theme().q("warning"))
         if known and line.verdict is not None:
-            told.setForeground(QColor(theme().chart.palette[VERDICT_COLOURS[line.verdict]]))
+            colour = theme().chart.palette[VERDICT_COLOURS[line.verdict]]
+            self.cell(place, 5).setForeground(QColor(colour))
         elif not is_reference:
-            told.setForeground(theme().q("muted"))
+            self.cell(place, 5).setForeground(theme().q("muted"))
 
     def _clicked(self, row: int, section: int) -> None:
         if section == 0 and row != self._reference and self._changeable:

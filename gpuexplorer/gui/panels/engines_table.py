@@ -4,22 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableWidget,
+    QTableWidgetItem,
+)
 
+from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.engines import EngineRow
 from gpuexplorer.gui.theme import theme
 
 ROW_HEIGHT = 26
+ROOM = 8
+"""Pixels above and below a row's words together."""
+MARK, NAME, PYTHON, OFFERS, ORIGIN, SIZE = range(6)
 COLUMNS = (
     ("", 28, "The engine that measures now, and at the next start"),
-    ("Engine", 130, "Its name: --python NAME on the command line"),
-    ("Python", 70, "The version of its Python, once it was asked"),
-    ("Frameworks", 260, "Those installed there, with their versions, once it was asked"),
-    ("Interpreter", 200, "The program that runs it"),
+    ("Engine", 150, "Its name: --python NAME on the command line"),
+    ("Python", 70, "The version of its Python"),
+    ("What it has", 300, "Its frameworks and devices, once it was asked, or why it cannot measure"),
+    ("From", 130, "Whether it was set up here, added, or only found on this machine"),
+    ("On disk", 80, "What an environment that was set up here takes, in bytes"),
 )
-LAST = len(COLUMNS) - 1
+
+
+class _Roomy(QStyledItemDelegate):
+    """Leaves room above and below a cell's lines."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """Return the size of a cell."""
+        return super().sizeHint(option, index) + QSize(0, ROOM)
 
 
 class EnginesTable(QTableWidget):
@@ -36,19 +57,23 @@ class EnginesTable(QTableWidget):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setAlternatingRowColors(True)
+        self.setItemDelegate(_Roomy(self))
         self.setShowGrid(False)
-        self.setWordWrap(False)
+        self.setWordWrap(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setSectionResizeMode(LAST, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(OFFERS, QHeaderView.ResizeMode.Stretch)
         for column, (title, width, tip) in enumerate(COLUMNS):
             item = QTableWidgetItem(title)
             item.setToolTip(tip)
-            item.setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            item.setTextAlignment(_alignment(column))
             self.setHorizontalHeaderItem(column, item)
             header.resizeSection(column, width)
         self.rows: list[EngineRow] = []
@@ -78,42 +103,45 @@ class EnginesTable(QTableWidget):
         self._paint()
         names = [row.name for row in rows]
         if name in names:
-            self.setCurrentCell(names.index(name), 1)
+            self.setCurrentCell(names.index(name), NAME)
         elif rows and self.currentRow() < 0:
-            self.setCurrentCell(0, 1)
+            self.setCurrentCell(0, NAME)
 
     def _paint(self) -> None:
         for place, row in enumerate(self.rows):
             self._paint_row(place, row)
 
     def _paint_row(self, place: int, row: EngineRow) -> None:
-        report = row.report
-        known = report is not None and report.ok
-        told = row.frameworks or row.state
-        python = report.python if report is not None else None
         mark = "●" if row.in_use else "○" if row.is_default else ""
-        words = (mark, row.name, python or "", told, row.path)
+        told = "\n".join(part for part in (row.frameworks, row.devices) if part) or row.state
+        size = quantity(row.size_B, "B") if row.size_B is not None else ""
+        words = (mark, row.title, row.python, told, row.origin_words, size)
         tips = (
             "Measures now" if row.in_use else "Used at the next start" if row.is_default else "",
-            "", "", row.state if not known else told, row.path,
+            row.path, "", "", row.path, "",
         )  # fmt: skip
         colours = theme()
         for column, (text, tip) in enumerate(zip(words, tips, strict=True)):
             item = self.item(place, column)
             if item is None:
                 item = QTableWidgetItem()
+                item.setTextAlignment(_alignment(column))
                 self.setItem(place, column, item)
             item.setText(text)
             item.setToolTip(tip)
             item.setForeground(colours.q("text"))
             font = item.font()
-            font.setBold(column == 1 and row.in_use)
+            font.setBold(column == NAME and row.in_use)
             item.setFont(font)
-            if column == 0:
+            if column == MARK:
                 item.setForeground(colours.q("accent"))
-                item.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
-            elif column == 3 and not known:
-                bad = report is not None and not row.checking
+            elif column == OFFERS and not row.known:
+                bad = bool(row.problem) and not row.checking
                 item.setForeground(colours.q("bad" if bad else "muted"))
-            elif column == LAST:
+            elif column in (ORIGIN, SIZE) or row.origin == "found":
                 item.setForeground(colours.q("muted"))
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    sides = {MARK: Qt.AlignmentFlag.AlignHCenter, SIZE: Qt.AlignmentFlag.AlignRight}
+    return sides.get(column, Qt.AlignmentFlag.AlignLeft) | Qt.AlignmentFlag.AlignVCenter

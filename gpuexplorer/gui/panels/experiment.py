@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -27,6 +27,7 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.workloads.memory.predict import predict
 
@@ -52,6 +53,7 @@ class KnobRow(QWidget):
         self.box.setKeyboardTracking(False)
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(84)
+        self.label.setMinimumWidth(60)  # a long one is cut off, rather than the whole panel
         self.label.setBuddy(self.box)
         for widget in (self.label, self.slider, self.box):
             widget.setToolTip(tooltip)
@@ -90,12 +92,14 @@ class ExperimentPanel(QScrollArea):
         self._shape: tuple[object, ...] | None = None
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        keep_room(self)
         content = QWidget()
         content.setObjectName("experimentContent")
         self._layout = QVBoxLayout(content)
-        self._layout.setContentsMargins(14, 10, 14, 10)
+        self._layout.setContentsMargins(14, 10, 8, 10)
         self._layout.setSpacing(8)
         self.setWidget(content)
+        content.installEventFilter(self)
         self._build()
         self.sync()
 
@@ -231,6 +235,19 @@ class ExperimentPanel(QScrollArea):
         with QSignalBlocker(self.transfers):
             self.transfers.setChecked(knobs.include_transfers)
         self._sync_note()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Make room for the knobs when they have been laid out anew."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def _fit(self) -> None:
+        """Never be narrower than the knobs, whose right end would be cut off then."""
+        bar = self.verticalScrollBar().sizeHint().width()
+        needed = self._layout.totalMinimumSize().width() + bar
+        if needed > self.minimumWidth():
+            self.setMinimumWidth(needed)
 
     def _sync_block(self) -> None:
         experiment = self._experiment

@@ -29,6 +29,7 @@ class SwitchesSection(QWidget):
         self._form.setVerticalSpacing(5)
         self._form.setHorizontalSpacing(10)
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)

@@ -38,7 +38,7 @@ class NotesDialog(QDialog):
         self.resize(430, 230 if one is not None else 120)
         about = QLabel(
             f"{one.workload} · {one.variant} · {one.size_words} · "
-            f"{one.block_words or one.switch_words or 'library'} · {one.precision}"
+            f"{one.launch_words} · {one.precision}"
             if one is not None
             else f"{count(len(rows))} runs; the tags that all of them have:"
         )

@@ -32,6 +32,7 @@ from gpuexplorer.gui.panels.missing import MissingFrameworks
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.note import NoteBox
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
+from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import Words
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
@@ -50,11 +51,7 @@ class InsightPanel(QScrollArea):
         self.setObjectName("insightPanel")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Its room is always there, so that no line breaks anew when the panel grows; a bar without
-        # anything to scroll is not seen.
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))
+        keep_room(self)
         self.advice = advice
         self.kernel_folders: Sequence[Path] = ()
         self.engine: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
+from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -184,9 +184,11 @@ class KernelPanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Analyse what is chosen, now that somebody looks."""
         super().showEvent(event)
-        if not self._built:
+        if self._built:
+            self.refresh()
+        else:  # the parts first, what they show in the event loop's next turn
             self._build()
-        self.refresh()
+            QTimer.singleShot(0, self, self.refresh)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Compile nothing that nobody looks at."""

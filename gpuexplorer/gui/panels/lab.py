@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
+from typing import cast
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QButtonGroup,
-    QHBoxLayout,
-    QProgressBar,
-    QPushButton,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -26,17 +21,18 @@ from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.lab import TITLES, Kind, LabModel, Progress, has_figures
 from gpuexplorer.gui.model.lab_command import study_command
+from gpuexplorer.gui.model.lab_file import HeldStudy
 from gpuexplorer.gui.model.lab_offers import time_words, total_words
 from gpuexplorer.gui.model.lab_rows import Place
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.lab_bench import LabBench
-from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.panels.lab_head import ASK, LabHead
+from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Background
-from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.history.store import Store
 
 LOOK_AFTER_MS = 180
@@ -46,13 +42,6 @@ DOING: dict[Kind, str] = {
     "switches": "measuring switches",
     "speedup": "comparing two devices",
 }
-TIPS: dict[Kind, str] = {
-    "precision": "Speed against accuracy, over every precision that the workload has here",
-    "switches": "What each switch of a model's structure buys, by itself and with the others",
-    "speedup": "Times on two devices over a range of sizes, with and without transfers",
-}
-START_TIP = "Measure; Live pauses meanwhile, and every run is kept in the history"
-ASK = "Choose what to look at, then press Start."
 
 
 class LabView(QWidget):
@@ -94,71 +83,28 @@ class LabView(QWidget):
     # ---- construction
 
     def _build(self) -> None:
-        self._group = QButtonGroup(self)
-        self.views: dict[Kind, QToolButton] = {}
-        head = QHBoxLayout()
-        head.setContentsMargins(10, 6, 8, 4)
-        head.setSpacing(4)
-        for kind, title in TITLES.items():
-            button = QToolButton()
-            button.setObjectName(f"labView_{kind}")
-            button.setText(title)
-            button.setToolTip(TIPS[kind])
-            button.setProperty("role", "view")
-            button.setCheckable(True)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            button.clicked.connect(partial(self._view_clicked, kind))
-            self._group.addButton(button)
-            self.views[kind] = button
-            head.addWidget(button)
-        self.words = Words(ASK)
-        self.words.setObjectName("labWords")
-        self.progress = QProgressBar()
-        self.progress.setObjectName("labProgress")
-        self.progress.setTextVisible(False)
-        self.progress.setFixedSize(90, 8)
-        self.copy_button = small_button(
-            "labCopy", "Copy this study as a 'gpuexplorer study' command line"
-        )
-        self.copy_button.setAccessibleName("Copy command")
-        self.copy_button.clicked.connect(self.copy_command)
-        theme().changed.connect(self._repaint_theme)
-        self._repaint_theme()
-        self.start_button = self._button("Start", "labStart", self.start, START_TIP)
-        self.pause_button = self._button(
-            "Pause", "labPause", self.pause, "Give the engine back to Live for a while"
-        )
-        self.cancel_button = self._button(
-            "Cancel", "labCancel", self._session.cancel_job, "Stop; what was measured is kept"
-        )
-        head.addSpacing(6)
-        head.addWidget(self.words, 1)
-        for widget in (self.progress, self.copy_button, self.start_button, self.pause_button,
-                       self.cancel_button):  # fmt: skip
-            head.addWidget(widget)
+        self.head = LabHead()
+        self.words = self.head.words
+        self.head.view_asked.connect(self._view_asked)
+        for button, act in (
+            (self.head.copy, self.copy_command),
+            (self.head.start, self.start),
+            (self.head.pause, self.pause),
+            (self.head.cancel, self._session.jobs.cancel),
+        ):
+            button.clicked.connect(lambda _=False, act=act: act())
         self.pages = QStackedWidget()
         for bench in self.benches.values():
             self.pages.addWidget(bench)
             bench.setup.changed.connect(self._look_soon)
             bench.chosen.connect(self._choose)
             bench.pointed.connect(self._point)
-        self.views["precision"].setChecked(True)
+        self.head.views["precision"].setChecked(True)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
-        whole.addLayout(head)
+        whole.addWidget(self.head)
         whole.addWidget(self.pages, 1)
-
-    @staticmethod
-    def _button(words: str, name: str, act: Callable[[], None], tip: str) -> QPushButton:
-        button = QPushButton(words)
-        button.setObjectName(name)
-        button.setToolTip(tip)
-        button.clicked.connect(lambda _=False: act())
-        return button
-
-    def _repaint_theme(self) -> None:
-        self.copy_button.setIcon(theme().icon("copy"))
 
     # ---- which study
 
@@ -176,14 +122,14 @@ class LabView(QWidget):
 
     def show_kind(self, kind: Kind) -> None:
         """Show another study; the one that is measured goes on."""
-        self.views[kind].setChecked(True)
+        self.head.views[kind].setChecked(True)
         self.pages.setCurrentWidget(self.benches[kind])
         self._pointed = None
         self._follow()
         self._show_state()
 
-    def _view_clicked(self, kind: Kind, _checked: bool = False) -> None:
-        self.show_kind(kind)
+    def _view_asked(self, kind: str) -> None:
+        self.show_kind(cast(Kind, kind))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the knobs from now on."""
@@ -255,10 +201,13 @@ class LabView(QWidget):
         wanted, session = self._wanted, self._session
         if wanted is None or self._job is not None:
             return
-        job = LabJob(session.worker, wanted, DOING[wanted.kind], ceilings=session.store.find)
+        job = LabJob(
+            session.worker, wanted, DOING[wanted.kind],
+            engine=session.options, ceilings=session.store.find,
+        )  # fmt: skip
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
-        if session.begin_job(job):
+        if session.jobs.begin(job):
             self._job, self._measured = job, self.benches[wanted.kind]
             self._measured.model.begin()
             self._measured.refresh()
@@ -270,11 +219,11 @@ class LabView(QWidget):
             return
         model = self._measured.model
         if model.state == "paused":
-            self._session.resume_job()
+            self._session.jobs.resume()
             model.state = "running"
         else:
             model.state = "paused"
-            self._session.pause_job()
+            self._session.jobs.pause()
         self._show_state()
 
     def _stepped(self, step: tuple[Progress, Study | None]) -> None:
@@ -284,8 +233,8 @@ class LabView(QWidget):
         bench.model.take(*step)
         if step[1] is not None:
             bench.refresh()
-        self.progress.setMaximum(max(1, step[0].total))
-        self.progress.setValue(step[0].done)
+        self.head.progress.setMaximum(max(1, step[0].total))
+        self.head.progress.setValue(step[0].done)
         self._show_words()
 
     def _ended(self, outcome: object) -> None:
@@ -331,14 +280,14 @@ class LabView(QWidget):
         paused = measured is not None and measured.model.state == "paused"
         model = self.bench.model
         again = model.study is not None and not model.running
-        self.start_button.setVisible(not busy)
-        self.start_button.setText("Measure again" if again else "Start")
-        self.start_button.setEnabled(self._wanted is not None and self._session.job is None)
-        self.pause_button.setVisible(busy)
-        self.pause_button.setText("Resume" if paused else "Pause")
-        self.cancel_button.setVisible(busy)
-        self.progress.setVisible(busy)
-        self.copy_button.setEnabled(self._wanted is not None)
+        self.head.start.setVisible(not busy)
+        self.head.start.setText("Measure again" if again else "Start")
+        self.head.start.setEnabled(self._wanted is not None and self._session.jobs.current is None)
+        self.head.pause.setVisible(busy)
+        self.head.pause.setText("Resume" if paused else "Pause")
+        self.head.cancel.setVisible(busy)
+        self.head.progress.setVisible(busy)
+        self.head.copy.setEnabled(self._wanted is not None)
         self._show_words()
 
     def _show_words(self) -> None:
@@ -374,9 +323,26 @@ class LabView(QWidget):
         QApplication.clipboard().setText(text)
         self.said.emit("The study's command line is on the clipboard.")
 
+    def show_studies(self, held: Sequence[HeldStudy]) -> None:
+        """Show the studies of a session; those that it has none of are empty."""
+        by_kind = {one.kind: one for one in held}
+        for kind, bench in self.benches.items():
+            bench.model.show(by_kind.get(kind))
+            bench.refresh()
+        if held and self.kind not in by_kind:
+            self.show_kind(next(kind for kind in self.benches if kind in by_kind))
+        self._pointed = None
+        self._show_state()
+        self.changed.emit()
+
     def study(self) -> Study:
         """Return the study that is shown; InputError when nothing of it was measured."""
         found = self.bench.model.study
         if found is None or not has_figures(found):
             raise InputError("there is no study to export yet", remedy="press Start first")
         return found
+
+    def exported(self) -> Exported:
+        """Return how the study that is shown is written; InputError when there is none."""
+        study = self.study()
+        return study_files(study, f"{self.kind}-{study.title.partition(':')[0]}".lower())

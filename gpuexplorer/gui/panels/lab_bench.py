@@ -48,7 +48,7 @@ class LabBench(QWidget):
         self._stale = True
         self.setup = LabSetup(model.kind)
         self.empty = EmptyState(f"labEmpty_{model.kind}")
-        self.plot = self._plot()
+        self._plot: MarkedPlot | None = None
         self.rows = LabTable(f"labTable_{model.kind}")
         self.axis = muted_label(AXES[model.kind])
         self.axis.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -59,23 +59,26 @@ class LabBench(QWidget):
         self.finding.setContentsMargins(10, 2, 10, 2)
         self._lay_out()
         self.say_empty("")
-        self.plot.hovered.connect(self._point)
-        self.plot.chosen.connect(self._choose)
         self.rows.hovered.connect(self._point)
         self.rows.chosen.connect(self._choose)
 
-    def _plot(self) -> MarkedPlot:
-        if self.model.kind == "precision":
-            return PrecisionPlot()
-        return SwitchesPlot() if self.model.kind == "switches" else SpeedupPlot()
+    @property
+    def plot(self) -> MarkedPlot:
+        """The chart; made when it is first wanted, so that the Lab opens without it."""
+        if self._plot is None:
+            kinds = {"precision": PrecisionPlot, "switches": SwitchesPlot, "speedup": SpeedupPlot}
+            plot = self._plot = kinds[self.model.kind]()
+            plot.hovered.connect(self._point)
+            plot.chosen.connect(self._choose)
+            self._above.insertWidget(1, plot, 1)
+        return self._plot
 
     def _lay_out(self) -> None:
         above = QWidget()
-        column = QVBoxLayout(above)
+        column = self._above = QVBoxLayout(above)
         column.setContentsMargins(4, 2, 4, 4)
         column.setSpacing(2)
         column.addWidget(self.finding)
-        column.addWidget(self.plot, 1)
         column.addWidget(self.axis)
         self.outcome = QSplitter(Qt.Orientation.Vertical)
         self.outcome.addWidget(above)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.launcher import usable_cores
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_offers import (
@@ -27,13 +28,16 @@ from gpuexplorer.gui.model.lab_offers import (
     precision_choices,
     sides,
     sizes_text,
+    split_threads,
     switch_choices,
+    thread_choices,
 )
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.search import ranges
 from gpuexplorer.search.studies import How
+from gpuexplorer.search.studies.choices import NO_SWITCH
 
 FEWEST_TURNS, MOST_TURNS = 1, 200
 TURNS_TIP = (
@@ -56,11 +60,13 @@ class Ticks(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(4)
         self.boxes: dict[str, QCheckBox] = {}
-        self._off: set[str] = set()
-        """What the user does not want, kept while it cannot be had either."""
+        self._said: dict[str, bool] = {}
+        """What the user ticked and unticked, kept while it cannot be had either."""
 
-    def show_offers(self, offers: Sequence[Offer]) -> None:
-        """Offer these; what was unticked stays so."""
+    def show_offers(self, offers: Sequence[Offer], extras: Sequence[Offer] = ()) -> None:
+        """Offer these, ticked, and ``extras``, not ticked; what the user said stays so."""
+        unasked = {offer.name for offer in extras}
+        offers = [*offers, *extras]
         if [o.name for o in offers] != list(self.boxes):
             for box in self.boxes.values():
                 self._column.removeWidget(box)
@@ -78,10 +84,11 @@ class Ticks(QWidget):
             box.setEnabled(offer.reason is None)
             box.setToolTip("\n".join(t for t in (offer.tip, _why(offer)) if t))
             with QSignalBlocker(box):
-                box.setChecked(offer.reason is None and offer.name not in self._off)
+                wanted = self._said.get(offer.name, offer.name not in unasked)
+                box.setChecked(offer.reason is None and wanted)
 
     def _toggled(self, name: str, on: bool) -> None:
-        (self._off.discard if on else self._off.add)(name)
+        self._said[name] = on
         self.changed.emit()
 
     @property
@@ -212,7 +219,7 @@ class LabSetup(QScrollArea):
             self.ticks.show_offers(precision_choices(experiment))
         elif self.kind == "switches":
             offers = switch_choices(experiment)
-            self.ticks.show_offers(offers)
+            self.ticks.show_offers(offers, thread_choices(experiment, usable_cores()))
             reason = "" if offers else NO_SWITCHES
         else:
             found = sides(experiment)
@@ -271,7 +278,8 @@ class LabSetup(QScrollArea):
                 raise InputError("this variant has no switches", remedy="choose a model")
             if not self.ticks.chosen:
                 raise InputError("no switch is ticked", remedy="tick one at least")
-            return Wanted(*common, switches=self.ticks.chosen)
+            switches, threads = split_threads(self.ticks.chosen)
+            return Wanted(*common, switches=switches or (NO_SWITCH,), threads=threads)
         first, second = self.first.currentData(), self.second.currentData()
         if first is None or second is None:
             raise InputError("there are no two devices to compare", remedy="see the device list")

@@ -1,50 +1,36 @@
-"""The place of the Lab tab: its view is made when it is first wanted; what it shows, to a file."""
+"""The place of the Lab tab, and its part of session files."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.gui.export import CHARTS, Exporter, render
-from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.gui.panels.result_tab import Exported, ResultTab
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.late import LateView
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpuexplorer.charts.spec import ChartSpec
     from gpuexplorer.core.studies import Study
+    from gpuexplorer.gui.model.lab_file import HeldStudy
     from gpuexplorer.gui.panels.lab import LabView
 
-FORMATS = {
-    "png": "PNG image",
-    "svg": "SVG drawing",
-    "pdf": "PDF document",
-    "csv": "CSV table of all configurations",
-    "json": "JSON document of the study",
-}
 
+class LabTab(ResultTab):
+    """A ``Part`` of session files; ``changed`` says that another study was measured."""
 
-class LabTab(LateView):
-    """Its signals are the view's."""
-
-    notice = Signal(object)
-    said = Signal(str)
-    restored = Signal(object)
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
-        super().__init__("labTab", self._view)
+        super().__init__("labTab")
         self._session = session
-        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
-        """Returns the user's kernel folders."""
 
-    def _view(self) -> QWidget:
+    def make(self) -> QWidget:
+        """Make the view."""
         from gpuexplorer.gui.panels.lab import LabView
 
         view = LabView(self._session)
@@ -66,51 +52,50 @@ class LabTab(LateView):
         benches = self.lab.benches.values() if self.lab is not None else ()
         return any(bench.model.study is not None for bench in benches)
 
-    def close_down(self) -> None:
-        """End what the view has started."""
-        if self.lab is not None:
-            self.lab.close_down()
+    # ---- in a session file
 
-    def export(self, exporter: Exporter, suffix: str) -> None:
-        """Ask for a file name and write the study that is shown there."""
-        if self.lab is None:
+    def held(self) -> tuple[HeldStudy, ...] | None:
+        """Return the studies as far as they were measured; None without any."""
+        benches = self.lab.benches.values() if self.lab is not None else ()
+        found = tuple(kept for bench in benches if (kept := bench.model.snapshot()) is not None)
+        return found or None
+
+    def encode(self, held: object) -> bytes:
+        """Return the studies as JSON."""
+        from gpuexplorer.gui.model.lab_file import encode
+
+        assert isinstance(held, tuple)
+        return encode(held)
+
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read studies; InputError when they are none."""
+        from gpuexplorer.gui.model.lab_file import decode
+
+        return decode(data, origin)
+
+    def show_held(self, held: object | None) -> None:
+        """Show other studies; None: nothing."""
+        if held is None and self.view is None:
             return
-        try:
-            study = self.lab.study()
-        except ExplorerError as error:
-            self.notice.emit(Notice("warning", f"{capital(str(error))}."))
-            return
-        stem = re.sub(r"[^\w.-]+", "_", f"{self.lab.kind}-{study.title.partition(':')[0]}").lower()
-        path = exporter.ask_path(suffix, f"{stem}.{suffix}", FORMATS)
-        if path is not None:
-            scheme = theme().scheme
-            exporter.do(path, lambda target: write_study(study, target, scheme))
+        self.made()
+        assert self.lab is not None
+        self.lab.show_studies(held if isinstance(held, tuple) else ())
 
 
-def write_study(study: Study, path: Path, scheme: str) -> None:
-    """Write a study by the file's ending: chart, table or document; raises ExplorerError."""
-    from gpuexplorer import exchange
-    from gpuexplorer.core.errors import InputError
+def study_files(study: Study, stem: str = "study") -> Exported:
+    """Return how a study is written, as a document, a table or a chart."""
     from gpuexplorer.core.studies import study_json
-    from gpuexplorer.exchange import atomic_file
 
-    suffix = path.suffix.lower().lstrip(".")
-    if suffix not in FORMATS:
-        raise InputError(
-            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
-        )
-    exchange.check_target(path)
-    if suffix == "json":
-        with atomic_file(path) as stream:
-            stream.write(study_json(study))
-    elif suffix == "csv":
+    def csv(path: Path) -> None:
         from gpuexplorer.search.studies.table import write_study_csv
 
         write_study_csv(study, path)
-    elif suffix in CHARTS:
-        from gpuexplorer.charts.spec import encode
+
+    def chart() -> ChartSpec:
         from gpuexplorer.charts.studies import can_draw, study_chart
 
         if not can_draw(study):
             raise InputError("nothing of the study was measured", remedy="let it measure first")
-        render(encode(study_chart(study)), path, scheme)
+        return study_chart(study)
+
+    return Exported(stem, lambda: study_json(study), csv, chart)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QTableWidgetItem
 
 from gpuexplorer.gui.model.lab_rows import Table
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.rows_table import LEFT, RIGHT, Column, RowsTable
 
 ROW_HEIGHT = 23
 SPARE_PX = 18
@@ -15,33 +16,21 @@ SPARE_PX = 18
 FIRST_WIDEST = 230
 
 
-class LabTable(QTableWidget):
+class LabTable(RowsTable):
     """Shows a ``Table``; ``chosen`` carries a place, ``hovered`` a place or None."""
 
     chosen = Signal(int)
     hovered = Signal(object)
 
     def __init__(self, name: str) -> None:
-        super().__init__()
-        self.setObjectName(name)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
+        super().__init__(name, "The study in figures", ROW_HEIGHT)
         self.setMouseTracking(True)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
         self.shown = Table()
         self.itemActivated.connect(self._activated)
         self.itemEntered.connect(lambda item: self.hovered.emit(self._place(item.row())))
-        theme().changed.connect(self._repaint_theme)
 
-    def _repaint_theme(self) -> None:
+    def paint_rows(self) -> None:
+        """Write the rows anew in the present colours."""
         self.show_table(self.shown)
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -55,13 +44,13 @@ class LabTable(QTableWidget):
         self.shown = table
         with QSignalBlocker(self):
             self.clearSpans()
-            self.setColumnCount(len(table.columns))
+            self.set_columns(
+                [
+                    Column(title, tip, RIGHT if number else LEFT)
+                    for number, (title, tip) in enumerate(table.columns)
+                ]
+            )
             self.setRowCount(len(table.rows))
-            for column, (title, tip) in enumerate(table.columns):
-                head = QTableWidgetItem(title)
-                head.setToolTip(tip)
-                head.setTextAlignment(_side(column))
-                self.setHorizontalHeaderItem(column, head)
             for line in range(len(table.rows)):
                 self._show_row(line)
         if fresh or not self._sized():
@@ -117,5 +106,4 @@ class LabTable(QTableWidget):
 
 
 def _side(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+    return (RIGHT if column else LEFT) | Qt.AlignmentFlag.AlignVCenter

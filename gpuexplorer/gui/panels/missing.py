@@ -1,4 +1,4 @@
-"""Which frameworks of a workload are not here, and the command that brings each."""
+"""Which frameworks of a workload are not here, and what brings each: a command, or an engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gpuexplorer.gui.model.frameworks import MissingFramework
 from gpuexplorer.gui.notice import capital
@@ -15,9 +23,13 @@ from gpuexplorer.gui.theme import theme
 
 
 class MissingFrameworks(QWidget):
-    """A line for each, with a button that copies its command; hidden when all are here."""
+    """A line for each, with a button that copies its command; hidden when all are here.
+
+    ``set_up_asked`` wants the way to an engine that has them.
+    """
 
     copied = Signal(str)
+    set_up_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,6 +43,13 @@ class MissingFrameworks(QWidget):
         title = QLabel("Not in this engine")
         title.setProperty("role", "section")
         self._column.addWidget(title)
+        self._set_up = QPushButton("Set up an engine…")
+        self._set_up.setObjectName("setUpMissing")
+        self._set_up.setToolTip(
+            "Have GPU Explorer make a Python with the frameworks you choose; no terminal is needed"
+        )
+        self._set_up.clicked.connect(lambda _=False: self.set_up_asked.emit())
+        self._column.addWidget(self._set_up, 0, Qt.AlignmentFlag.AlignLeft)
         theme().changed.connect(self._paint)
         self.hide()
 
@@ -45,8 +64,8 @@ class MissingFrameworks(QWidget):
             row.deleteLater()
         self._buttons = []
         self._rows = [self._row(one) for one in missing]
-        for row in self._rows:
-            self._column.addWidget(row)
+        for place, row in enumerate(self._rows, 1):
+            self._column.insertWidget(place, row)
         self.setVisible(bool(self._rows))
         self._paint()
 

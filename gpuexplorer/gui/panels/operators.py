@@ -179,7 +179,7 @@ class OperatorsView(QWidget):
             )
         if experiment.knobs.variant not in able:
             return f"Choose a variant that PyTorch runs: {', '.join(able)}."
-        if session.job_has_engine:
+        if session.jobs.measuring:
             return "The engine is busy with something else."
         if experiment.devices is None:
             return "Looking for devices…"
@@ -223,7 +223,7 @@ class OperatorsView(QWidget):
             shapes=self.shapes_box.isChecked(),
         )
         job.ended.connect(self._recorded)
-        if self._session.begin_job(job):
+        if self._session.jobs.begin(job):
             self._job = job
         self.refresh()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QHeaderView
 
 from gpuexplorer.charts.tuning import interval_words, standing_words
 from gpuexplorer.charts.words import knob_words
@@ -14,46 +14,39 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Tuning
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.rows_table import LEFT, RIGHT, Column, RowsTable
 
 COLUMNS = ("Configuration", "Time per launch", "× the best", "95 % interval", "Beside the best")
-WIDTHS = (190, 120, 90, 130)
+WIDTHS = (190, 120, 90, 130, None)
+SIDES = (LEFT, RIGHT, RIGHT, RIGHT, LEFT)
+TIPS = (
+    "Block and tunables",
+    "Median time of one launch, in seconds",
+    "Its time over that of the fastest, measured in turns",
+    "Of that ratio",
+    "Whether it can be told from the fastest",
+)
 STANDING = 4
 SHOWN_WHILE_SEARCHING = 12
 
 Row = tuple[RunConfig, tuple[str, ...]]
 
 
-class FinalTable(QTableWidget):
+class FinalTable(RowsTable):
     """One row a configuration, the fastest first; ``chosen`` carries the one double-clicked."""
 
     chosen = Signal(object)
 
     def __init__(self) -> None:
-        super().__init__(0, len(COLUMNS))
-        self.setObjectName("tuneTable")
+        super().__init__("tuneTable", "The fastest configurations", 24)
         self.setToolTip("A double click sets the knobs to that configuration")
-        for column, words in enumerate(COLUMNS):
-            heading = QTableWidgetItem(words)
-            heading.setTextAlignment(_alignment(column))
-            self.setHorizontalHeaderItem(column, heading)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(24)
-        self.setShowGrid(False)
-        self.setStyleSheet("QTableView::item { padding: 0px 8px; }")
-        self.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
-        self.setTabKeyNavigation(False)
+        self.set_columns([Column(*one) for one in zip(COLUMNS, TIPS, SIDES, WIDTHS, strict=True)])
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.horizontalHeader().setSectionResizeMode(STANDING, QHeaderView.ResizeMode.Stretch)
-        self.horizontalHeader().setHighlightSections(False)
-        for column, width in enumerate(WIDTHS):
-            self.setColumnWidth(column, width)
         self.setMinimumHeight(120)
         self._configs: list[RunConfig] = []
         self._tuning: Tuning | None = None
         self.cellActivated.connect(lambda row, _: self.chosen.emit(self._configs[row]))
-        theme().changed.connect(self._colour)
 
     def show_leaders(self, evaluations: Sequence[Evaluation]) -> None:
         """List the fastest of a search that goes on."""
@@ -85,19 +78,13 @@ class FinalTable(QTableWidget):
         bold = self._tuning.chosen if self._tuning is not None else None
         for row, (config, texts) in enumerate(rows):
             for column, text in enumerate(texts):
-                item = self.item(row, column)
-                if item is None:
-                    item = QTableWidgetItem()
-                    item.setTextAlignment(_alignment(column))
-                    self.setItem(row, column, item)
-                if item.text() != text:
-                    item.setText(text)
+                item = self.put(row, column, text)
                 font = item.font()
                 font.setBold(config == bold)
                 item.setFont(font)
-        self._colour()
+        self.paint_rows()
 
-    def _colour(self) -> None:
+    def paint_rows(self) -> None:
         """Colour those that cannot be told from the best."""
         tied = {f.config.key for f in self._tuning.tied} if self._tuning is not None else set()
         for row, config in enumerate(self._configs):
@@ -116,10 +103,3 @@ def _leader_words(evaluation: Evaluation, best_s: float | None) -> tuple[str, ..
         "",
         "not measured in turns yet",
     )
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    """Return how a column stands: figures at the right."""
-    right = column in (1, 2, 3)
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

@@ -87,11 +87,11 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
     def __init__(self, unit: str, x_unit: str = "s", parent: QWidget | None = None) -> None:
         self.x_axis = QuantityAxis("bottom", x_unit)
         self.y_axis = QuantityAxis("left", unit)
-        super().__init__(parent, axisItems={"bottom": self.x_axis, "left": self.y_axis})
+        axes = {"bottom": self.x_axis, "left": self.y_axis}
+        super().__init__(parent, axisItems=axes, enableMenu=False)  # its menus take long to make
         self.log = False
         item = self.getPlotItem()
         item.hideButtons()
-        item.setMenuEnabled(False)
         item.setDownsampling(auto=True, mode="peak")
         item.setClipToView(True)
         item.showGrid(x=False, y=True, alpha=0.12)

@@ -22,9 +22,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.charts.colours import colour_at, is_light
 from gpuexplorer.core.config import Block
-from gpuexplorer.gui.model.blockmap import Held
 from gpuexplorer.gui.model.knobs import is_power_of_two
 from gpuexplorer.gui.model.map_look import Look, guesses, occupancy_of, place_of
+from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.search.blockmap import MapCell
 
@@ -42,7 +42,7 @@ DARK_WORDS, LIGHT_WORDS = "#14181c", "#ffffff"
 
 
 class MapDrawing(QWidget):
-    """Draws a ``Held`` map; what the pointer and the keys do, a subclass says."""
+    """Draws a ``Surface`` map; what the pointer and the keys do, a subclass says."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class MapDrawing(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(260, 160)
-        self._held: Held | None = None
+        self._held: Surface | None = None
         self._look: Look | None = None
         self._guesses: dict[int, float] = {}
         self._stale = False
@@ -66,7 +66,9 @@ class MapDrawing(QWidget):
 
     # ---- what is shown
 
-    def show_map(self, held: Held | None, look: Look | None, *, stale: bool, message: str) -> None:
+    def show_map(
+        self, held: Surface | None, look: Look | None, *, stale: bool, message: str
+    ) -> None:
         """Draw a map with its look; ``message`` stands over it, or in its place."""
         self._held, self._look, self._stale, self._message = held, look, stale, message
         self._guesses = guesses(held) if held is not None and not stale else {}
@@ -161,7 +163,7 @@ class MapDrawing(QWidget):
             self._paint_message(painter, self.area, in_place=False)
         painter.end()
 
-    def _cells_layer(self, held: Held, look: Look) -> QPixmap:
+    def _cells_layer(self, held: Surface, look: Look) -> QPixmap:
         """Return the cells, axes and colour bar, drawn when they have changed."""
         if self._layer is None:
             ratio = self.devicePixelRatioF()
@@ -177,7 +179,7 @@ class MapDrawing(QWidget):
             self._layer = layer
         return self._layer
 
-    def _paint_cells(self, painter: QPainter, held: Held, look: Look) -> None:
+    def _paint_cells(self, painter: QPainter, held: Surface, look: Look) -> None:
         first = self.cell_rect(0)
         roomy = first.width() >= ROOMY.width() and first.height() >= ROOMY.height()
         gap = 1.0 if roomy else 0.5
@@ -210,7 +212,7 @@ class MapDrawing(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         self._hatch_unable(painter, held)
 
-    def _hatch_unable(self, painter: QPainter, held: Held) -> None:
+    def _hatch_unable(self, painter: QPainter, held: Surface) -> None:
         """Hatch what cannot run, a row's neighbours in one go."""
         colour = QColor(blend(theme().colour("muted"), theme().colour("panel"), HATCH_SHARE))
         brush = QBrush(colour, Qt.BrushStyle.BDiagPattern)
@@ -315,7 +317,7 @@ class MapDrawing(QWidget):
                 ]
             )
 
-    def _paint_marks(self, painter: QPainter, held: Held) -> None:
+    def _paint_marks(self, painter: QPainter, held: Surface) -> None:
         """Draw what stands out: the tie band, the best, what is measured now, the sliders."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -336,7 +338,7 @@ class MapDrawing(QWidget):
         self._paint_sliders(painter, held, numbers)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _paint_sliders(self, painter: QPainter, held: Held, numbers: dict[Block, int]) -> None:
+    def _paint_sliders(self, painter: QPainter, held: Surface, numbers: dict[Block, int]) -> None:
         if self._block is None:
             return
         first = self.cell_rect(0)
@@ -380,7 +382,7 @@ class MapDrawing(QWidget):
         corner = QRectF(rect.left() + 2, rect.top() + 1, 14, 13)
         painter.drawText(corner, Qt.AlignmentFlag.AlignCenter, "★")
 
-    def _paint_axes(self, painter: QPainter, held: Held) -> None:
+    def _paint_axes(self, painter: QPainter, held: Surface) -> None:
         grid, area = held.wanted.grid, self.area
         font = QFont(self.font())
         font.setPointSizeF(font.pointSizeF() * 0.9)

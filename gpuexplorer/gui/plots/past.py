@@ -66,12 +66,14 @@ class PastRuns:
         starts = [(p.start_s, p.end_s, p.label) for p in shown]
         if current is not None and start is not None:
             starts.append((start, high, current.label))
+        nexts = [start_s for start_s, _, _ in starts[1:]] + [high]
         per_pixel = (high - low) / max(1, width)
         for index, (mark, words) in enumerate(zip(self._marks, self._words, strict=True)):
             there = index < len(starts) and starts[index][0] >= low
             mark.setVisible(there)
-            fits = there and (starts[index][1] - starts[index][0]) > per_pixel * (
-                LETTER_PIXELS * len(starts[index][2]) + 6
+            fits = there and (
+                min(starts[index][1], nexts[index]) - starts[index][0]
+                > per_pixel * (LETTER_PIXELS * len(starts[index][2]) + 6)
             )
             words.setVisible(fits)
             if there:

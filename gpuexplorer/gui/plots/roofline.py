@@ -37,6 +37,8 @@ class RooflinePlot(Plot):
     def __init__(self) -> None:
         super().__init__("FLOP/s", "")
         self.setObjectName("rooflinePlot")
+        self.calibrating = False
+        """Whether the roofs are being measured, so that nobody needs to be asked to."""
         self.setAccessibleName("Roofline: operations a second over operations for each byte")
         self._shown: Picture | None = None
         self._hovered: Spot | None = None
@@ -69,6 +71,12 @@ class RooflinePlot(Plot):
             self._draw_roofs(shown)
         if before is None or before.spots != shown.spots:
             self._draw_spots(shown)
+
+    def set_calibrating(self, on: bool) -> None:
+        """Ask for a calibration, or not while one goes on."""
+        self.calibrating = on
+        if self._shown is not None:
+            self._draw_roofs(self._shown)
 
     def repaint_theme(self) -> None:
         """Take the theme's colours."""
@@ -105,7 +113,7 @@ class RooflinePlot(Plot):
             brush=theme().chart.panel,
             pen=line_pen(theme().chart.muted, 2),
         )
-        if not shown.calibrated:
+        if not shown.calibrated and not self.calibrating:
             above = (10 ** ((low + high) / 2), 10 ** (top - 0.03 * (top - bottom)))
             self._write(INVITATION, *above, (0.5, 0.0), "text")
 
@@ -274,6 +282,8 @@ class RooflineView(QWidget):
     def show_progress(self, step: tuple[int, int, str] | None) -> None:
         """Show how far the calibration is (done, of how many, what); None when none runs."""
         running = step is not None
+        if running != self.plot.calibrating:
+            self.plot.set_calibrating(running)
         self.button.setVisible(not running)
         for widget in (self.progress, self.cancel):
             widget.setVisible(running)

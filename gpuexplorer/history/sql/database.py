@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.frozen import to_get
 from gpuexplorer.exchange import write_error
 from gpuexplorer.history.errors import StoreForeign
 from gpuexplorer.history.place import Place, on_network
@@ -123,7 +124,7 @@ class Database:
         except ImportError:
             raise CannotRunHere(
                 "a history on a PostgreSQL server needs psycopg, which is not installed",
-                remedy="pip install 'gpuexplorer[postgres]'",
+                remedy=to_get("gpuexplorer[postgres]", in_an_engine=False),
             ) from None
         options = f"-c lock_timeout={int(self._busy_s * 1000)} -c timezone=UTC"
         if not self.can_write:

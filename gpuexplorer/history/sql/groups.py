@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, pack_document, unpack_document
+from gpuexplorer.history.holder import FIELD, Holder, holder_of
 from gpuexplorer.history.model import Group, TunedEntry
 from gpuexplorer.history.place import Place
 from gpuexplorer.history.sql.failures import damaged
@@ -47,6 +48,26 @@ def change(connection: Connection, group: str, document: Any, finished: bool | N
     ).rowcount
     if not changed:
         raise _unknown(group)
+
+
+def hold(connection: Connection, place: Place, group: str, holder: Holder) -> Holder | None:
+    """Have ``holder`` work on a group; return who does already, None once it is ours.
+
+    Who is gone is taken over from. Everything happens under the lock of a transaction that writes.
+    """
+    wanted = select(groups.c.document).where(groups.c.id == clean(group)).with_for_update()
+    packed = connection.scalar(wanted)
+    if packed is None:
+        raise _unknown(group)
+    try:
+        document = msgspec.json.decode(unpack_document(packed))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise damaged(place, f"a group: {error}") from None
+    before = holder_of(document)
+    if before is not None and before.token != holder.token and before.is_there:
+        return before
+    change(connection, group, {**document, FIELD: holder}, None)
+    return None
 
 
 def one(connection: Connection, place: Place, group: str) -> Group:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from functools import cache
-from pathlib import Path
-
 import msgspec
 import numpy as np
 from sqlalchemy import Connection, func, insert, select, update
@@ -26,11 +21,10 @@ from gpuexplorer.history.documents import (
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.place import Place
+from gpuexplorer.history.processes import is_running, this_host, this_process
 from gpuexplorer.history.sql import runs as stored
 from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import live, runs, samples
-
-PROC = Path("/proc")
 
 
 def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
@@ -51,7 +45,7 @@ def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
         insert(live).values(
             run=number[0],
             prepared=encode_prepared(prepared),
-            host=socket.gethostname(),
+            host=this_host(),
             process=this_process(),
         )
     )
@@ -137,7 +131,7 @@ def close_interrupted(connection: Connection, place: Place) -> None:
         for row in connection.execute(
             select(live.c.run, live.c.process, runs.c.id)
             .join(runs, runs.c.seq == live.c.run)
-            .where(live.c.host == socket.gethostname())
+            .where(live.c.host == this_host())
         )
         if not is_running(row.process)
     ]
@@ -152,54 +146,3 @@ def close_interrupted(connection: Connection, place: Place) -> None:
         timing = msgspec.structs.replace(result.timing, stopped_by=stored.INTERRUPTED)
         ended = msgspec.structs.replace(result, timing=timing)
         stored.finish(connection, row.run, take_apart(ended))
-
-
-def this_process() -> str:
-    """Return what tells this process from every other on this machine, before and after.
-
-    Its number, the machine's start, the view of processes (a container has its own), and when it
-    was started, in what does not move with the clock.
-    """
-    return f"{os.getpid()} {_boot()} {_view()} {_started(os.getpid())}"
-
-
-def is_running(process: str) -> bool:
-    """Whether a process of this machine, as ``this_process`` names it, may still run."""
-    try:
-        number, boot, view, started = process.split(" ")
-    except ValueError:  # as another version writes it
-        return True
-    if boot != _boot():
-        return False
-    if view != _view():  # in another container: that cannot be told from here
-        return True
-    return _started(int(number)) == started
-
-
-def _started(number: int) -> str | None:
-    """Return when a process was started; None when there is no such, or only what is left of it."""
-    if PROC.joinpath("self", "stat").exists():
-        try:
-            text = PROC.joinpath(str(number), "stat").read_text(errors="replace")
-        except OSError:
-            return None
-        fields = text.rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else fields[19]
-    import psutil
-
-    try:
-        return f"{psutil.Process(number).create_time():.0f}"
-    except psutil.Error:
-        return None
-
-
-@cache
-def _boot() -> str:
-    path = PROC / "sys/kernel/random/boot_id"
-    return path.read_text().strip() if path.exists() else "-"
-
-
-@cache
-def _view() -> str:
-    path = PROC / "self/ns/pid"
-    return os.readlink(path) if path.is_symlink() else "-"

@@ -20,6 +20,8 @@ from gpuexplorer.workloads.workload import Workload
 
 THREADS = "threads"
 """The number of CPU threads, which stands among the switches here."""
+NO_SWITCH = "none"
+"""Asks for no switch at all, so that numbers of CPU threads alone are tried."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,12 @@ def _checked(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
 
 
 def _wanted(names: Sequence[str] | None) -> dict[str, list[SwitchValue]] | None:
-    """Return the values asked for by switch (none: all of its values); None asks for everything."""
+    """Return the values asked for by switch (none: all of its values); None asks for everything,
+    and ``NO_SWITCH`` for nothing."""
     if names is None:
         return None
+    if list(names) == [NO_SWITCH]:
+        return {}
     wanted: dict[str, list[SwitchValue]] = {}
     for word in names:
         name, equals, value = (part.strip() for part in word.partition("="))
@@ -145,7 +150,7 @@ def _values(
     """Take in the values of one switch other than the baseline's."""
     now = baseline.switches.get(switch.name, switch.default)
     reasons: dict[SwitchValue, str] = {}
-    for value in only or switch.values:
+    for value in dict.fromkeys(only or switch.values):
         if value == now:
             continue
         asked = with_switches(baseline, {switch.name: value})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,10 +13,10 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import Session
+from gpuexplorer.search.asked import kept_in, request_of, workload_of
+from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
 from gpuexplorer.search.studies.running import SECONDS
-from gpuexplorer.search.studies.several import Several
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
@@ -53,6 +52,7 @@ def study(
     history: bool | str | Path = False,
     kernels: Sequence[str | Path] = (),
     python: str | None = None,
+    trust: bool = False,
     allow_long: bool = False,
     on_step: Callable[[Step], None] | None = None,
 ) -> Study:
@@ -77,25 +77,23 @@ def study(
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
     needs, WorkFailed when nothing could be measured.
     """
-    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    chosen = workload_of(workload, kernels, trust=trust)
     if kind not in get_args(Kind):
         raise InputError(f"no study '{kind}'", remedy=suggestion(kind, get_args(Kind)))
-    request = RunRequest(
-        workload=workload,
+    request = request_of(
+        chosen.name,
         variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
-        block=tuple(block) if block is not None else None,
+        size=size,
+        block=block,
         precision=precision,
         device=device,
-        tunables=dict(tunables or {}),
+        tunables=tunables,
         cache=cache,
         fill=fill,
         seed=seed,
         threads=threads,
-        switches={
-            **(switches or {}),
-            **({"include_transfers": True} if include_transfers else {}),
-        },
+        switches=switches,
+        include_transfers=include_transfers,
     )
     how = How(rounds or ROUNDS, seconds, samples, allow_long, exact=rounds is not None)
     options: dict[str, dict[str, Any]] = {
@@ -103,19 +101,14 @@ def study(
         "switches": {"switches": look_at, "threads": try_threads, "order": order},
         "speedup": {"names": devices, "symbol": symbol, "sizes": sizes},
     }
-    with ExitStack() as stack:
-        store = None
-        if history:
-            from gpuexplorer.history.store import Store
+    ceilings = CeilingStore().find
 
-            store = stack.enter_context(Store.open(None if isinstance(history, bool) else history))
-        ceilings = CeilingStore().find
-        session = stack.enter_context(
-            Several(lambda t: Session(python=python, threads=t, ceilings=ceilings), threads)
-        )
-        found = _lab(kind, request, chosen, session.devices, how, options[kind]).run(
-            session, on_step
-        )
+    def opened(number: int | None) -> Session:
+        return Session(python=python, threads=number, ceilings=ceilings)
+
+    with kept_in(history) as store, Several(opened, threads) as session:
+        lab = _lab(kind, request, chosen, session.devices, how, options[kind])
+        found = lab.run(session, on_step)
         if store is not None:
             store.add_group(STUDY_GROUP, without_runs(found), found.runs)
     return found

@@ -7,6 +7,7 @@ and the combination itself, from whose turns the waterfall is drawn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,7 +54,7 @@ class SwitchesLab(Running[SwitchesStudy]):
 
         ``switches`` are those to look at, by name or as ``NAME=VALUE`` (None: all that are
         offered), ``threads`` numbers of CPU threads to try, for which ``session`` has to have an
-        engine for each (``search.studies.several.Several``). ``order`` names switches to combine in
+        engine for each (``search.engines.Several``). ``order`` names switches to combine in
         this order, whether they pay or not; None combines greedily.
         """
         super().__init__(how)
@@ -128,15 +129,18 @@ class SwitchesLab(Running[SwitchesStudy]):
         for choice in self.choices.offered:
             place = self._place(choice)
             effect = self._alone.comparison(place)
-            if place not in results or effect is None:
+            if place not in results or 0 not in results:
                 continue
             if self._order is None and not _pays(effect, results[place]):
                 continue
+            # Which value is the best one can be said after fewer turns than what it is for certain.
+            at = results[place].timing.median_s / (results[0].timing.median_s or math.inf)
+            share = effect.ratio if effect is not None else at
             wanted = self._order.get(choice.switch) if self._order is not None else None
             if wanted is not None and choice.value != wanted:
                 continue
-            if choice.switch not in best or effect.ratio < best[choice.switch][0]:
-                best[choice.switch] = (effect.ratio, choice)
+            if choice.switch not in best or share < best[choice.switch][0]:
+                best[choice.switch] = (share, choice)
         if self._order is not None:
             return [best[name][1] for name in self._order if name in best]
         return [choice for _, choice in sorted(best.values(), key=lambda found: found[0])]

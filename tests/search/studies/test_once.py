@@ -14,8 +14,8 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import Step
-from gpuexplorer.search.studies.several import Several
 from tests.support.studies import SHIPPED, StudyMachine, cpu, devices, gpu, torch_cpu
 
 QUICK: dict[str, Any] = {"rounds": 6, "seconds": 0.006}

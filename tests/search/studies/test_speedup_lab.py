@@ -61,6 +61,18 @@ def test_times_and_speedups_are_the_machines_with_and_without_transfers() -> Non
         assert plain is not None and not plain.config.include_transfers
 
 
+def test_cold_caches_have_no_figure_with_transfers() -> None:
+    """The copies leave the arrays in the caches, whatever was emptied before."""
+    study = SpeedupLab(
+        asked("matmul", cache="cold"), MATMUL, devices(cpu(), gpu()), HOW, sizes=[64, 128]
+    ).run(StudyMachine(launch_s, noise=1e-4))
+    for point in study.points:
+        assert point.speedup is not None and point.speedup_with is None
+        assert point.second_with is None
+        assert "cold caches and included transfers" in point.skipped["second_with"]
+    assert all(run.config.cache == "cold" for run in study.runs)
+
+
 def test_the_break_even_is_where_the_machine_has_it() -> None:
     study = lab(sizes=[16, 40, 100, 250]).run(StudyMachine(launch_s, noise=1e-4))
     assert study.break_even is not None and study.break_even_with is not None

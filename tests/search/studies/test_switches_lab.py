@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpuexplorer.charts.studies_switches import waterfall_chart
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import SwitchesStudy
@@ -117,6 +118,26 @@ def test_a_stated_order_combines_what_does_not_pay_as_well() -> None:
     assert math.prod(shares.values()) * study.combining.ratio == pytest.approx(
         study.total.ratio, rel=0.002
     )
+
+
+def test_a_stated_order_is_combined_after_few_rounds_too() -> None:
+    """Too few to tell what each buys; that they are combined was asked for."""
+    few = SwitchesLab(
+        asked("cnn", variant="torch"), CNN, devices(torch_cpu()), How(rounds=3, seed=1, exact=True),
+        switches=["compile=default", "grad_mode"], order=["grad_mode", "compile"],
+    )  # fmt: skip
+    study = few.run(machine())
+    assert [(a.switch, a.value, a.kept) for a in study.added] == [
+        ("grad_mode", "no_grad", True), ("compile", "default", True),
+    ]  # fmt: skip
+    assert study.total is None and study.together is not None
+    assert study.together.time_s == pytest.approx(BASE_S / 2, rel=0.01)
+    assert waterfall_chart(study).rows
+
+
+def test_a_switch_that_is_named_twice_is_looked_at_once() -> None:
+    study = lab(switches=["in_place", "in_place=on", "in_place=on"]).run(machine())
+    assert [(one.switch, one.value) for one in study.alone] == [("in_place", True)]
 
 
 def test_a_single_switch_that_pays_is_the_combination() -> None:

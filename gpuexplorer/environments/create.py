@@ -1,0 +1,212 @@
+"""Make an environment as planned: fetch, install, verify; every step can be begun again."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.engine.interpreters import Interpreters, checked_name, python_in
+from gpuexplorer.environments.cancelled import check
+from gpuexplorer.environments.disk import free_B, no_space
+from gpuexplorer.environments.downloads import check_local, downloads_folder, make_folder
+from gpuexplorer.environments.fetching import fetch_all
+from gpuexplorer.environments.install import SCRATCH, install, make_environment
+from gpuexplorer.environments.journal import FILE, Journal, Managed, Step, key_of, read_journal
+from gpuexplorer.environments.managed import empty, engines_folder, find_managed
+from gpuexplorer.environments.one_at_a_time import one_at_a_time
+from gpuexplorer.environments.pips import pip_for
+from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.progress import PHASES, Progress, Teller
+from gpuexplorer.environments.verify import verify
+
+__all__ = ["PHASES", "Progress", "create"]
+
+
+def create(
+    plan: Plan,
+    name: str,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    cancel: threading.Event | None = None,
+) -> Managed:
+    """Make the environment ``name`` and register it as an engine of that name.
+
+    Called again after a cancel, a crash or a full disk, it goes on from what is there.
+    ``on_progress`` is called from the calling thread, some ten times a second at the most. Raises
+    Cancelled; InputError for a name that is taken or cannot be; WorkFailed, in one sentence, when
+    the disk is full, a file is not what its hash says, or the finished environment cannot be an
+    engine.
+    """
+    checked_name(name)
+    tell = Teller(on_progress)
+    with one_at_a_time(engines_folder()):
+        _check_free(name)
+        making = _Making(plan, name, tell, cancel)
+        try:
+            return making.make()
+        except ExplorerError as error:
+            making.note(error)
+            raise
+
+
+def _check_free(name: str) -> None:
+    """Raise InputError where a name is another engine's, or a finished environment's."""
+    folder = engines_folder() / name
+    found = find_managed(name)
+    if found is not None and found.ready:
+        raise InputError(
+            f"there is an environment '{name}' already",
+            remedy=f"choose another name, or 'gpuexplorer engines remove {name}' first",
+        )
+    if found is not None and not found.kind and any(folder.iterdir()):
+        raise InputError(
+            f"{folder} is there already, and was not made here", remedy="choose another name"
+        )
+    path = Interpreters().read().engines.get(name)
+    if path is not None and not Path(path).is_relative_to(folder):
+        raise InputError(
+            f"there is an engine '{name}' already: {path}",
+            remedy="choose another name",
+        )
+
+
+def _check_space(plan: Plan) -> None:
+    """Raise WorkFailed where the plan cannot fit, before anything is fetched."""
+    if plan.needs_B > free_B(plan.folder):
+        raise no_space(plan.folder, plan.needs_B, kept=False)
+
+
+class _Making:
+    """The making of one environment."""
+
+    def __init__(self, plan: Plan, name: str, tell: Teller, cancel: threading.Event | None) -> None:
+        self._plan, self._tell, self._cancel = plan, tell, cancel
+        self._folder = engines_folder() / name
+        self._downloads = downloads_folder(engines_folder())
+        self._key = key_of(
+            [plan.python.path, f"{plan.python.version}", *(p.sha256 for p in plan.packages)]
+        )
+        self._environment = Managed(
+            name=name,
+            kind=plan.kind.name,
+            title=plan.kind.title,
+            path=str(self._folder),
+            ready=False,
+            python=plan.python.version or "",
+            base=plan.python.path,
+            source="" if plan.source.folder is None else str(plan.source.folder),
+            packages={one.name: one.version for one in plan.packages},
+            created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def make(self) -> Managed:
+        """Make it, from where it was left."""
+        before = read_journal(self._folder)
+        installed = before is not None and before.key == self._key and before.step == "verify"
+        if not installed or python_in(self._folder) is None:
+            make_folder(self._folder)
+            make_folder(self._downloads)
+            self._tidy()
+            _check_space(self._plan)
+            self._write("download")
+            online = self._plan.source.folder is None
+            pip = pip_for(self._plan.python, self._plan.folder, online=online, cancel=self._cancel)
+            wheels = self._fetch(pip)
+            check(self._cancel)
+            self._write("install")
+            self._install(wheels, pip)
+            self._write("verify")
+        return self._verify()
+
+    def note(self, error: ExplorerError) -> None:
+        """Have the folder say why it is not finished; not on a disk that is full."""
+        journal = read_journal(self._folder)
+        if journal is not None and not journal.environment.ready:
+            environment = msgspec.structs.replace(journal.environment, problem=str(error))
+            with suppress(ExplorerError):
+                msgspec.structs.replace(journal, environment=environment).write()
+
+    def _write(self, step: Step) -> None:
+        Journal(step=step, key=self._key, environment=self._environment).write()
+
+    def _tidy(self) -> None:
+        """Delete what was half installed, and what a pip that was killed has left behind."""
+        empty(self._folder, keep=FILE)
+        for left in self._downloads.glob(f"{SCRATCH}*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    # ---- fetching
+
+    def _fetch(self, pip: Path) -> Path:
+        """Have every wheel here, each what its hash says; return the folder they are in."""
+        plan = self._plan
+        if plan.source.folder is None:
+            fetch_all(plan, pip, self._downloads, self._tell, plan.installed_B, self._cancel)
+            return self._downloads
+        behind = 0
+        for package in plan.packages:
+            words = f"checking {package.name} {package.version}"
+
+            def told(there: int, before: int = behind, words: str = words) -> None:
+                self._tell("download", before + there, plan.total_B, words)
+
+            check_local(package, told, self._cancel)
+            behind += package.size_B or 0
+        return plan.source.folder
+
+    # ---- installing
+
+    def _install(self, wheels: Path, pip: Path) -> None:
+        plan = self._plan
+        total = plan.total_B
+        self._tell("install", 0, total, "making the environment")
+        make_environment(plan.python, self._folder, plan.installed_B, self._cancel)
+        sizes = {one.name: one.size_B or 0 for one in plan.packages}
+
+        def told(installed: list[str]) -> None:
+            done = sum(sizes[name] for name in installed)
+            words = f"{len(installed)} of {len(sizes)} packages"
+            self._tell("install", done, total, words)
+
+        try:
+            install(plan, pip, self._folder, wheels, self._downloads, told, self._cancel)
+        except ExplorerError:  # what is half installed would only take the space that is missing
+            with suppress(ExplorerError):
+                empty(self._folder, keep=FILE)
+            raise
+
+    # ---- verifying
+
+    def _verify(self) -> Managed:
+        """Start its engine and test its device; register it; let go of its downloads."""
+
+        def told(done: int, total: int, words: str) -> None:
+            self._tell("verify", done, total, words)
+
+        found = verify(str(self._folder), self._plan.kind, told, self._cancel)
+        if not found.usable:
+            self._write("install")  # the next try puts it together anew
+            raise WorkFailed(
+                f"'{self._environment.name}' was installed, but {found.words}",
+                remedy=found.remedy or found.engine.remedy,
+                detail="\n".join(found.engine.said),
+            )
+        known = Interpreters()
+        name = self._environment.name
+        if name not in known.read().engines:
+            known.add(name, str(self._folder))
+        self._environment = msgspec.structs.replace(
+            self._environment, ready=True, verified=found.passed, verdict=found.words
+        )
+        self._write("ready")
+        if self._plan.source.folder is None:
+            for package in self._plan.packages:
+                with suppress(OSError):
+                    (self._downloads / package.file).unlink()
+        return self._environment

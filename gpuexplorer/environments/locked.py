@@ -1,0 +1,84 @@
+"""The lock files that are shipped: pinned versions, and the hash of every wheel of them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.core.errors import InputError
+
+SCHEMA = "gpuexplorer/engine-lock/1"
+SUFFIX = ".lock"
+
+
+class Wheel(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a pinned version."""
+
+    file: str
+    sha256: str
+    size_B: int | None = None
+
+
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """One package at the version that is pinned; without wheels its hashes come from the index."""
+
+    name: str
+    version: str
+    wheels: list[Wheel] = []
+
+
+class Lock(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in a lock file."""
+
+    schema: str = SCHEMA
+    kind: str
+    requirements: tuple[str, ...]
+    """What pip is asked for, with environment markers."""
+    index: dict[str, str] = {}
+    """An index that is asked beside the configured one, by ``sys.platform``."""
+    packages: list[Pinned] = []
+
+    @property
+    def constraints(self) -> list[str]:
+        """The pinned versions as pip reads them."""
+        return [f"{one.name}=={one.version}" for one in self.packages]
+
+    def wheel(self, file: str) -> Wheel | None:
+        """Return what is known of a wheel by its file's name."""
+        return next((w for one in self.packages for w in one.wheels if w.file == file), None)
+
+    def pins(self, name: str) -> bool:
+        """Whether the hashes of a package's wheels are known."""
+        return any(one.wheels and plain(one.name) == plain(name) for one in self.packages)
+
+
+def plain(name: str) -> str:
+    """Return a package's name as indexes compare names."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def engines_data() -> Path:
+    """Return the folder with the lock files, and with the wheel of pip where one is shipped."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "_data" / "resources"
+    root = inside if inside.is_dir() else package.parent / "resources"
+    return root / "engines"
+
+
+@cache
+def read_lock(path: Path) -> Lock:
+    """Return what stands in a lock file; InputError when it cannot be read."""
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=Lock)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", remedy="install GPU Explorer again"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"{path} cannot be read: {error}", remedy="install GPU Explorer again"
+        ) from None
+    return found

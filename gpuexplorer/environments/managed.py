@@ -1,0 +1,170 @@
+"""The environments that were made here: where they are, their state, and their removal."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.engine.interpreters import Interpreters, checked_name
+from gpuexplorer.environments.disk import size_of
+from gpuexplorer.environments.downloads import downloads_folder
+from gpuexplorer.environments.journal import Managed, read_journal
+from gpuexplorer.environments.one_at_a_time import one_at_a_time
+from gpuexplorer.environments.place import engines_folder
+
+__all__ = [
+    "Managed", "clean_up", "disk_use", "downloads_B", "engines_folder", "find_managed",
+    "free_name", "list_managed", "remove",
+]  # fmt: skip
+
+_REMOVED = ".removed-"
+ATTEMPTS = 5
+"""How often a folder is tried to be deleted: a process that has just ended may still hold it."""
+
+
+def list_managed() -> list[Managed]:
+    """Return every environment of ours by name, unfinished ones too; nothing is started."""
+    try:
+        folders = sorted(p for p in engines_folder().iterdir() if p.is_dir())
+    except OSError:
+        return []
+    return [_read(folder) for folder in folders if not folder.name.startswith(".")]
+
+
+def find_managed(name: str) -> Managed | None:
+    """Return the environment of a name, or None."""
+    return next((one for one in list_managed() if one.name == name), None)
+
+
+def managed_at(path: Path | str) -> Managed | None:
+    """Return the environment of ours that an interpreter or a folder belongs to, or None."""
+    try:
+        inside = Path(os.path.abspath(path)).relative_to(os.path.abspath(engines_folder()))
+    except ValueError:
+        return None
+    return find_managed(inside.parts[0]) if inside.parts else None
+
+
+def _read(folder: Path) -> Managed:
+    """Return what a folder says of itself; one that was cut off at once says nothing."""
+    journal = read_journal(folder)
+    if journal is not None:
+        return journal.environment
+    return Managed(name=folder.name, kind="", title="", path=str(folder), ready=False)
+
+
+def disk_use(name: str) -> int:
+    """Return how many bytes an environment takes on the disk; it looks at every file of it."""
+    return size_of(engines_folder() / checked_name(name))
+
+
+def downloads_B() -> int:
+    """Return how many bytes of wheels are kept for environments that are not finished."""
+    return size_of(downloads_folder(engines_folder()))
+
+
+def free_name(wanted: str) -> str:
+    """Return ``wanted``, or it with a number where an engine is called that already.
+
+    An unfinished environment keeps its name: making it again goes on with it.
+    """
+    taken = set(Interpreters().read().engines) | {one.name for one in list_managed() if one.ready}
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def remove(name: str) -> int:
+    """Remove an environment and forget its engine; return the bytes that this freed.
+
+    Raises InputError where there is none, WorkFailed when another program is at work here or its
+    files cannot be deleted.
+    """
+    found = find_managed(name)
+    if found is None:
+        raise InputError(
+            f"there is no environment '{name}' that was made here",
+            remedy="see 'gpuexplorer engines list'",
+        )
+    with one_at_a_time(engines_folder()):
+        folder = Path(found.path)
+        freed = size_of(folder)
+        gone = _set_aside(folder)
+        forget(name, folder)
+        _delete(gone)
+    return freed
+
+
+def clean_up() -> int:
+    """Remove unfinished environments and kept downloads; return the bytes that this freed.
+
+    Raises WorkFailed when another program is at work here.
+    """
+    folder = engines_folder()
+    if not folder.is_dir():
+        return 0
+    freed = 0
+    with one_at_a_time(folder):
+        unfinished = [Path(one.path) for one in list_managed() if not one.ready]
+        leftovers = [p for p in folder.iterdir() if p.name.startswith(_REMOVED)]
+        for path in (*unfinished, downloads_folder(folder), *leftovers):
+            if path.exists():
+                freed += size_of(path)
+                forget(path.name, path)
+                _delete(path)
+    return freed
+
+
+def forget(name: str, folder: Path) -> None:
+    """Let the name of an environment's engine go, if it is this environment's."""
+    known = Interpreters()
+    path = known.read().engines.get(name)
+    if path is not None and Path(path).is_relative_to(folder):
+        known.remove(name)
+
+
+def empty(folder: Path, keep: str) -> None:
+    """Delete everything in a folder but one file. Raises WorkFailed."""
+    for path in folder.iterdir():
+        if path.name != keep:
+            _delete(path)
+
+
+def _set_aside(folder: Path) -> Path:
+    """Rename a folder, so that what cannot be deleted is no environment any more."""
+    aside = folder.with_name(f"{_REMOVED}{folder.name}-{secrets.token_hex(4)}")
+    try:
+        folder.rename(aside)
+    except OSError as error:
+        raise _in_use(folder, error) from None
+    return aside
+
+
+def _delete(path: Path) -> None:
+    for attempt in range(ATTEMPTS):
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if attempt + 1 == ATTEMPTS:
+                raise _in_use(path, error) from None
+            time.sleep(0.1 * 2**attempt)
+        else:
+            return
+
+
+def _in_use(path: Path, error: OSError) -> ExplorerError:
+    return WorkFailed(
+        f"{path} cannot be deleted: {error.strerror or error}",
+        remedy="close whatever uses it, such as a window whose engine it is, and try again",
+    )

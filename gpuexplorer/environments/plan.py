@@ -1,0 +1,234 @@
+"""What an environment would consist of: every file with its size, before any is fetched."""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+import msgspec
+
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.environments.cancelled import check
+from gpuexplorer.environments.disk import free_B
+from gpuexplorer.environments.downloads import downloads_folder, have_B
+from gpuexplorer.environments.hashes import SUMS, mismatch, read_sums, sha256_of
+from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.locked import Lock, read_lock
+from gpuexplorer.environments.pips import pip_for
+from gpuexplorer.environments.place import engines_folder
+from gpuexplorer.environments.pythons import FoundPython
+from gpuexplorer.environments.resolve import Chosen, resolve
+from gpuexplorer.environments.web import web_for
+from gpuexplorer.exchange.files import read_error
+
+UNPACKED = 3.0
+"""How many bytes a byte of a wheel becomes, about: the libraries' share is most of it."""
+ASKED_AT_ONCE = 8
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where wheels come from."""
+
+    folder: Path | None = None
+    """A folder of wheels; None: the package index that pip is configured for."""
+
+    @property
+    def words(self) -> str:
+        """Say it in a few words."""
+        return "the package index" if self.folder is None else str(self.folder)
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """One wheel of a plan."""
+
+    name: str
+    version: str
+    file: str
+    """The wheel's file name."""
+    url: str
+    """Where it is fetched from, ``file:`` for one on this machine."""
+    sha256: str
+    size_B: int | None = None
+    """None where the index does not say."""
+    vouched_by: str = "index"
+    """Whose hash it is: ``lock``, ``SHA256SUMS`` or ``index``."""
+
+    @property
+    def local(self) -> Path | None:
+        """The file, if it is on this machine."""
+        parts = urlsplit(self.url)
+        return Path(url2pathname(unquote(parts.path))) if parts.scheme == "file" else None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that would be fetched and written."""
+
+    kind: Kind
+    python: FoundPython
+    source: Source
+    packages: tuple[Package, ...]
+    folder: Path
+    """Below which it is all written."""
+    have_B: int = 0
+    """What of it was downloaded before and is still there, in bytes."""
+    installed_B: int = 0
+    """About how much the finished environment takes, in bytes."""
+    free_B: int = 0
+    """Free space where it would be written, in bytes."""
+
+    @property
+    def total_B(self) -> int:
+        """All wheels together, in bytes; those of unknown size count nothing."""
+        return sum(one.size_B or 0 for one in self.packages)
+
+    @property
+    def download_B(self) -> int:
+        """What is still to be fetched, in bytes; nothing of a folder's own wheels."""
+        return 0 if self.source.folder is not None else max(0, self.total_B - self.have_B)
+
+    @property
+    def unknown(self) -> int:
+        """How many wheels' sizes are not known."""
+        return sum(one.size_B is None for one in self.packages)
+
+    @property
+    def needs_B(self) -> int:
+        """Space that is still taken until all is installed, in bytes."""
+        return self.download_B + self.installed_B
+
+    @property
+    def missing_B(self) -> int:
+        """How much more space has to be freed, in bytes; 0 when there is enough."""
+        return max(0, self.needs_B - self.free_B)
+
+
+def plan(
+    kind: Kind,
+    python: FoundPython,
+    source: Source | None = None,
+    cancel: threading.Event | None = None,
+    on_words: Callable[[str], None] = lambda words: None,
+) -> Plan:
+    """Have pip resolve a kind's requirements; nothing is installed, nothing large is fetched.
+
+    ``on_words`` is told what is being done. Raises Cancelled; InputError for a Python that cannot
+    be used, and for a folder that is none or whose wheels nothing vouches for; WorkFailed when the
+    index cannot be reached or has no such wheels, or a wheel's hash is not the lock's.
+    """
+    source = source or Source()
+    if not python.ok:
+        raise InputError(f"{python.problem}", remedy="choose another Python")
+    if source.folder is not None and not source.folder.is_dir():
+        raise InputError(f"there is no folder {source.folder}", remedy="check its path")
+    folder = engines_folder()
+    lock = read_lock(kind.lock) if kind.lock is not None else None
+    sums = read_sums(source.folder) if source.folder is not None else {}
+    on_words("looking for pip")
+    pip = pip_for(python, folder, online=source.folder is None, cancel=cancel)
+    on_words("choosing the packages")
+    pinned = lock if source.folder is None or not sums else None
+    try:
+        chosen = resolve(kind, pinned, python, pip, source.folder, cancel)
+    except WorkFailed:
+        if source.folder is not None:  # pip does not say so when a wheel is no longer one
+            _check_sums(source.folder, sums, cancel)
+        raise
+    packages = [_vouched(one, lock, sums, source) for one in chosen]
+    on_words("asking for their sizes")
+    packages = _with_sizes(packages, Path(python.path), pip, cancel)
+    check(cancel)
+    return Plan(
+        kind=kind,
+        python=python,
+        source=source,
+        packages=tuple(sorted(packages, key=lambda one: -(one.size_B or 0))),
+        folder=folder,
+        have_B=sum(have_B(downloads_folder(folder), one) for one in packages),
+        installed_B=sum(map(_unpacked, packages)),
+        free_B=free_B(folder),
+    )
+
+
+def _check_sums(folder: Path, sums: dict[str, str], cancel: threading.Event | None) -> None:
+    """Raise WorkFailed when a wheel of a folder is not what its list says."""
+    for name, wanted in sums.items():
+        path = folder / name
+        if path.is_file():
+            try:
+                found = sha256_of(path, cancel)
+            except OSError as error:
+                raise read_error(path, error) from None
+            if found != wanted:
+                raise mismatch(name, wanted, found, SUMS)
+
+
+def _vouched(chosen: Chosen, lock: Lock | None, sums: dict[str, str], source: Source) -> Package:
+    """Return a package with the hash that its file must have, and whose word that is."""
+    file = unquote(urlsplit(chosen.url).path).rpartition("/")[2]
+    wheel = lock.wheel(file) if lock is not None else None
+    if wheel is not None:
+        if source.folder is None and chosen.sha256 not in (None, wheel.sha256):
+            raise mismatch(file, wheel.sha256, f"{chosen.sha256}", "lock")
+        sha256, by, size = wheel.sha256, "lock", wheel.size_B
+    elif source.folder is not None:
+        if file not in sums:
+            raise InputError(
+                f"nothing vouches for {file}: this program's lock does not know it, and there is "
+                f"no line for it in {source.folder / SUMS}",
+                remedy="make that list where the wheels come from: sha256sum *.whl > SHA256SUMS",
+            )
+        sha256, by, size = sums[file], SUMS, None
+    elif chosen.sha256 is not None:
+        sha256, by, size = chosen.sha256, "index", None
+    else:
+        raise WorkFailed(
+            f"the index gives no SHA-256 for {file}",
+            remedy="use another index, or a folder of wheels with a SHA256SUMS (--from FOLDER)",
+        )
+    return Package(
+        name=chosen.name,
+        version=chosen.version,
+        file=file,
+        url=chosen.url,
+        sha256=sha256,
+        size_B=size,
+        vouched_by=by,
+    )
+
+
+def _with_sizes(
+    packages: list[Package], python: Path, pip: Path, cancel: threading.Event | None
+) -> list[Package]:
+    """Find out the sizes that are not known yet, from the files or from their servers."""
+    asked = any(one.size_B is None and one.local is None for one in packages)
+    web = web_for(python, pip) if asked else None
+
+    def ask(one: Package) -> Package:
+        if one.size_B is not None or (cancel is not None and cancel.is_set()):
+            return one
+        if one.local is not None:
+            try:
+                return msgspec.structs.replace(one, size_B=one.local.stat().st_size)
+            except OSError:
+                return one
+        size = web.size_of(one.url) if web is not None else None
+        return msgspec.structs.replace(one, size_B=size)
+
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        return list(pool.map(ask, packages))
+
+
+def _unpacked(package: Package) -> int:
+    """Return about how many bytes a wheel becomes; exactly for one on this machine."""
+    if package.local is not None:
+        try:
+            with zipfile.ZipFile(package.local) as archive:
+                return sum(info.file_size for info in archive.infolist())
+        except (OSError, zipfile.BadZipFile):
+            pass  # refused later, by its hash
+    return int((package.size_B or 0) * UNPACKED)

@@ -1,0 +1,43 @@
+"""How far the making of an environment is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+Phase = Literal["download", "install", "verify"]
+PHASES: tuple[Phase, ...] = ("download", "install", "verify")
+EVERY_S = 0.1
+"""Progress is told no more often than that."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is."""
+
+    phase: Phase
+    done_B: int
+    """Bytes of wheels fetched or installed; of ``verify``, checks made."""
+    total_B: int
+    """Of how many; 0 where that is not known yet."""
+    words: str
+    """What is being done now, for people: ``torch 2.13.0``."""
+
+
+class Teller:
+    """Tells progress, though not more often than anybody can see."""
+
+    def __init__(self, on_progress: Callable[[Progress], None]) -> None:
+        self._on_progress = on_progress
+        self._last: tuple[str, str] = ("", "")
+        self._due = 0.0
+
+    def __call__(self, phase: Phase, done: int, total: int, words: str) -> None:
+        """Tell where the work is, if it is something else than before, or some time has gone."""
+        if (phase, words) == self._last and time.monotonic() < self._due:
+            return
+        self._last, self._due = (phase, words), time.monotonic() + EVERY_S
+        done = min(done, total) if total else done
+        self._on_progress(Progress(phase=phase, done_B=done, total_B=total, words=words))

@@ -1,0 +1,119 @@
+"""Whether an environment can be used: its engine starts, and its device passes the self-test."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.checking import CheckCancelled, EngineReport, check_engine
+from gpuexplorer.environments.cancelled import Cancelled, check
+from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
+from gpuexplorer.selftest.run import run_selftest
+
+SECTIONS = ("kernels", "memory", "occupancy")
+"""What an environment decides: whether kernels compile, run and are right. The other sections of
+the self-test are about this program and a quiet machine."""
+HANDSHAKE_S = 120.0
+"""How long its first start may take: nothing in it has been compiled or read before."""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of an environment."""
+
+    engine: EngineReport
+    lacks: str = ""
+    """Why it has not the device that its kind is for, in one sentence; empty when it has."""
+    remedy: str = ""
+    selftest: Report | None = None
+    """What the quick self-test found; None where there is no device to test, or nothing started."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be an engine and has the device that its kind is for."""
+        return self.engine.ok and not self.lacks
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the self-test passed; None: there was none to make."""
+        return None if self.selftest is None else self.selftest.ok
+
+    @property
+    def words(self) -> str:
+        """Say what was found, in one sentence."""
+        if not self.engine.ok:
+            return f"{self.engine.problem}"
+        if self.lacks:
+            return self.lacks
+        return "Its engine starts." if self.selftest is None else self.selftest.verdict
+
+
+def verify(
+    word: str,
+    kind: Kind,
+    on_step: Callable[[int, int, str], None] = lambda done, total, words: None,
+    cancel: threading.Event | None = None,
+) -> Verified:
+    """Start an engine there, ask for its devices, run the quick self-test on the kind's device.
+
+    ``word`` is an engine's name, an interpreter's path or an environment's folder; ``on_step`` is
+    told checks made, checks in all (0: not known yet) and what is being done. Raises Cancelled.
+    """
+    asked = cancel or threading.Event()
+    on_step(0, 0, "starting its engine")
+    try:
+        report = check_engine(
+            word,
+            cancelled=asked.is_set,
+            on_step=lambda words: on_step(0, 0, words),
+            handshake_s=HANDSHAKE_S,
+        )
+    except CheckCancelled:
+        raise Cancelled from None
+    if not report.ok or kind.backend is None:
+        return Verified(engine=report)
+    device = _device_of(report, kind.backend)
+    if device is None:
+        lacks, remedy = _why_not(report, kind)
+        return Verified(engine=report, lacks=lacks, remedy=remedy)
+    options = Options(device=device, quick=True, sections=SECTIONS, python=word)
+    try:
+        found = run_selftest(options, _Steps(on_step), asked.is_set)
+    except ExplorerError as error:
+        return Verified(engine=report, lacks=error.what, remedy=error.remedy)
+    check(cancel)
+    return Verified(engine=report, selftest=found)
+
+
+def _device_of(report: EngineReport, backend: str) -> str | None:
+    ids = [device.id for device in report.devices or ()]
+    return next((one for one in ids if one.partition(":")[0] == backend), None)
+
+
+def _why_not(report: EngineReport, kind: Kind) -> tuple[str, str]:
+    """Return why an engine has no device of the kind's backend, and what would change that."""
+    for missing in report.devices.unavailable if report.devices is not None else ():
+        if missing.backend == kind.backend:
+            return f"it has no {missing.backend} device: {missing.reason}", missing.remedy
+    return f"it has no {kind.backend} device", "see 'gpuexplorer doctor'"
+
+
+class _Steps:
+    """Counts the checks of a self-test."""
+
+    def __init__(self, on_step: Callable[[int, int, str], None]) -> None:
+        self._on_step = on_step
+        self._done, self._total = 0, 0
+
+    def planned(self, sections: Sequence[SectionResult]) -> None:
+        self._total = sum(section.planned for section in sections)
+
+    def running(self, section: str, name: str) -> None:
+        self._on_step(self._done, self._total, name)
+
+    def done(self, result: CheckResult) -> None:
+        self._done += 1

@@ -1,0 +1,101 @@
+"""The window's smaller windows: help, self-test, notes, sources of a session, about."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+import gpuexplorer
+from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.notice import Notice
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.help import HelpWindow
+    from gpuexplorer.gui.main_window import MainWindow
+    from gpuexplorer.gui.selftest import SelfTestDialog
+    from gpuexplorer.gui.session_dialogs import NotesDialog
+
+
+class Dialogs(QObject):
+    """Makes each when it is first asked for."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.help: HelpWindow | None = None
+        self.self_test: SelfTestDialog | None = None
+        self.notes: NotesDialog | None = None
+
+    def show_help(self, page: str = "reading-the-plots", section: str = "") -> None:
+        """Open the help pages, at a heading of the page where one is named."""
+        from gpuexplorer.gui.help import HelpWindow
+
+        if self.help is None:
+            self.help = HelpWindow(self._window)
+        self.help.open_page(page, section)
+
+    def show_self_test(self) -> None:
+        """Open the self-test for the chosen device; a run ends only when it starts."""
+        from gpuexplorer.gui.selftest import SelfTestDialog
+        from gpuexplorer.selftest.bench import Options
+
+        window, session = self._window, self._window.session
+        device = session.experiment.device
+        if device is None:
+            window.status.say("There is no device yet.")
+            return
+        if session.jobs.current is not None:
+            window.show_notice(notices.engine_busy(session.jobs.current.doing))
+            return
+        if self.self_test is None:
+            self.self_test = SelfTestDialog(window, partial(session.set_live, False))
+        options = Options(
+            device=device.id,
+            kernels=tuple(window.kernels.folders),
+            python=session.options.python,
+            threads=session.options.threads,
+        )
+        self.self_test.offer(options, f"{device.name} ({device.id})")
+
+    def show_notes(self) -> None:
+        """Open the session's notes."""
+        from gpuexplorer.gui.session_dialogs import NotesDialog
+
+        sessions = self._window.sessions
+        if self.notes is None:
+            self.notes = NotesDialog(self._window)
+            self.notes.changed.connect(sessions.set_notes)
+        self.notes.show_notes(sessions.notes)
+        self.notes.show()
+        self.notes.raise_()
+
+    def follow_notes(self) -> None:
+        """Show the notes of the session that is shown now, where they are open."""
+        if self.notes is not None:
+            self.notes.show_notes(self._window.sessions.notes)
+
+    def show_sources(self) -> None:
+        """Show the kernel sources that the opened file brought, as text."""
+        from gpuexplorer.gui.session_dialogs import SourcesDialog
+
+        sessions = self._window.sessions
+        path, kernels = sessions.path, sessions.foreign_kernels()
+        if path is not None and kernels:
+            SourcesDialog(self._window, path.name, kernels).show()
+
+    def about(self) -> None:
+        """Say what this is."""
+        self._window.show_notice(
+            Notice(
+                "info",
+                f"GPU Explorer {gpuexplorer.__version__}: turn a knob, see the hardware answer. "
+                "MIT licence.",
+            )
+        )
+
+    def close_down(self) -> None:
+        """End the self-test."""
+        if self.self_test is not None:
+            self.self_test.close_down()

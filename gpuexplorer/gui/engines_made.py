@@ -1,0 +1,139 @@
+"""Environments that were made here: looked up, sized and deleted in threads.
+
+What does it is imported there too: the window need not wait for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import quantity
+from gpuexplorer.gui.engines_work import Tasks
+from gpuexplorer.gui.model.engines import EnginesModel
+from gpuexplorer.gui.notice import capital
+
+if TYPE_CHECKING:
+    from gpuexplorer.environments.managed import Managed
+
+
+class MadeEngines(QObject):
+    """Keeps the model's list of environments true, and deletes them.
+
+    ``changed`` says that the model knows something new, ``told`` carries a sentence.
+    """
+
+    changed = Signal()
+    told = Signal(str)
+
+    def __init__(self, parent: QWidget, tasks: Tasks, model: EnginesModel) -> None:
+        super().__init__(parent)
+        self._window, self._tasks, self._model = parent, tasks, model
+        self._looking = self._look_again = False
+        self.waiting: str | None = None
+        """An environment that is deleted as soon as its engine has ended."""
+
+    # ---- looking
+
+    def look(self) -> None:
+        """Look which there are and how large they are; ``changed`` says when that is known."""
+        if self._looking:
+            self._look_again = True
+            return
+        self._looking = True
+        self._tasks.do("engine-look", lambda _: _listed(), self._looked)
+
+    def _looked(self, made: list[Managed] | ExplorerError | None) -> None:
+        self._looking = False
+        if self._look_again:
+            self._look_again = False
+            self.look()
+            return
+        if isinstance(made, ExplorerError):
+            self._tell_error(made)
+            return
+        self._model.managed = list(made or ())
+        self.changed.emit()
+        names = [one.name for one in self._model.managed]
+        if names:
+            self._tasks.do("engine-sizes", lambda _: _sizes_B(names), self._sized)
+
+    def _sized(self, sizes: dict[str, int] | ExplorerError | None) -> None:
+        if isinstance(sizes, dict):  # one that is deleted meanwhile is looked at again anyway
+            self._model.sizes_B = sizes
+            self.changed.emit()
+
+    # ---- deleting
+
+    def may_delete(self, name: str) -> bool:
+        """Ask whether an environment shall be deleted, with the space that this frees."""
+        size_B = self._model.sizes_B.get(name)
+        frees = f"That frees {quantity(size_B, 'B')}. " if size_B is not None else ""
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "Remove an engine",
+            f"Delete '{name}' with everything in it?\n\n{frees}Runs that were measured in it stay "
+            "in the history. It can be set up again at any time.",
+            buttons.Yes | buttons.Cancel,
+            buttons.Cancel,
+        )
+        return answer == buttons.Yes
+
+    def delete(self, name: str) -> None:
+        """Delete an environment."""
+        self.told.emit(f"Removing '{name}'…")
+        self._tasks.do("engine-remove", lambda _: _removed(name), partial(self._deleted, name))
+
+    def delete_unused(self, name: str, give_way: Callable[[], None]) -> None:
+        """Delete the environment that measures, once another engine has taken its place."""
+        self.waiting = name
+        self.told.emit(f"Removing '{name}': its engine ends first…")
+        give_way()
+
+    def engine_ended(self, in_use: str | None) -> None:
+        """Delete what waited until another engine measured."""
+        if self.waiting is not None and in_use != self.waiting:
+            name, self.waiting = self.waiting, None
+            self.delete(name)
+
+    def _deleted(self, name: str, freed: int | ExplorerError | None) -> None:
+        if isinstance(freed, ExplorerError):
+            self._tell_error(freed)
+        elif freed is not None:
+            self.told.emit(f"Removed '{name}'; that freed {quantity(freed, 'B')}.")
+            self._model.reports.pop(name, None)
+        self.look()
+
+    def _tell_error(self, error: ExplorerError) -> None:
+        self.told.emit(f"{capital(str(error))}.")
+
+
+def _listed() -> list[Managed]:
+    # All that makes one is imported as well, so that the way to a new engine opens at once.
+    from gpuexplorer.environments import create, managed  # noqa: F401
+
+    return managed.list_managed()
+
+
+def _removed(name: str) -> int:
+    from gpuexplorer.environments import managed
+
+    return managed.remove(name)
+
+
+def _sizes_B(names: list[str]) -> dict[str, int]:
+    """Return what environments take on the disk, of those whose folder can be looked at."""
+    from gpuexplorer.environments import managed
+
+    sizes = {}
+    for name in names:
+        with suppress(ExplorerError):
+            sizes[name] = managed.disk_use(name)
+    return sizes

@@ -1,0 +1,56 @@
+"""What is drawn when there is new data: the trace each time, one of the slower parts in turn."""
+
+from __future__ import annotations
+
+from gpuexplorer.gui.layout import Panels
+from gpuexplorer.gui.session import Session
+
+
+class Frames:
+    """Draws a session's data in the panels, a part of it at a time."""
+
+    def __init__(self, session: Session, panels: Panels) -> None:
+        self._session, self._panels = session, panels
+        self._turn = 0
+
+    def draw(self, answer: bool) -> None:
+        """Draw what is new; a knob's ``answer`` first and alone, everything else a frame later."""
+        session, timing = self._session, self._panels.timing
+        if answer and not timing.isVisible():  # nobody waits for the trace in another view
+            session.asked.moved_at, answer = None, False
+        if answer:
+            timing.show_answer()
+            self._turn = 0
+            return
+        timing.refresh()
+        turn, self._turn = self._turn, (self._turn + 1) % 6
+        self._draw_slow(turn)
+
+    def _draw_slow(self, turn: int) -> None:
+        session, panels = self._session, self._panels
+        run = session.live_model.current
+        if turn == 0:
+            panels.timing.refresh_slow()
+        elif turn == 1:
+            panels.traffic.refresh()
+        elif turn == 2:
+            panels.insight.show_run(run)
+            panels.origin.show_run(run)
+        elif turn == 3:
+            panels.insight.advice.refresh()
+            panels.roofline.refresh()
+        elif turn == 4:
+            session.live_model.look()
+        else:
+            device = session.device
+            if device is not None:
+                panels.strip.set_kind(device.kind)
+                panels.device.set_kind(device.kind)
+            panels.strip.refresh(session.live_model.readings)
+            panels.device.refresh()
+
+    def follow(self) -> None:
+        """Fit both plots to the newest samples again."""
+        if not self._panels.timing.following:
+            self._panels.timing.follow()
+        self._panels.traffic.follow()

@@ -1,0 +1,41 @@
+"""Another engine beside the window's own, for as long as a job lasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.gui.job import EngineJob, JobCancelled
+from gpuexplorer.workloads.workload import Workload
+
+
+class Guest:
+    """An engine of this job alone; it stops when the job does."""
+
+    def __init__(self, job: EngineJob, session: Session) -> None:
+        self._job, self._session = job, session
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        return self._session.pid
+
+    def devices(self) -> DeviceList:
+        """Return what it can run work on."""
+        return self._session.devices(on_wait=self._job.keep_going)
+
+    def close(self) -> None:
+        """End it."""
+        self._session.close()
+
+    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+        """Measure as the job does: not while it is paused, and not once it is cancelled."""
+        self._job.keep_going()
+        return self._session.measure_record(config, workload, on_progress=self._look, **choices)
+
+    def _look(self, _: Progress) -> None:
+        if self._job.cancelled:
+            raise JobCancelled

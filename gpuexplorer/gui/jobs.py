@@ -1,0 +1,129 @@
+"""Work that has the engine instead of live measuring: one job at a time has it to itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.gui import notice as notices
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.job import EngineJob
+    from gpuexplorer.gui.session import Session
+
+
+class Jobs(QObject):
+    """Lends the session's engine to a job, and takes it back."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self.current: EngineJob | None = None
+        self._live_before = False
+        self._lent_back = False
+        """Whether the job is paused, and live measuring has the engine meanwhile."""
+
+    @property
+    def measuring(self) -> bool:
+        """Whether a job has the engine, and live measuring has to wait."""
+        return self.current is not None and not self._lent_back
+
+    def begin(self, job: EngineJob) -> bool:
+        """Lend the engine to a job and start it; live measuring pauses meanwhile.
+
+        One job at a time: False, and a notice, while another has the engine.
+        """
+        session = self._session
+        if self.current is not None:
+            session.notice.emit(notices.engine_busy(self.current.doing))
+            return False
+        self.current = job
+        job.waits.connect(self._waits)
+        job.worked.connect(self._take_back)
+        self._pause_live()
+        session.worker.ask_cancel()
+        session.say(job.doing)
+        session.state_changed.emit()
+        job.start()
+        return True
+
+    def pause(self) -> None:
+        """Let live measuring have the engine once the job's present run has ended."""
+        if self.current is not None:
+            self.current.pause()
+            self._session.state_changed.emit()
+
+    def resume(self) -> None:
+        """Let the job go on."""
+        if self.current is None:
+            return
+        if self._lent_back:
+            self._lent_back = False
+            self._pause_live()
+        self._session.say(self.current.doing)
+        self.current.resume()
+        self._session.state_changed.emit()
+
+    def cancel(self) -> None:
+        """End the job, and measure on if that was so before."""
+        if self.current is not None:
+            self.current.cancel()
+
+    def cancel_for(self, live: bool) -> bool:
+        """End a job that measures, with live measuring on or off after it; False: none does."""
+        if self.current is None or not self.measuring:
+            return False
+        self._live_before = live
+        self.current.cancel()
+        return True
+
+    def stay_off(self) -> None:
+        """Leave live measuring off once the job ends."""
+        self._live_before = False
+
+    def close(self) -> None:
+        """End the job and wait for it."""
+        if self.current is not None:
+            self.current.cancel()
+            self.current.wait()
+
+    # ---- inside
+
+    def _take_back(self, outcome: object) -> None:
+        """Take the engine back from the job, which has ended with ``outcome``."""
+        session = self._session
+        job, self.current = self.current, None
+        if job is None:
+            return
+        job.wait()
+        if isinstance(outcome, ExplorerError):
+            session.notice.emit(notices.job_failed(outcome))
+        if not self._lent_back:
+            session.worker.ask_cancel()
+            session.live = self._live_before
+            succeeded = outcome is not None and not isinstance(outcome, ExplorerError)
+            session.say(job.done if succeeded else job.not_done)
+            session.ask_for_run(keep_notice=True)
+        self._lent_back = False
+        session.state_changed.emit()
+        session.frame.emit(False)
+        job.ended.emit(outcome)
+
+    def _waits(self) -> None:
+        """Measure live while the job is paused."""
+        if self.current is None or self._lent_back or not self.current.waiting:
+            return
+        session = self._session
+        self._lent_back = True
+        session.live = self._live_before
+        session.say("paused")
+        session.ask_for_run(keep_notice=True)
+        session.state_changed.emit()
+
+    def _pause_live(self) -> None:
+        session = self._session
+        self._live_before, session.live = session.live, False
+        session.end_current("user")
+        session.asked.want_nothing()

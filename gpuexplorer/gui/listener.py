@@ -1,0 +1,226 @@
+"""What the engine tells: samples, figures and events, each brought to the model it belongs to."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QObject
+
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import EngineLost, EngineReady
+from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.worker import Chunk, Told, Update
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.model.live import Run
+    from gpuexplorer.gui.session import Session
+
+HISTORY_GAP_S = 1.0
+STAGES = {
+    "check": "checking the configuration",
+    "inputs": "making inputs",
+    "build": "building the kernel",
+    "allocate": "allocating memory",
+    "upload": "copying inputs to the device",
+    "predict": "predicting a launch's time",
+    "verify": "running once to verify",
+    "compare": "comparing with float64",
+    "rest": "letting the device rest, for its power at rest",
+    "profile": "running once under Nsight Compute",
+    "operators": "recording operators",
+    "measure": "measuring",
+    "memory": "counting the memory it takes",
+    "finish": "finishing",
+}
+
+
+class Listener(QObject):
+    """Takes what the worker hands over, on behalf of the session."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._history_at = 0.0
+
+    def take(self, update: Update) -> None:
+        """Bring new data to the models, then let it be drawn."""
+        session, answer = self._session, False
+        for ticket, item in update.items:
+            self._begin_if_new(ticket)
+            if isinstance(item, Chunk):
+                answer = answer or session.asked.is_answer(ticket)
+                self._take_chunk(ticket, item)
+            elif isinstance(item, Summary):
+                self._take_summary(ticket, item)
+            else:
+                self._take_event(ticket, item)
+        device = session.device
+        for device_id, time_s, reading in update.readings:
+            if session.jobs.measuring:
+                continue  # the readings belong to its runs
+            if device is None or device_id == device.id:
+                session.live_model.read(reading, time_s)
+        if answer or session.asked.impatient:
+            session.frame.emit(answer)
+        session.worker.taken()
+
+    # ---- runs
+
+    def _begin_if_new(self, ticket: int) -> None:
+        """Begin a run at the first thing that is told about it."""
+        session = self._session
+        config = session.asked.begun(ticket)
+        if config is None:
+            return
+        before = session.live_model.current
+        session.end_current("user")
+        if before is not None and before.config.device != config.device:
+            session.live_model.clear_readings()
+        session.live_model.begin(ticket, config)
+        session.rate.clear()
+        if before is None:
+            session.state_changed.emit()  # now there is something to pin and to export
+
+    def _run_of(self, ticket: int) -> Run | None:
+        """Return the current run if it is the one of ``ticket``."""
+        run = self._session.live_model.current
+        return run if run is not None and run.ticket == ticket else None
+
+    def _take_chunk(self, ticket: int, chunk: Chunk) -> None:
+        session, run = self._session, self._run_of(ticket)
+        if run is None or run.over:  # what is over is kept as it was then
+            return
+        session.live_model.add(
+            np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
+        )
+        if run.record is not None:
+            session.history_model.sampled(run.record, chunk.batches)
+        session.rate.add(sum(len(d) for d in chunk.durations_s))
+
+    def _take_summary(self, ticket: int, summary: Summary) -> None:
+        session, run = self._session, self._run_of(ticket)
+        if run is None:
+            return
+        session.live_model.summarize(summary)
+        now = time.monotonic()
+        if run.record is not None and (run.over or now - self._history_at >= HISTORY_GAP_S):
+            self._history_at = now
+            session.history_model.update(ticket, run.record, summary, running=not run.over)
+
+    # ---- events
+
+    def _take_event(self, ticket: int, event: Told) -> None:
+        if isinstance(event, EngineReady):
+            self._engine_ready(event)
+        elif isinstance(event, EngineLost):
+            self._engine_lost(ticket, event)
+        elif isinstance(event, protocol.Devices):
+            self._devices(event)
+        elif isinstance(event, protocol.Failed) and ticket == 0:
+            self._session.notice.emit(notices.failed(event))
+        else:
+            run = self._run_of(ticket)
+            if run is not None:
+                self.take_run_event(run, event)
+
+    def take_run_event(self, run: Run, event: Told) -> None:
+        """Take what is told about the current run."""
+        session = self._session
+        if isinstance(event, protocol.Stage):
+            session.activity = STAGES.get(event.name, event.name)  # shown if it lasts
+        elif isinstance(event, protocol.Prepared):
+            session.live_model.prepare(event, session.store.find(event.device))
+            predicted = event.predicted_s
+            words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
+            long = predicted is not None and predicted > 1.0
+            session.activity = words if long else "measuring"
+        elif isinstance(event, protocol.MemoryCounted):
+            if run.record is not None:
+                run.record.memory = event.memory
+        elif isinstance(event, protocol.Finished):
+            if run.record is not None:
+                run.record.phases_s = event.phases_s
+            session.end_current(event.stopped_by)
+            if not session.jobs.measuring:  # else it says what the job does
+                session.say(f"stopped after {count(run.trace.total)} launches")
+        elif isinstance(event, protocol.Counted):
+            session.live_model.count(event.counters)
+            session.say("analysed")
+            session.notice.emit(notices.counted(event.counters, run.traffic.values()))
+        elif isinstance(event, protocol.Cancelled):
+            session.end_current("user")
+            session.say("stopped")
+        elif isinstance(event, protocol.NeedsConfirmation):
+            session.end_current("user")
+            session.give_up("waiting for your word")
+            session.notice.emit(notices.long_launch(event.predicted_s, session.run_long))
+        elif isinstance(event, protocol.Failed):
+            session.end_current("failed")
+            session.give_up("this configuration failed")
+            session.notice.emit(notices.failed(event))
+
+    # ---- the engine itself
+
+    def _engine_ready(self, event: EngineReady) -> None:
+        session, welcome = self._session, event.welcome
+        session.set_state("ready")
+        session.engine_words = (
+            f"Engine {session.options.python or BUILT_IN}: process {welcome.pid}, "
+            f"Python {welcome.python}, {welcome.threads} CPU "
+            f"thread{'s' if welcome.threads > 1 else ''}; answered in {event.handshake_s:.2f} s"
+        )
+        if session.asked.take_resume() and session.live:
+            session.ask_for_run(keep_notice=True)
+        session.state_changed.emit()
+
+    def _engine_lost(self, ticket: int, event: EngineLost) -> None:
+        session, run = self._session, self._run_of(ticket)
+        kept = run.trace.total if run is not None else 0
+        if run is not None:
+            session.end_current("engine lost")
+        session.set_state("restarting" if event.restarting else "lost")
+        if event.kind == "cancelled":
+            if run is not None and not session.live:
+                session.say("stopped; the launch did not end in time, so its engine was ended")
+            return
+        if not event.restarting:
+            session.live = False
+            session.jobs.stay_off()
+            session.give_up("no engine")
+            said = "\n".join(session.engine_log)
+            session.notice.emit(
+                notices.no_engine(
+                    event,
+                    said,
+                    lambda: session.restart(session.options),
+                    session.engines_asked.emit,
+                )
+            )
+            return
+        again = session.asked.resume_once(kept > 0 and session.live)
+        if run is not None or ticket:
+            session.asked.want_nothing()
+        if run is not None or event.kind != "start":
+            session.say("the engine is restarting")
+            if event.exit_code != protocol.EXIT_TOLD:  # its last message has said why
+                session.notice.emit(notices.engine_replaced(event, kept, resumed=again))
+
+    def _devices(self, event: protocol.Devices) -> None:
+        session = self._session
+        first = session.experiment.devices is None
+        session.experiment.set_devices(event.devices)
+        session.devices_changed.emit()
+        if not event.devices.devices:
+            session.notice.emit(notices.no_device(event.devices, session.engines_asked.emit))
+        elif first and (session.live_at_start or session.live):
+            if not session.live:
+                session.started_by_itself.emit()
+            session.live_at_start = False
+            session.live = True
+            session.ask_for_run()
+            session.state_changed.emit()

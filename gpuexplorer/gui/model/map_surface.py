@@ -1,0 +1,56 @@
+"""What is known of a block map's cells, be it measured here or come from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.search.block_grid import Grid
+from gpuexplorer.search.blockmap import MapCell, Step
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """Which configuration a map is of, and over which blocks."""
+
+    words: str
+    request: RunRequest
+    grid: Grid
+    device: DeviceInfo
+
+
+@dataclass
+class Surface:
+    """A map's cells; the main thread's own copy."""
+
+    wanted: MapOf
+    cells: list[MapCell] = field(default_factory=list)
+    best: Block | None = None
+    ties: frozenset[Block] = frozenset()
+    step: Step | None = None
+    """The latest look, while it is measured."""
+    group: str | None = None
+    """The group of its runs in the store, as soon as the store has made one."""
+    finished: bool = False
+    """Whether the best was found, of one that a file brought."""
+    origin: str = ""
+    """The file that brought it; empty for one measured here."""
+    runs: SweepDocument | None = None
+    """Its runs as the document of a sweep, as far as a file brought them."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether any cell has a time."""
+        return any(cell.time_s is not None for cell in self.cells)
+
+    @property
+    def done(self) -> bool:
+        """Whether the best was found."""
+        return self.finished and self.best is not None
+
+    @property
+    def able(self) -> int:
+        """How many cells can be measured at all."""
+        return sum(cell.state != "cannot" for cell in self.cells)

@@ -1,0 +1,53 @@
+"""What views need is loaded in a thread once the window is up, so that none opens with a hitch."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+
+log = logging.getLogger("gpuexplorer.gui")
+
+MODULES = (
+    "gpuexplorer.gui.model.advice",
+    "gpuexplorer.gui.panels.sweep",
+    "gpuexplorer.gui.panels.lab",
+    "gpuexplorer.gui.panels.compare_bench",
+    "gpuexplorer.gui.panels.blockmap",
+    "gpuexplorer.gui.panels.operators",
+)
+"""Those that are loaded when a view is first shown: up to half a second of the main thread."""
+
+
+class Readying:
+    """Loads modules one after another, while the engine starts and nobody waits for a paint."""
+
+    def __init__(self, modules: Sequence[str] = MODULES) -> None:
+        self._modules = modules
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._load, name="readying", daemon=True)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin; a view that is opened meanwhile waits for its own module alone."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Load no further module, and wait for the present one."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _load(self) -> None:
+        for name in self._modules:
+            if self._stop.is_set():
+                return
+            try:
+                import_module(name)
+            except ImportError:  # whoever opens the view is told
+                log.exception("%s cannot be loaded", name)

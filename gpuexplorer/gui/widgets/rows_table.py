@@ -1,0 +1,85 @@
+"""A table of results: whole rows are chosen, nothing is edited, figures stand at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+
+from gpuexplorer.gui.theme import theme
+
+LEFT = Qt.AlignmentFlag.AlignLeft
+RIGHT = Qt.AlignmentFlag.AlignRight
+CENTRE = Qt.AlignmentFlag.AlignHCenter
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's title, the words of its tip, on which side its cells stand, and its width."""
+
+    title: str
+    tip: str = ""
+    side: Qt.AlignmentFlag = LEFT
+    width: int | None = None
+
+
+class RowsTable(QTableWidget):
+    """A subclass fills it and, in ``paint_rows``, gives the cells what depends on the colours."""
+
+    def __init__(self, name: str, accessible: str, row_height: int) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(accessible)
+        self.setProperty("role", "rows")
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setAlternatingRowColors(True)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(row_height)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.columns: tuple[Column, ...] = ()
+        theme().changed.connect(self._theme_changed)
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Give the table these columns."""
+        self.columns = tuple(columns)
+        self.setColumnCount(len(columns))
+        for number, column in enumerate(columns):
+            head = QTableWidgetItem(column.title)
+            head.setToolTip(column.tip)
+            head.setTextAlignment(column.side | Qt.AlignmentFlag.AlignVCenter)
+            self.setHorizontalHeaderItem(number, head)
+            if column.width is not None:
+                self.setColumnWidth(number, column.width)
+
+    def cell(self, row: int, column: int) -> QTableWidgetItem:
+        """Return a cell, made if need be, on its column's side."""
+        item = self.item(row, column)
+        if item is None:
+            item = QTableWidgetItem()
+            item.setTextAlignment(self.columns[column].side | Qt.AlignmentFlag.AlignVCenter)
+            self.setItem(row, column, item)
+        return item
+
+    def put(self, row: int, column: int, text: str, tip: str = "") -> QTableWidgetItem:
+        """Write a cell and return it."""
+        item = self.cell(row, column)
+        if item.text() != text:
+            item.setText(text)
+        item.setToolTip(tip)
+        return item
+
+    def paint_rows(self) -> None:
+        """Write the rows anew in the present colours."""
+
+    def _theme_changed(self) -> None:
+        self.paint_rows()

@@ -1,0 +1,83 @@
+"""What the calls of the Python API share: the request, its workload, and where runs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuexplorer.core.config import Cache, RunRequest
+from gpuexplorer.workloads.loader import load, own_workload, pick
+from gpuexplorer.workloads.own_model import is_model_file, read_model
+from gpuexplorer.workloads.switches import TRANSFERS
+from gpuexplorer.workloads.trust import NotTrusted, is_trusted
+from gpuexplorer.workloads.trust import trust as agree_to
+from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.history.store import Store
+
+
+def request_of(
+    workload: str,
+    *,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    device: str = "auto",
+    tunables: Mapping[str, int] | None = None,
+    cache: Cache = "hot",
+    fill: str | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    switches: Mapping[str, bool | str] | None = None,
+    include_transfers: bool = False,
+) -> RunRequest:
+    """Return the request that a call's arguments make; a plain size is the first symbol's."""
+    return RunRequest(
+        workload=workload,
+        variant=variant,
+        size={"": size} if isinstance(size, int) else dict(size or {}),
+        block=tuple(block) if block is not None else None,
+        precision=precision,
+        device=device,
+        tunables=dict(tunables or {}),
+        cache=cache,
+        fill=fill,
+        seed=seed,
+        threads=threads,
+        switches={**(switches or {}), **({TRANSFERS: True} if include_transfers else {})},
+    )
+
+
+def workload_of(name: str, kernels: Sequence[str | Path], *, trust: bool) -> Workload:
+    """Return a workload by its name, or a model's file by its path; NotTrusted for a new file."""
+    roots = trusted([*kernels, name], trust=trust)[:-1]
+    return own_workload(Path(name)) if is_model_file(name) else pick(load(roots), name)
+
+
+def trusted(kernels: Sequence[str | Path], *, trust: bool) -> list[Path]:
+    """Return folders of workloads and models' files; NotTrusted for a file nobody agreed to."""
+    roots = [Path(folder) for folder in kernels]
+    for root in roots:
+        if is_model_file(root):
+            model = read_model(root)
+            if not is_trusted(model.sha256):
+                if not trust:
+                    raise NotTrusted(model)
+                agree_to(model, remember=False)
+    return roots
+
+
+@contextmanager
+def kept_in(history: bool | str | Path) -> Iterator[Store | None]:
+    """Open the history that a call keeps its runs in: the user's own, the one named, or none."""
+    if not history:
+        yield None
+        return
+    from gpuexplorer.history.store import Store
+
+    with Store.open(None if isinstance(history, bool) else history) as store:
+        yield store

@@ -1,0 +1,306 @@
+"""Block map, comparison and Lab in session files: nothing is lost, and nothing odd comes in."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import Resources
+from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.gui.model import compare_file, lab_file, map_file
+from gpuexplorer.gui.model.bench_file import read_bench
+from gpuexplorer.gui.model.compare import CompareModel
+from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
+from gpuexplorer.gui.model.lab_file import HeldStudy
+from gpuexplorer.gui.model.map_file import HeldMap
+from gpuexplorer.gui.model.map_surface import MapOf, Surface
+from gpuexplorer.search.block_grid import Grid
+from gpuexplorer.search.blockmap import MapCell, State
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until, wait_measured
+from tests.support.benches import whole_file
+from tests.support.exchange import made_comparison, made_sweep
+from tests.support.lab_studies import STUDIES
+from tests.support.problems import device
+
+CPU = device(threads=1)
+words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"),
+                              exclude_characters="<"), max_size=30)  # fmt: skip
+times_s = st.floats(1e-9, 1e3)
+ratios = st.floats(1e-3, 1e3)
+
+
+# ---- what is made
+
+
+@st.composite
+def cells(draw: st.DrawFn, grid: Grid) -> list[MapCell]:
+    """Return cells for a grid, one of them measured at least."""
+    found = []
+    for number in range(grid.count):
+        block = grid.block(number)
+        if number == 0 or draw(st.booleans()):
+            compared = st.builds(
+                Comparison, ratios, ratios, ratios, st.integers(0, 99),
+                st.sampled_from(["faster", "slower", "same", "can't tell"]),
+            )  # fmt: skip
+            found.append(
+                MapCell(
+                    block=block, state="measured", time_s=draw(times_s),
+                    error=draw(st.none() | st.floats(0, 9)), samples=draw(st.integers(1, 10**6)),
+                    flops=draw(st.floats(0, 1e18)), out=draw(st.booleans()),
+                    ratio=draw(st.none() | compared),
+                    resources=draw(st.none() | st.just(Resources(registers_per_thread=32))),
+                )
+            )  # fmt: skip
+        else:
+            states: tuple[State, ...] = ("waiting", "cannot", "long", "failed")
+            found.append(MapCell(block, draw(st.sampled_from(states)), draw(words)))
+    return found
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> tuple[Surface, SweepDocument | None]:
+    counts = st.lists(st.integers(1, 1024), min_size=1, max_size=4, unique=True).map(sorted)
+    grid = Grid(tuple(draw(counts)), tuple(draw(counts)), draw(st.integers(1, 4)))
+    made = draw(cells(grid))
+    timed = [cell.block for cell in made if cell.time_s is not None]
+    surface = Surface(
+        wanted=MapOf(draw(words), RunRequest(workload="matmul", size={"N": 64}), grid, CPU),
+        cells=made,
+        best=draw(st.none() | st.sampled_from(timed)),
+        ties=frozenset(draw(st.lists(st.sampled_from(timed), max_size=3))),
+        finished=draw(st.booleans()),
+    )
+    return surface, draw(st.none() | st.just(made_sweep()))
+
+
+def a_map(**changes: Any) -> HeldMap:
+    grid = Grid((8, 16), (1, 2))
+    made = [MapCell(grid.block(n), "measured", time_s=1e-3 * (n + 1)) for n in range(grid.count)]
+    surface = Surface(
+        wanted=MapOf("naive", RunRequest(workload="matmul"), grid, CPU),
+        cells=made, best=(8, 1, 1), finished=True, runs=made_sweep(),
+    )  # fmt: skip
+    return HeldMap(dataclasses.replace(surface, **changes), lambda: surface.runs)
+
+
+def a_comparison() -> HeldComparison:
+    result = made_comparison()
+    candidates = tuple(Candidate(one.run.config, one.run) for one in result.contestants)
+    return HeldComparison(candidates, result.reference, result.tolerance, result)
+
+
+# ---- what is kept comes back
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(made=maps())
+def test_any_block_map_comes_back_as_it_was(made: tuple[Surface, SweepDocument | None]) -> None:
+    surface, sweep = made
+    read = map_file.decode(map_file.encode(HeldMap(surface, lambda: sweep)), "a.gpux")
+    best_known = surface.finished and surface.best is not None
+    expected = dataclasses.replace(
+        surface, finished=best_known, origin="a.gpux", runs=read.surface.runs
+    )
+    assert read.surface == expected
+    assert read.document() == sweep
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kinds=st.lists(st.sampled_from(sorted(STUDIES)), min_size=1, unique=True),
+    notes=st.lists(words, max_size=3).map(tuple),
+    ended=st.sampled_from(["done", "user"]),
+)
+def test_studies_of_the_lab_come_back_as_they_were(
+    kinds: list[str], notes: tuple[str, ...], ended: str
+) -> None:
+    made = tuple(
+        HeldStudy(msgspec.structs.replace(STUDIES[kind], notes=notes, stopped_by=ended))
+        for kind in kinds
+    )
+    read = lab_file.decode(lab_file.encode(made), "a.gpux")
+    assert [one.study for one in read] == [one.study for one in made]
+    assert [one.kind for one in read] == kinds and {one.origin for one in read} == {"a.gpux"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    ratio=ratios, turns=st.lists(st.none() | times_s, min_size=1, max_size=9), engine=words,
+    measured=st.booleans(), stored=st.booleans(),
+)  # fmt: skip
+def test_comparisons_come_back_as_they_were(
+    ratio: float, turns: list[float | None], engine: str, measured: bool, stored: bool
+) -> None:
+    plain = made_comparison()
+    known = [*turns, 1e-3]
+    contestants = [msgspec.structs.replace(one, turns_s=known) for one in plain.contestants]
+    contestants[1] = msgspec.structs.replace(contestants[1], ratio=ratio)
+    result = msgspec.structs.replace(plain, contestants=contestants)
+    made = HeldComparison(
+        tuple(Candidate(one.run.config, one.run if stored else None, engine or None)
+              for one in contestants),
+        result.reference, result.tolerance, result if measured else None,
+    )  # fmt: skip
+    read = compare_file.decode(compare_file.encode(made), "a.gpux")
+    assert read == dataclasses.replace(made, origin="a.gpux")
+
+
+def test_a_comparison_of_a_file_is_held_against_another_of_its_runs() -> None:
+    model = CompareModel()
+    model.show(compare_file.decode(compare_file.encode(a_comparison()), "a.gpux"))
+    before = model.result
+    assert before is not None and [row.label for row in model.rows()] == model.labels
+    model.refer_to(1)
+    model.tolerate(0.05)
+    after = model.result
+    assert after is not None and after.reference == 1 and after.tolerance == 0.05
+    assert after.contestants[1].ratio is None and model.origin == "a.gpux"
+    model.show(None)
+    assert model.result is None and not model.candidates and not model.origin
+
+
+# ---- what is refused
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
+    "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
+    "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
+    "lab": (lab_file.decode,
+            lambda: lab_file.encode([HeldStudy(one) for one in STUDIES.values()])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_changed_part_is_read_or_refused(name: str, data: st.DataObject) -> None:
+    decode, encoded = PARTS[name]
+    document = json.loads(encoded())
+    spot: Any = document
+    while True:
+        keys = list(spot) if isinstance(spot, dict) else list(range(len(spot)))
+        key = data.draw(st.sampled_from(keys))
+        if isinstance(spot[key], (dict, list)) and spot[key] and data.draw(st.booleans()):
+            spot = spot[key]
+            continue
+        spot[key] = data.draw(json_values)
+        break
+    with contextlib.suppress(InputError):  # anything else would be a crash of the window
+        decode(json.dumps(document).encode(), "a.gpux")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cells": []},
+        {"best": (3, 3, 1)},
+        {"ties": frozenset([(64, 64, 1)])},
+        {"wanted": MapOf("<b>x</b>", RunRequest(workload="matmul"), Grid((8, 16), (1, 2)), CPU)},
+        {"wanted": MapOf("x", RunRequest(workload="matmul"), Grid((16, 8), (1, 2)), CPU)},
+        {"cells": [MapCell((x, y, 1), "measured", time_s=-1.0) for y in (1, 2) for x in (8, 16)]},
+        {"cells": [MapCell((x, y, 1), "waiting") for y in (1, 2) for x in (8, 16)]},
+    ],
+)
+def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        map_file.decode(map_file.encode(a_map(**changes)), "a.gpux")
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("comparison", lambda d: d.update(reference=7)),
+        ("comparison", lambda d: d.update(tolerance=0)),
+        ("comparison", lambda d: d.update(candidates=[])),
+        ("comparison", lambda d: d["candidates"][0]["config"].update(workload="<img>")),
+        ("comparison", lambda d: d["result"]["contestants"].pop()),
+        ("comparison", lambda d: d["result"]["contestants"][1].update(ratio=-1)),
+        ("lab", lambda d: d.update(schema="gpuexplorer/lab/2")),
+        ("lab", lambda d: d["studies"].append(d["studies"][0])),
+        ("lab", lambda d: d["studies"][0]["points"][0]["measured"].update(time_s=-1)),
+        ("lab", lambda d: d["studies"][0].update(runs=[])),
+        ("lab", lambda d: d["studies"][0].update(title="<b>x</b>")),
+        ("block-map", lambda d: d.update(schema="other")),
+        ("block-map", lambda d: d["device"].update(name="\x1b[2J")),
+    ],
+)
+def test_parts_that_cannot_be_are_refused(name: str, edit: Any) -> None:
+    decode, encoded = PARTS[name]
+    document = json.loads(encoded())
+    edit(document)
+    with pytest.raises(InputError):
+        decode(json.dumps(document).encode(), "a.gpux")
+
+
+# ---- in the window
+
+
+def test_the_views_results_are_saved_and_shown_again_and_left(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_size("N", 64)
+    wait_measured(qtbot, window)
+    window.session.set_live(False)
+    panels = window.panels
+    panels.block_map.show_held(a_map(origin="first.gpux"))
+    panels.compare.show_held(a_comparison())
+    panels.lab.show_held(tuple(HeldStudy(one) for one in STUDIES.values()))
+    path = tmp_path / "all.gpux"
+    window.sessions.write(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    assert set(read_bench(path).parts) == {"block-map", "comparison", "lab"}
+    old = tmp_path / "old.gpux"
+    old.write_bytes(whole_file())  # of a version that knew nothing of these views
+    window.sessions.open(old)
+    until(qtbot, lambda: window.sessions.path == old)
+    assert panels.block_map.held() is None and panels.compare.held() is None
+    assert panels.lab.held() is None and not panels.lab.has_study
+    window.sessions.open(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    shown_map, comparison, studies = (
+        panels.block_map.held(),
+        panels.compare.held(),
+        panels.lab.held(),
+    )
+    assert shown_map is not None and shown_map.surface.cells == a_map().surface.cells
+    assert shown_map.document() == made_sweep() and shown_map.surface.origin == "all.gpux"
+    assert comparison is not None and comparison.result == made_comparison()
+    assert studies is not None and {one.kind for one in studies} == set(STUDIES)
+    panels.tabs.setCurrentWidget(panels.compare)
+    assert panels.compare.bench.words.text().startswith("From file all.gpux.")
+    panels.tabs.setCurrentWidget(panels.lab)
+    assert panels.lab.lab is not None and "From file all.gpux." in panels.lab.lab.words.text()
+    panels.tabs.setCurrentWidget(panels.block_map)
+    assert panels.block_map.mapping is not None
+    assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.words.text()
+    window.sessions.back()
+    assert panels.compare.held() is None and panels.block_map.held() is None
+
+
+def test_devices_of_other_machines_are_shown_as_they_are() -> None:
+    other: DeviceInfo = msgspec.structs.replace(CPU, id="cuda:7", name="Another GPU", kind="gpu")
+    wanted = MapOf("naive", RunRequest(workload="matmul"), Grid((8, 16), (1, 2)), other)
+    read = map_file.decode(map_file.encode(a_map(wanted=wanted)), "a.gpux")
+    assert read.surface.wanted.device == other

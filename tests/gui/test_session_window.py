@@ -1,0 +1,226 @@
+"""Session files in the window: save, open, go back, drop, close."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.units import quantity
+from gpuexplorer.gui.model.bench_file import read_bench
+from gpuexplorer.gui.session_dialogs import SourcesDialog
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.benches import (
+    SOURCE,
+    change,
+    whole_file,
+)
+
+
+def test_a_saved_session_is_replayed_and_left_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    run = wait_measured(qtbot, window)
+    window.pin()
+    window.session.experiment.set_block((32, 4, 1))
+    run = wait_measured(qtbot, window)
+    window.sessions.set_notes("what I found")
+    path = tmp_path / "bench.gpux"
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    window.sessions.write(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    assert window.windowTitle().startswith("bench.gpux") and not window.isWindowModified()
+    kept = run.summary
+    assert kept is not None
+    window.session.experiment.set_block((8, 8, 1))
+    assert window.isWindowModified()
+    window.session.set_live(True)
+    later = wait_measured(qtbot, window)
+    window.sessions.set_notes("something else")
+
+    window.sessions.open(path)
+    until(qtbot, lambda: window.banner.text.startswith("Opened bench.gpux"))
+    shown = window.session.live_model.current
+    assert shown is not None and shown.summary == kept and shown.origin == "bench.gpux"
+    assert not window.session.live and not window.commands.live.isChecked()
+    assert window.session.experiment.knobs.block == (32, 4, 1)
+    assert window.sessions.notes == "what I found"
+    assert "from file" in window.session.live_model.pins[0].label
+    assert window.panels.origin.isVisible()
+    assert shown.record is not None
+    assert shown.record.prepared.device.name in find(window, "originWords", QLabel).text()
+    assert find(window, "headline", QLabel).text() == quantity(kept.median_s, "s")
+
+    window.sessions.back()
+    assert window.session.live_model.current is later
+    assert window.session.experiment.knobs.block == (8, 8, 1)
+    assert window.sessions.notes == "something else"
+    assert not window.panels.origin.isVisible()
+    again = wait_measured(qtbot, window)
+    assert again is not later and again.origin == ""
+    window.sessions.set_notes("what I found")
+    window.session.experiment.set_block((32, 4, 1))
+
+
+def test_a_bad_file_leaves_the_window_as_it_was(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    wait_measured(qtbot, window)
+    path = tmp_path / "bad.gpux"
+    path.write_bytes(whole_file()[:-40])
+    before = window.session.live_model.current, window.session.experiment.knobs
+    window.sessions.open(path)
+    until(qtbot, lambda: window.banner.kind == "bad")
+    assert str(path) in window.banner.text and "damaged" in window.banner.text
+    assert (window.session.live_model.current, window.session.experiment.knobs) == before
+    assert window.session.live and window.sessions.path is None
+
+
+def test_a_session_named_on_the_command_line_is_shown_and_nothing_is_measured(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    window = open_window(str(path))
+    until(qtbot, lambda: window.sessions.path == path)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    run = window.session.live_model.current
+    assert run is not None and run.origin == "bench.gpux" and not window.session.live
+    assert window.panels.tabs.tabText(window.panels.tabs.currentIndex()) == "Roofline"
+    assert window.sessions.foreign_kernels() == {"mine": SOURCE}
+    window.session.set_live(True)
+    fresh = wait_measured(qtbot, window)
+    assert fresh.origin == "" and not window.panels.origin.isVisible()
+
+
+def test_runs_of_a_gpu_are_replayed_where_there_is_none(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    def on_a_gpu(document: dict[str, Any]) -> None:
+        document["knobs"]["device"] = "cuda:3"
+        for run in document["runs"]:
+            run["prepared"]["device"] |= {"id": "cuda:3", "name": "NVIDIA H200", "kind": "gpu"}
+            run["prepared"]["config"]["device"] = "cuda:3"
+
+    path = tmp_path / "gpu.gpux"
+    path.write_bytes(whole_file())
+    change(path, on_a_gpu)
+    window = open_window()
+    wait_measured(qtbot, window)
+    window.sessions.open(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    assert "NVIDIA H200" in window.banner.text
+    assert "NVIDIA H200 (cuda:3)" in find(window, "originWords", QLabel).text()
+    assert "NVIDIA H200" in window.session.live_model.pins[0].label
+    assert window.session.experiment.knobs.device == "auto" and not window.session.live
+    window.session.set_live(True)
+    assert wait_measured(qtbot, window).config.device != "cuda:3"
+
+
+def test_a_bad_file_on_the_command_line_lets_measuring_begin(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window("--threads", "1", str(tmp_path / "none.gpux"))
+    wait_measured(qtbot, window)
+    assert window.sessions.path is None
+
+
+def test_recent_files_are_offered_and_forgotten_when_they_fail(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    window.sessions.open(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    menu = find(window, "recentSessions", QMenu)
+    menu.aboutToShow.emit()
+    assert [a.text() for a in menu.actions()] == ["bench.gpux"]
+    path.unlink()
+    menu.actions()[0].trigger()
+    until(qtbot, lambda: window.banner.kind == "bad")
+    menu.aboutToShow.emit()
+    assert [a.text() for a in menu.actions()] == ["None yet"]
+
+
+def test_dropping_a_file_opens_it(qtbot: QtBot, open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window()
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0)
+    enter = QDragEnterEvent(window.rect().center(), copy, data, left, none)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    drop = QDropEvent(window.rect().center().toPointF(), copy, data, left, none)
+    QApplication.sendEvent(window, drop)
+    until(qtbot, lambda: window.sessions.path == path)
+    data.setUrls([QUrl.fromLocalFile("/tmp/picture.png")])
+    other = QDragEnterEvent(window.rect().center(), copy, data, left, none)
+    QApplication.sendEvent(window, other)
+    assert not other.isAccepted()
+
+
+def test_sources_of_a_file_are_text_and_run_only_from_a_folder_of_the_user_s(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    window = open_window(str(path))
+    until(qtbot, lambda: window.sessions.path == path)
+    assert "mine" not in window.session.experiment.workloads
+    window.dialogs.show_sources()
+    dialog = find(window, "sourcesDialog", SourcesDialog)
+    dialog.list.setCurrentRow(1)
+    assert dialog.text.toPlainText() == SOURCE.files["mine.cu"] and dialog.text.isReadOnly()
+    folder = tmp_path / "mine-to-read"
+    folder.mkdir()
+    dialog.save(folder)
+    assert (folder / "mine" / "mine.cu").read_text() == SOURCE.files["mine.cu"]
+    dialog.save(folder)
+    assert "there already" in dialog.words.text()
+    assert "mine" not in window.session.experiment.workloads
+    dialog.close()
+
+
+def test_closing_with_unsaved_changes_asks(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    window = open_window(str(path))
+    until(qtbot, lambda: window.sessions.path == path)
+    window.sessions.set_notes("new")
+    buttons = QMessageBox.StandardButton
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
+    assert not window.close()
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
+    assert window.close()
+    assert read_bench(path).document.notes == "new"
+
+
+def test_without_a_display_a_session_file_is_a_sentence(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in DISPLAYS}
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuexplorer", str(tmp_path / "bench.gpux")],
+        env=environment, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "bench.gpux" in done.stderr and "no display" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
