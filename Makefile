@@ -7,6 +7,8 @@ ARGS ?=
 TESTS ?=
 # The programs `make bench` runs, such as BENCH=tests/bench/startup.py.
 BENCH ?= $(shell grep -l __main__ tests/bench/*.py)
+# What `make package` builds, such as TARGETS=frozen; otherwise everything that can be built here.
+TARGETS ?=
 # TORCH=no leaves PyTorch out; V=1 shows what pip and apt print.
 TORCH ?= yes
 V ?= 0
@@ -15,18 +17,17 @@ BOOTSTRAP = $(PYTHON) packaging/bootstrap.py
 OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose)
 PY = .venv/bin/python
 PY_NOQT = .venv-noqt/bin/python
-# Tests whose outcome no load can change: they run side by side, and those that keep time one by one.
-SIDE_BY_SIDE = analysis calibration charts compile core exchange history kernels packaging \
-    report search workloads
-ON_EVERY_CORE = --numprocesses logical --maxprocesses 4 --dist worksteal
+# Tests run side by side; one that keeps time (marked alone) waits until it is alone.
+SIDE_BY_SIDE = --numprocesses logical --maxprocesses 4 --dist worksteal
 # What is tested where Qt is not installed: the engine, and everything that a terminal starts. Neither
 # is PyTorch there, so what needs it (marked torch) is tested beside the window.
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
+EVERYTHING = $(SIDE_BY_SIDE) tests $(addprefix --only-torch-in=,$(WITHOUT_QT))
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
 .NOTPARALLEL:
-.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean frameworks \
-    setup-test setup-noqt
+.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean frameworks package \
+    setup-test setup-noqt setup-checks setup-package
 
 help:
 	@echo "make run        open the window (ARGS=... for the command line instead)"
@@ -36,6 +37,7 @@ help:
 	@echo "make typecheck  mypy, strict"
 	@echo "make imports    who may import whom"
 	@echo "make frameworks TensorFlow, Keras and JAX in an environment of their own, for an engine in it"
+	@echo "make package    installers and packages (TARGETS=...; --list in ARGS says what can be built)"
 	@echo "make bench      the benchmarks (tests/bench)"
 	@echo "make clean      remove the environments, caches and built files"
 
@@ -48,6 +50,13 @@ setup-test:
 setup-noqt:
 	@$(BOOTSTRAP) noqt $(OPTIONS)
 
+# Both environments at once.
+setup-checks:
+	@$(BOOTSTRAP) test noqt $(OPTIONS)
+
+setup-package:
+	@$(BOOTSTRAP) package $(OPTIONS)
+
 # Builds for the CPU; an engine runs there (--python), and tests/frameworks uses it when it is there.
 frameworks:
 	@$(BOOTSTRAP) frameworks $(OPTIONS)
@@ -55,8 +64,12 @@ frameworks:
 run: setup
 	@$(PY) -m gpuexplorer $(ARGS)
 
+# Whatever this system can build, in dist/; what it cannot is named.
+package: setup-package
+	PYTHONPATH=packaging .venv-package/bin/python -m builder $(TARGETS) $(ARGS)
+
 # What fails fast comes first.
-test: lint typecheck imports pytest pytest-noqt
+test: setup-checks lint typecheck imports pytest pytest-noqt
 	@echo "All checks passed."
 
 lint: setup-test
@@ -71,18 +84,12 @@ imports: setup-test
 
 pytest: setup-test
 	@command -v xvfb-run > /dev/null || { echo "The window's tests need a display of their own: apt-get install xvfb xauth"; exit 1; }
-ifneq ($(TESTS),)
-	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(TESTS)
-else
-	$(PY) -m pytest $(ON_EVERY_CORE) $(addprefix tests/,$(SIDE_BY_SIDE))
-	$(PY) -m pytest -m torch $(WITHOUT_QT)
-	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest tests $(addprefix --ignore=tests/,$(SIDE_BY_SIDE)) $(addprefix --ignore=,$(WITHOUT_QT))
-endif
+	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(if $(TESTS),$(TESTS),$(EVERYTHING))
 
 # The engine and the command line never need Qt: here it is not even installed.
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
-	$(PY_NOQT) -m pytest $(ON_EVERY_CORE) $(WITHOUT_QT)
+	$(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(WITHOUT_QT)
 
 bench: setup-test
 	@for file in $(BENCH); do \
@@ -90,6 +97,6 @@ bench: setup-test
 	done
 
 clean:
-	rm -rf .venv .venv-noqt .venv-frameworks build dist out
+	rm -rf .venv .venv-noqt .venv-frameworks .venv-package build dist out
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find gpuexplorer packaging tests -name __pycache__ -prune -exec rm -rf {} +

@@ -5,30 +5,42 @@ Standard library only, because it runs before anything is installed::
     python3 packaging/bootstrap.py run     # what the window and the command line need
     python3 packaging/bootstrap.py test    # and what the tests and checks need
     python3 packaging/bootstrap.py noqt    # a second environment in which Qt is not installed
+    python3 packaging/bootstrap.py package  # one that packages are built of and with
     python3 packaging/bootstrap.py frameworks  # one with TensorFlow, Keras, JAX and PyTorch
 
-A second call finds its stamp in the environment and returns at once.
+Several goals may be named. A second call finds its stamp in the environment and returns at once.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import hashlib
 import json
 import os
 import platform as host
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import NoReturn
+
+from setup_apt import (
+    Packages,
+    apt_commands,
+    command_line,
+    decide,
+    installed_packages,
+    missing_packages,
+    parse_apt_list,
+    under_ci,
+)
+from setup_driver import find_cuda_version
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGING = ROOT / "packaging"
@@ -37,6 +49,10 @@ OLDEST_PYTHON = (3, 11)
 TORCH_VERSION = "2.13.0"
 TORCH_INDEX = "https://download.pytorch.org/whl"
 LOG_TAIL_LINES = 15
+STAMP = "setup.stamp"
+"""The file in an environment that says what it was made for."""
+WHEELS = "wheels.json"
+"""The file in an environment with the SHA-256 of each wheel that pip installed."""
 
 
 class SetupError(Exception):
@@ -51,15 +67,6 @@ class Accelerator(Enum):
     CUDA13 = "cuda13"
 
 
-class Packages(Enum):
-    """What to do about Debian packages that are missing."""
-
-    NOTHING = "nothing"
-    INSTALL = "install"
-    ASK = "ask"
-    PRINT = "print"
-
-
 @dataclass(frozen=True)
 class Goal:
     """One use of the checkout: which Debian packages, environment and extras it needs."""
@@ -71,6 +78,8 @@ class Goal:
     torch: bool
 
 
+PACKAGED = frozenset({"gui", "cpu", "package"})
+"""The extras of the packages."""
 GOALS = {
     goal.name: goal
     for goal in (
@@ -83,6 +92,8 @@ GOALS = {
             torch=True,
         ),
         Goal("noqt", ".venv-noqt", ("pocl",), frozenset({"test", "parquet"}), torch=False),
+        # The same on every machine, whatever GPU it has: what is given to users is built of it.
+        Goal("package", ".venv-package", ("qt", "package"), PACKAGED, torch=False),
     )
 }
 
@@ -133,6 +144,8 @@ def accelerator_for(cuda_version: tuple[int, int] | None) -> Accelerator:
 
 def extras_for(goal: Goal, accelerator: Accelerator) -> frozenset[str]:
     """Return the package's extras; without a GPU, NVRTC is added to compile and analyse anyway."""
+    if goal.extras == PACKAGED:
+        return PACKAGED
     if goal.environment == ".venv-noqt" or accelerator is Accelerator.CPU:
         return goal.extras | {"cpu", "nvrtc"}
     return goal.extras | {accelerator.value}
@@ -163,121 +176,6 @@ def torch_requests(accelerator: Accelerator, platform: str = sys.platform) -> li
         return [TorchRequest(build, f"{TORCH_INDEX}/cu126", ("constraints.txt",))]
     build = f"torch=={TORCH_VERSION}+cpu"
     return [TorchRequest(build, None, both), TorchRequest(build, f"{TORCH_INDEX}/cpu", both)]
-
-
-# --- the NVIDIA driver ---------------------------------------------------------------------------
-
-
-def version_from_driver_number(number: int) -> tuple[int, int]:
-    """Return (major, minor) from what cuDriverGetVersion reports, such as 12040 for 12.4."""
-    return number // 1000, number % 1000 // 10
-
-
-def version_from_nvidia_smi(text: str) -> tuple[int, int] | None:
-    """Return the CUDA version in nvidia-smi's heading, or None when it names none."""
-    found = re.search(r"CUDA(?: UMD)? Version:\s*(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else None
-
-
-def ask_driver_library() -> tuple[int, int] | None:
-    """Return the CUDA version of a driver that has a GPU, from the driver's own library."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        driver = ctypes.CDLL(name)
-        count, version = ctypes.c_int(0), ctypes.c_int(0)
-        if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-            return None
-        if count.value == 0 or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
-            return None
-    except (OSError, AttributeError):
-        return None
-    return version_from_driver_number(version.value)
-
-
-def ask_nvidia_smi() -> tuple[int, int] | None:
-    """Return the CUDA version that nvidia-smi reports, or None without a working driver."""
-    try:
-        answer = subprocess.run(
-            ["nvidia-smi"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return version_from_nvidia_smi(answer.stdout) if answer.returncode == 0 else None
-
-
-def find_cuda_version() -> tuple[int, int] | None:
-    """Return the highest CUDA version this machine's NVIDIA driver runs, or None without a GPU."""
-    return ask_driver_library() or ask_nvidia_smi()
-
-
-# --- Debian packages -----------------------------------------------------------------------------
-
-
-def parse_apt_list(text: str) -> dict[str, list[tuple[str, ...]]]:
-    """Return each section's packages; a package is the tuple of names of which any will do."""
-    sections: dict[str, list[tuple[str, ...]]] = {}
-    current: list[tuple[str, ...]] | None = None
-    for raw in text.splitlines():
-        line = raw.partition("#")[0].strip()
-        if not line:
-            continue
-        if line.startswith("[") and line.endswith("]"):
-            current = sections.setdefault(line[1:-1], [])
-        elif current is None:
-            raise ValueError(f"{line!r} stands before the first [section]")
-        else:
-            current.append(tuple(name.strip() for name in line.split("|")))
-    return sections
-
-
-def parse_installed(listing: str) -> set[str]:
-    """Return the installed packages in dpkg-query's lines of ``name<TAB>status``."""
-    rows = (line.split("\t") for line in listing.splitlines())
-    return {row[0] for row in rows if len(row) == 2 and row[1].strip() == "install ok installed"}
-
-
-def missing_packages(wanted: Iterable[tuple[str, ...]], installed: Collection[str]) -> list[str]:
-    """Return what to ask apt for: the first name of each package of which none is installed."""
-    return [names[0] for names in wanted if not any(name in installed for name in names)]
-
-
-def apt_commands(packages: Sequence[str]) -> list[list[str]]:
-    """Return the commands that install these packages without a question."""
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
-    return [["apt-get", "update"], install]
-
-
-def command_line(commands: Iterable[Sequence[str]], *, sudo: bool = False) -> str:
-    """Return commands as one line to paste into a shell."""
-    prefix = ["sudo"] if sudo else []
-    return " && ".join(shlex.join([*prefix, *command]) for command in commands)
-
-
-def decide(missing: Collection[str], *, is_root: bool, terminal: bool, ci: bool) -> Packages:
-    """Return what to do: root installs, after one question where somebody can answer it."""
-    if not missing:
-        return Packages.NOTHING
-    if not is_root:
-        return Packages.PRINT
-    return Packages.ASK if terminal and not ci else Packages.INSTALL
-
-
-def under_ci(environment: Mapping[str, str]) -> bool:
-    """Return whether a continuous-integration service runs this, by the variable they all set."""
-    return environment.get("CI", "").lower() not in {"", "0", "false", "no"}
-
-
-def installed_packages() -> set[str] | None:
-    """Return the installed Debian packages, or None where there is no dpkg."""
-    if shutil.which("dpkg-query") is None:
-        return None
-    answer = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package}\\t${Status}\\n"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return parse_installed(answer.stdout)
 
 
 # --- doing it ------------------------------------------------------------------------------------
@@ -327,18 +225,20 @@ def fail(log: Path, sentence: str, *, verbose: bool) -> NoReturn:
     raise SetupError(f"{sentence} The whole log is {log}.")
 
 
-def ensure_packages(goal: Goal, log: Path, *, verbose: bool) -> None:
-    """Install the Debian packages this goal needs, or say how to."""
+def ensure_packages(goals: Sequence[Goal], *, verbose: bool) -> None:
+    """Install the Debian packages these goals need, or say how to."""
     if sys.platform != "linux":
         return
+    log = ROOT / goals[0].environment / "packages.log"
     sections = parse_apt_list(APT_LIST.read_text(encoding="utf-8"))
-    wanted = [names for section in goal.apt_sections for names in sections[section]]
+    names_of_sections = dict.fromkeys(name for goal in goals for name in goal.apt_sections)
+    wanted = [names for section in names_of_sections for names in sections[section]]
     installed = installed_packages()
     if installed is None:
         names = ", ".join(names[0] for names in wanted)
         say(f"this is not Debian; please have your system's counterparts of: {names}")
         return
-    missing = missing_packages(wanted, installed)
+    missing = list(dict.fromkeys(missing_packages(wanted, installed)))
     action = decide(
         missing,
         is_root=os.geteuid() == 0,
@@ -395,16 +295,34 @@ def pip_install(
     log: Path,
     *,
     extra_index: str | None = None,
+    report: Path | None = None,
     verbose: bool = False,
 ) -> bool:
-    """Run pip in the environment; return its success."""
+    """Run pip in the environment; return its success. ``report`` receives what it installed."""
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     command += ["--progress-bar", "off", "--no-input"]
     for name in constraints:
         command += ["--constraint", str(PACKAGING / name)]
     if extra_index is not None:
         command += ["--extra-index-url", extra_index]
+    if report is not None:
+        command += ["--report", str(report)]
     return run_logged([*command, *requirements], log, verbose=verbose)
+
+
+def keep_hashes(report: Path, kept: Path) -> None:
+    """Add the SHA-256 of what pip has just installed to that of what it installed before.
+
+    The bill of materials tells them; pip itself forgets them.
+    """
+    hashes: dict[str, str] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    for item in json.loads(report.read_text(encoding="utf-8"))["install"]:
+        name = re.sub(r"[-_.]+", "-", item["metadata"]["name"]).lower()
+        archive = item["download_info"].get("archive_info", {})
+        if "sha256" in archive.get("hashes", {}):
+            hashes[f"{name}=={item['metadata']['version']}"] = archive["hashes"]["sha256"]
+    kept.write_text(json.dumps(hashes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    report.unlink()
 
 
 def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose: bool) -> None:
@@ -452,38 +370,79 @@ def read_stamp(path: Path) -> Stamp | None:
     return Stamp.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def set_up(goal: Goal, *, torch: bool, verbose: bool) -> None:
-    """Bring the machine to where this goal works; return at once if it is there already."""
-    environment = ROOT / goal.environment
-    environment.mkdir(exist_ok=True)
-    log, stamp_file = environment / "setup.log", environment / "setup.stamp"
+def set_up(goals: Sequence[Goal], *, torch: bool, verbose: bool) -> None:
+    """Bring the machine to where these goals work; return at once if it is there already.
+
+    Debian packages are installed and environments made side by side, unless all that is printed is
+    to be seen. Raises SetupError with what went wrong in any of them.
+    """
+    for goal in goals:
+        (ROOT / goal.environment).mkdir(exist_ok=True)
     cuda_version = find_cuda_version()
     accelerator = accelerator_for(cuda_version)
-    with_torch = torch and goal.torch
-    key = stamp_key(accelerator, torch=with_torch)
-    wanted = Stamp(key, extras_for(goal, accelerator))
-    present = read_stamp(stamp_file)
-    ensure_packages(goal, log, verbose=verbose)
-    if present is not None and present.covers(wanted) and python_of(environment).exists():
-        return
+    unmade = [goal for goal in goals if not is_made(goal, accelerator, torch=torch)]
+    if unmade:
+        say(describe(cuda_version, accelerator))
+    apart = len({goal.environment for goal in unmade}) == len(unmade) and not verbose
+    asks = sys.stdin.isatty()  # nothing goes on behind a question
+    if asks:
+        ensure_packages(goals, verbose=verbose)
+    with ThreadPoolExecutor(len(unmade) + 1 if apart else 1) as threads:
+        works = [] if asks else [threads.submit(ensure_packages, goals, verbose=verbose)]
+        works += [
+            threads.submit(make_environment, goal, accelerator, torch=torch, verbose=verbose)
+            for goal in unmade
+        ]
+    failures = []
+    for work in works:
+        try:
+            work.result()
+        except SetupError as error:
+            failures.append(str(error))
+    if failures:
+        raise SetupError(" ".join(failures))
+
+
+def wanted_stamp(goal: Goal, accelerator: Accelerator, *, torch: bool) -> Stamp:
+    """Return the stamp of an environment that serves a goal."""
+    key = stamp_key(accelerator, torch=torch and goal.torch)
+    return Stamp(key, extras_for(goal, accelerator))
+
+
+def is_made(goal: Goal, accelerator: Accelerator, *, torch: bool) -> bool:
+    """Return whether a goal's environment serves it already."""
+    environment = ROOT / goal.environment
+    present = read_stamp(environment / STAMP)
+    wanted = wanted_stamp(goal, accelerator, torch=torch)
+    return present is not None and present.covers(wanted) and python_of(environment).exists()
+
+
+def make_environment(goal: Goal, accelerator: Accelerator, *, torch: bool, verbose: bool) -> None:
+    """Install what a goal needs in its environment; SetupError when that fails."""
+    environment = ROOT / goal.environment
+    log, stamp_file = environment / "setup.log", environment / STAMP
+    wanted, present = wanted_stamp(goal, accelerator, torch=torch), read_stamp(stamp_file)
     extras = wanted.extras
-    if present is not None and present.key == key:
+    if present is not None and present.key == wanted.key:
         extras |= present.extras  # a second goal in the same environment keeps the first's
     stamp_file.unlink(missing_ok=True)
-    say(describe(cuda_version, accelerator))
     python = ensure_environment(environment)
-    if with_torch:
+    if torch and goal.torch:
         install_torch(python, accelerator, log, verbose=verbose)
     listed = ",".join(sorted(extras))
     say(f"installing gpuexplorer[{listed}] (a few minutes the first time; log: {log})")
     project = ["--editable", f"{ROOT}[{listed}]"]
-    if not pip_install(python, project, constraints_for(extras), log, verbose=verbose):
+    report = environment / "pip-report.json"
+    if not pip_install(
+        python, project, constraints_for(extras), log, report=report, verbose=verbose
+    ):
         fail(
             log,
             "pip could not install the packages; check the network and run this again.",
             verbose=verbose,
         )
-    stamp_file.write_text(Stamp(key, extras).to_json(), encoding="utf-8")
+    keep_hashes(report, environment / WHEELS)
+    stamp_file.write_text(Stamp(wanted.key, extras).to_json(), encoding="utf-8")
     say(f"{environment.name} is ready")
 
 
@@ -526,7 +485,7 @@ def set_up_frameworks(*, verbose: bool) -> None:
     """
     environment = ROOT / FRAMEWORKS
     environment.mkdir(exist_ok=True)
-    log, stamp_file = environment / "setup.log", environment / "setup.stamp"
+    log, stamp_file = environment / "setup.log", environment / STAMP
     wanted = Stamp(frameworks_key(), frozenset())
     present = read_stamp(stamp_file)
     if present is not None and present.covers(wanted) and python_of(environment).exists():
@@ -549,9 +508,11 @@ def set_up_frameworks(*, verbose: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Set up for one goal; return 0, or 1 after one sentence on what is wrong."""
+    """Set up for these goals; return 0, or 1 after one sentence on what is wrong."""
     parser = argparse.ArgumentParser(description="Set GPU Explorer up on this machine.")
-    parser.add_argument("goal", choices=[*sorted(GOALS), "frameworks"], help="what to set up for")
+    parser.add_argument(
+        "goals", nargs="+", choices=[*sorted(GOALS), "frameworks"], help="what to set up for"
+    )
     parser.add_argument("--no-torch", action="store_true", help="leave torch out")
     parser.add_argument("-v", "--verbose", action="store_true", help="show pip's and apt's output")
     options = parser.parse_args(arguments)
@@ -561,10 +522,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"GPU Explorer needs Python 3.11 or newer, this is {sys.version.split()[0]}; "
                 "name another one with: make PYTHON=python3.12 ..."
             )
-        if options.goal == "frameworks":
+        goals = [GOALS[name] for name in options.goals if name in GOALS]
+        if goals:
+            set_up(goals, torch=not options.no_torch, verbose=options.verbose)
+        if "frameworks" in options.goals:
             set_up_frameworks(verbose=options.verbose)
-        else:
-            set_up(GOALS[options.goal], torch=not options.no_torch, verbose=options.verbose)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1

@@ -1,0 +1,49 @@
+"""The first file of the frozen program: the window, the command line, the engine, or a module.
+
+``gpuexplorer engine`` is the engine and ``gpuexplorer --module NAME ...`` runs another module of
+the package as ``python -m`` would; the program starts itself so for its children.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+
+
+def main() -> int:
+    """Run what the command line asks for and return the exit code."""
+    multiprocessing.freeze_support()  # a child of a library's ends here
+    multiprocessing.set_start_method("spawn")  # a process with threads and drivers never forks
+    _open_streams()
+
+    from gpuexplorer.core.frozen import MODULE_WORD
+
+    if sys.argv[1:2] == [MODULE_WORD]:
+        return _run_module(sys.argv[2:])
+
+    from gpuexplorer.cli import main as command_line
+
+    return command_line(sys.argv[1:])
+
+
+def _open_streams() -> None:
+    """Give a program without a console streams that swallow what is printed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _run_module(words: list[str]) -> int:
+    import runpy
+
+    if not words or words[0].split(".")[0] != "gpuexplorer":
+        print("gpuexplorer: error: only modules of gpuexplorer can be run", file=sys.stderr)
+        return 2
+    sys.argv[:] = words
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
