@@ -25,6 +25,9 @@ WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 EVERYTHING = $(SIDE_BY_SIDE) tests $(addprefix --only-torch-in=,$(WITHOUT_QT))
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
+# Tests start hundreds of programs, each of which would compile the sources anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .NOTPARALLEL:
 .PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean frameworks package \
     setup-test setup-noqt setup-checks setup-package
