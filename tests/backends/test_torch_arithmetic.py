@@ -12,7 +12,6 @@ from gpuexplorer.backends.torch import evidence
 from gpuexplorer.backends.torch.formats import FORMATS
 from gpuexplorer.backends.torch.instructions import (
     capabilities,
-    has_fp8_product,
     instructions_words,
 )
 from gpuexplorer.backends.torch.model_runner import TorchModelRunner
@@ -107,16 +106,13 @@ def test_what_is_known_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -
     again.free()
 
 
-def test_fp8_on_a_cpu_without_fp8_says_so() -> None:
+def test_fp8_on_a_cpu_says_what_it_is() -> None:
     runner = ready("matmul", "fp8_e4m3")
     runner.launch(1)
     told = runner.arithmetic()
     assert told is not None
-    if has_fp8_product(runner.made.torch):
-        assert told.fallback is None
-    else:
-        assert told.fallback is not None and "multiplies them in fp32" in told.fallback
-        assert told.ran == "fp32"
+    assert told.fallback is not None and "multiplied in fp32" in told.fallback
+    assert told.ran == "fp32"
     runner.free()
 
 
@@ -137,7 +133,7 @@ def test_instructions_are_told_as_far_as_a_version_knows_them() -> None:
     )
     assert instructions_words(newer, "bf16") == "this CPU has instructions for it (avx512_bf16)"
     assert "no instructions" in (instructions_words(newer, "fp16") or "")
-    assert instructions_words(newer, "fp32") is None and not has_fp8_product(newer)
+    assert instructions_words(newer, "fp32") is None
     older = SimpleNamespace(cpu=SimpleNamespace(_is_amx_tile_supported=lambda: True))
     assert capabilities(older) == {"amx_int8": True}
-    assert instructions_words(older, "fp16") is None and has_fp8_product(older)
+    assert instructions_words(older, "fp16") is None

@@ -266,11 +266,12 @@ def test_lengths_that_a_gpus_product_cannot_have_are_refused_with_the_array() ->
 def test_int8_and_fp8_call_the_operators_that_they_name() -> None:
     for precision, operator in (
         ("int8", "quantized::linear_dynamic"),
-        ("fp8_e4m3", "aten::_scaled_mm"),
+        ("fp8_e4m3", "aten::mm"),
     ):
         runner = ready("mlp", precision)
         called = operators_of(runner)
         assert called.count(operator) == 3
+        assert "aten::_scaled_mm" not in called, "on some CPUs that takes minutes"
         runner.free()
 
 

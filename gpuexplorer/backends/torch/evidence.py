@@ -13,7 +13,7 @@ import numpy as np
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import same_bits
 from gpuexplorer.backends.torch.failures import out_of_memory
-from gpuexplorer.backends.torch.instructions import has_fp8_product, instructions_words
+from gpuexplorer.backends.torch.instructions import instructions_words
 from gpuexplorer.backends.torch.layers import Int8CpuLinear
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.core.result import Arithmetic
@@ -54,7 +54,8 @@ def asked_for(model: TorchModel) -> str:
         layer = "quantized::linear_dynamic" if packed else "torch._int_mm"
         return f"{stored}; layers are {layer} with int8 weights and inputs rounded as they come"
     if model.precision == "fp8_e4m3":
-        return f"{stored}; products are torch._scaled_mm of e4m3 numbers"
+        how = "torch._scaled_mm" if model.kind == "gpu" else "those in fp32"
+        return f"{stored}; products are {how} of e4m3 numbers"
     return stored
 
 
@@ -186,10 +187,10 @@ def fallback_of(model: TorchModel, same: bool | None, kernels: list[str]) -> str
             "autocast_fp16": "autocast leaves this model's operators in fp32",
         }.get(asked, f"nothing was computed in {asked}")
         return f"{reason}: the results are those of fp32 to the last bit"
-    if asked == "fp8_e4m3" and model.kind == "cpu" and not has_fp8_product(model.torch):
+    if asked == "fp8_e4m3" and model.kind == "cpu":
         return (
-            "this CPU has no fp8 arithmetic: PyTorch rounds the numbers to e4m3 and multiplies "
-            "them in fp32"
+            "CPUs have no fp8 arithmetic: the numbers are rounded to e4m3, widened and multiplied "
+            "in fp32"
         )
     lower = LOWER.get(asked.removeprefix("autocast_"))
     products = [name for name in kernels if PRODUCT.search(name)]

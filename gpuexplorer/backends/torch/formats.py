@@ -50,7 +50,7 @@ FORMATS: dict[str, Format] = {
 
 
 def cpu_precisions(version: str) -> tuple[str, ...]:
-    """Return the precisions of the CPU in a version of PyTorch: its fp8 product came with 2.8."""
+    """Return the precisions of the CPU in a version of PyTorch: fp8 is offered from 2.8 on."""
     without = {"tf32"} if _number(version) >= (2, 8) else {"tf32", "fp8_e4m3"}
     return tuple(name for name in FORMATS if name not in without)
 

@@ -44,9 +44,3 @@ def instructions_words(torch: Any, precision: str) -> str | None:
     if not needed or "architecture" not in has:  # an older version does not know them all
         return None
     return "this CPU has no instructions for it and computes by way of others"
-
-
-def has_fp8_product(torch: Any) -> bool:
-    """Whether the CPU has the matrix instructions by which PyTorch multiplies fp8."""
-    has = capabilities(torch)
-    return bool(has.get("amx_int8") or has.get("amx_fp16"))

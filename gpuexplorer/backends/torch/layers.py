@@ -39,6 +39,21 @@ def to_fp8(values: Any) -> tuple[Any, Any]:
     return (wide / scale).to(torch.float8_e4m3fn), scale
 
 
+def fp8_product(a: Any, bt: Any, scale_a: Any, scale_b: Any, bias: Any = None) -> Any:
+    """Return ``a btᵀ`` of e4m3 matrices, each with its scale, plus a bias, in bf16; sums are fp32.
+
+    On a GPU that is ``torch._scaled_mm``. On a CPU the numbers are widened to fp32 and multiplied:
+    PyTorch does the same on most of them, and on the others calls a reference implementation of
+    oneDNN's that takes several hundred times as long (``ref:any`` in its log, v3.12).
+    """
+    if a.is_cuda:
+        return torch._scaled_mm(
+            a, bt.t(), scale_a=scale_a, scale_b=scale_b, bias=bias, out_dtype=torch.bfloat16
+        )
+    out = torch.mm(a.float(), bt.float().t()).mul_(scale_a * scale_b)
+    return (out if bias is None else out.add_(bias)).to(torch.bfloat16)
+
+
 def _filled_up(outputs: int, precision: str) -> int:
     """Return how many rows a weight has, so that a GPU's product takes it; the rest are zeros."""
     step = STEPS[precision]
@@ -77,14 +92,7 @@ class Fp8Linear(Quantised):
     def forward(self, x: Any) -> Any:
         """Return ``x weightᵀ + bias`` in bf16."""
         rounded, scale = to_fp8(x.reshape(-1, x.shape[-1]))
-        out = torch._scaled_mm(
-            rounded,
-            self.weight.t(),
-            scale_a=scale,
-            scale_b=self.scale,
-            bias=self.bias,
-            out_dtype=torch.bfloat16,
-        )
+        out = fp8_product(rounded, self.weight, scale, self.scale, self.bias)
         return out[:, : self.outputs].reshape(*x.shape[:-1], self.outputs)
 
 
@@ -106,13 +114,7 @@ class Fp8Product(Quantised):
 
     def forward(self) -> Any:
         """Return the product in bf16."""
-        return torch._scaled_mm(
-            self.A,
-            self.Bt.t(),
-            scale_a=self.scale_A,
-            scale_b=self.scale_B,
-            out_dtype=torch.bfloat16,
-        )
+        return fp8_product(self.A, self.Bt, self.scale_A, self.scale_B)
 
 
 class Int8Linear(Quantised):

@@ -100,17 +100,17 @@ class Forward:
     def product(self, rows: float, inner: float, columns: float, *, part: str) -> str:
         """Put out a product; one of 8-bit numbers is first there in a wider form.
 
-        Sums of whole numbers are 32-bit ones of their own. PyTorch's fp8 product on a CPU has no
-        arithmetic of its own: it multiplies in fp32 what it widened before (``_scaled_mm``).
+        Sums of whole numbers are 32-bit ones of their own. On a CPU numbers of e4m3 are widened to
+        fp32 and multiplied there.
         """
-        beside: list[str] = []
-        out = self.put(rows * columns, part=part)
+        beside: tuple[str, ...] = ()
         if self.facts.precision == "int8":
-            beside.append(self.put(rows * columns, part="workspace", item=WIDE_B))
+            beside = (self.put(rows * columns, part="workspace", item=WIDE_B),)
         elif self.facts.precision == "fp8_e4m3" and self.facts.on_cpu:
-            factors = (rows + columns) * inner
-            beside.append(self.put(factors, part="workspace", item=WIDE_B))
-            beside.append(self.put(rows * columns, part="workspace", item=WIDE_B + self.item))
+            factors = self.put((rows + columns) * inner, part="workspace", item=WIDE_B)
+            beside = (self.put(rows * columns, part="workspace", item=WIDE_B),)
+            self.drop(factors)
+        out = self.put(rows * columns, part=part)
         self.drop(*beside)
         return out
 
