@@ -1,13 +1,13 @@
 """The first file of the frozen program: the window, the command line, the engine, or a module.
 
 ``gpuexplorer engine`` is the engine and ``gpuexplorer --module NAME ...`` runs another module of
-the package as ``python -m`` would; the program starts itself so for its children.
+the package as ``python -m`` would; the program starts itself so for its children. Windows' program
+without a console is the window alone: children are started with the one that has a console.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 
 
@@ -15,7 +15,10 @@ def main() -> int:
     """Run what the command line asks for and return the exit code."""
     multiprocessing.freeze_support()  # a child of a library's ends here
     multiprocessing.set_start_method("spawn")  # a process with threads and drivers never forks
-    _open_streams()
+    if sys.platform == "win32" and sys.stderr is None:  # Windows' program without a console
+        from gpuexplorer.cli.windowed import main as window
+
+        return window(sys.argv[1:])
 
     from gpuexplorer.core.frozen import MODULE_WORD
 
@@ -27,16 +30,12 @@ def main() -> int:
     return command_line(sys.argv[1:])
 
 
-def _open_streams() -> None:
-    """Give a program without a console streams that swallow what is printed."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
-
-
 def _run_module(words: list[str]) -> int:
     import runpy
 
+    from gpuexplorer.cli.streams import prepare_streams
+
+    prepare_streams()
     if not words or words[0].split(".")[0] != "gpuexplorer":
         print("gpuexplorer: error: only modules of gpuexplorer can be run", file=sys.stderr)
         return 2

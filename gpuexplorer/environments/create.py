@@ -62,7 +62,7 @@ def _check_free(name: str) -> None:
     if found is not None and found.ready:
         raise InputError(
             f"there is an environment '{name}' already",
-            remedy=f"choose another name, or 'gpuexplorer engines remove {name}' first",
+            remedy="choose another name, or remove that one first",
         )
     if found is not None and not found.kind and any(folder.iterdir()):
         raise InputError(

@@ -187,9 +187,16 @@ class EngineChoice(QObject):
         if self._pauses == 0:
             self._was_live = self._session.live
         self._pauses += 1
+        self._session.jobs.disturbed_by = self._disturbance()
         self._session.set_live(False)
+
+    def _disturbance(self) -> str:
+        name = self._dialog.making if self._dialog is not None else ""
+        what = f"setting up '{name}'" if name else "asking an engine what it has"
+        return f"{what} (Settings > Engines)"
 
     def _go_on(self) -> None:
         self._pauses -= 1
+        self._session.jobs.disturbed_by = self._disturbance() if self._pauses else ""
         if self._pauses == 0 and self._was_live and not self._session.live:
             self._session.set_live(True)

@@ -24,6 +24,8 @@ class Jobs(QObject):
         self._live_before = False
         self._lent_back = False
         """Whether the job is paused, and live measuring has the engine meanwhile."""
+        self.disturbed_by = ""
+        """What else keeps this machine busy, so that no job should measure; "" for nothing."""
 
     @property
     def measuring(self) -> bool:
@@ -33,11 +35,15 @@ class Jobs(QObject):
     def begin(self, job: EngineJob) -> bool:
         """Lend the engine to a job and start it; live measuring pauses meanwhile.
 
-        One job at a time: False, and a notice, while another has the engine.
+        One job at a time: False, and a notice, while another has the engine, or while something
+        else would disturb it.
         """
         session = self._session
         if self.current is not None:
             session.notice.emit(notices.engine_busy(self.current.doing))
+            return False
+        if self.disturbed_by:
+            session.notice.emit(notices.machine_busy(self.disturbed_by))
             return False
         self.current = job
         job.waits.connect(self._waits)

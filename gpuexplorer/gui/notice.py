@@ -72,6 +72,12 @@ def engine_busy(doing: str) -> Notice:
     return Notice("info", f"The engine is busy {doing}: wait until it is done, or cancel it.")
 
 
+def machine_busy(doing: str) -> Notice:
+    """Say that something which is not measured would disturb what is."""
+    words = f"{capital(doing)} would disturb this: wait until it is done, or cancel it there."
+    return Notice("info", words)
+
+
 def no_device(devices: DeviceList, choose: Action) -> Notice:
     """Say that nothing here runs work, and what each backend lacks; another engine may have it."""
     reasons = "\n".join(f"{u.backend}: {u.reason}. {u.remedy}" for u in devices.unavailable)

@@ -141,7 +141,9 @@ def is_wanted(place: str) -> bool:
     path = PurePosixPath(place.replace("\\", "/"))
     if any(fnmatch(path.name, pattern) for pattern in OF_THE_SYSTEM):
         return False
-    if path.parts[0].startswith("pocl_binary_distribution"):  # its library is not there either
+    if path.parts[0].startswith("pocl_binary_distribution") or path.name == "pocl.icd":
+        return False  # its library is not there either
+    if path.name == ".gitignore":
         return False
     if not _is_wanted_of_qt(path):
         return False

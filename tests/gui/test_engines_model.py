@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
+from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.engine.candidates import Candidate
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
@@ -23,6 +24,7 @@ from gpuexplorer.gui.model.engine_setup import (
     Pace,
     plan_words,
     progress_words,
+    sentence,
     space_words,
     terms_of,
 )
@@ -117,6 +119,12 @@ def test_progress_in_words() -> None:
 
 
 # ---- what this machine offers
+
+
+def test_an_error_is_told_without_the_command_lines_options() -> None:
+    error = WorkFailed("no wheels for it", remedy="choose another Python (--python) or kind")
+    assert sentence(error) == "No wheels for it; choose another Python or kind."
+    assert sentence(InputError("a_1.whl is not whole")) == "a_1.whl is not whole."
 
 
 def test_the_driver_and_a_missing_python_are_told() -> None:

@@ -157,6 +157,10 @@ def test_an_engine_is_set_up_stopped_taken_up_again_used_for_a_run_and_removed(
     session.set_live(True)
     press(dialog, "setItUp")
     assert not measures(window), "nothing is measured while an engine is set up"
+    with qtbot.waitSignal(session.notice) as told:
+        session.calibrations.begin()
+    assert session.jobs.current is None
+    assert told.args[0].text.startswith(f"Setting up '{NAME}' (Settings > Engines) would disturb")
     making = dialog.setup.making
     until(qtbot, lambda: making.progress is not None and making.progress.phase == "install", PIP_MS)
     press(dialog, "makingCancel")

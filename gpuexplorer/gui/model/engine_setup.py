@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import deque
@@ -132,8 +133,11 @@ def wanted_again(unfinished: Managed, cancel: threading.Event) -> Wanted:
 
 
 def sentence(error: ExplorerError) -> str:
-    """Return what an error says as a sentence; a file's name it begins with stays as it is."""
-    said = str(error)
+    """Return what an error says as a sentence; a file's name it begins with stays as it is.
+
+    Options of the command line, which stand in brackets, are left out: the window has its own.
+    """
+    said = re.sub(r" \(--[^)]*\)", "", str(error))
     first = said.partition(" ")[0]
     return f"{said if '.' in first or '_' in first else capital(said)}."
 
