@@ -86,8 +86,10 @@ def fetch(
     thread = threading.Thread(target=job.run, name="download", daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
+        working = True
+        while working:
             thread.join(POLL_S)
+            working = thread.is_alive()  # asked first: the last word is said when it has ended
             on_bytes(job.there_B)
             check(cancel)
     finally:
