@@ -13,7 +13,7 @@ PROGRAM = "usr/lib/gpuexplorer"
 _COMMON = {
     "Apache-2.0": (
         r"Apache License\s+Version 2\.0, January 2004",
-        r"END OF TERMS AND CONDITIONS",
+        r"any such warranty or additional liability\.(?:\s+END OF TERMS AND CONDITIONS)?",
     ),
     "GPL-2": (r"GNU GENERAL PUBLIC LICENSE\s+Version 2, June 1991", r"END OF TERMS AND CONDITIONS"),
     "GPL-3": (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from builder import deb, system_libraries
-from builder.debian_copyright import copyright_file
+from builder.debian_copyright import copyright_file, without_common
 from builder.errors import BuildError
 from builder.parts import Kind, Part, Text
 
@@ -140,6 +140,18 @@ def test_the_copyright_file_names_each_part_its_holder_and_its_terms() -> None:
     assert "many words" not in thing and "/usr/share/common-licenses/GPL-3" in thing
     assert thing.endswith(" thing 4.5, https://thing.example")
     assert pure.startswith("Files:\n usr/lib/gpuexplorer/gpuexplorer\n")
+
+
+@pytest.mark.parametrize("end", ["", "\n\n   END OF TERMS AND CONDITIONS"])
+def test_apaches_licence_is_named_however_it_was_copied(end: str) -> None:
+    copied = (
+        "Apache License\n  Version 2.0, January 2004\n\nTERMS\n  many words because\n"
+        f"of your accepting any such warranty or additional liability.{end}\n\nPermission of Bob."
+    )
+    kept = without_common(f"Before.\n{copied}")
+    assert kept.startswith("Before.\n[The whole text is /usr/share/common-licenses/Apache-2.0")
+    assert kept.endswith("\n\nPermission of Bob.") and "many words" not in kept
+    assert "END OF TERMS" not in kept
 
 
 def test_an_unknown_processor_is_refused() -> None:
