@@ -36,8 +36,8 @@ AXIS = 40
 """Height of the ticks and the axis' words."""
 TOP = 20
 """Height of the band's words."""
-WORDS = 148
-"""Width of the verdicts at the right."""
+GAP = 12
+"""Between an interval and its words."""
 NAMES_SHARE = 0.36
 """Of the width, the names have this at the most."""
 RADIUS = 5.5
@@ -167,7 +167,7 @@ class ForestPlot(QWidget):
         painter.drawText(QRectF(12, y - 12, room, 24), Qt.AlignmentFlag.AlignVCenter, name)
         font.setBold(False)
         painter.setFont(font)
-        end = self.x_of(1.0)
+        begin = end = self.x_of(1.0)
         if line.verdict is None:
             draw_mark(painter, QPointF(self.x_of(1.0), y), None)
         elif line.ratio and line.low and line.high:
@@ -179,10 +179,22 @@ class ForestPlot(QWidget):
             for x in (low, high):
                 painter.drawLine(QPointF(x, y - 4), QPointF(x, y + 4))
             draw_mark(painter, QPointF(self.x_of(line.ratio), y), line.verdict)
-            end = max(high, end)
+            begin, end = min(low, begin), max(high, end)
         painter.setPen(theme().q("text" if line.ratio else "muted"))
-        box = QRectF(min(end + 12, self.width() - WORDS), y - 12, WORDS, 24)
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, self.words(line))
+        self._write_beside(painter, self.words(line), begin - GAP, end + GAP, y)
+
+    def _write_beside(
+        self, painter: QPainter, words: str, before: float, after: float, y: float
+    ) -> None:
+        """Write a line's words right of what is drawn of it, or left where they fit only there."""
+        wide = painter.fontMetrics().horizontalAdvance(words) + 2.0
+        x = after
+        if after + wide > self.width() and before - wide >= self._area().left():
+            x = before - wide
+        painter.drawText(
+            QRectF(min(x, self.width() - wide), y - 12, wide, 24),
+            Qt.AlignmentFlag.AlignVCenter, words,
+        )  # fmt: skip
 
     def words(self, line: Line) -> str:
         """Return what stands beside a line."""

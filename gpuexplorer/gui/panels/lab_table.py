@@ -11,8 +11,8 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.rows_table import LEFT, RIGHT, Column, RowsTable
 
 ROW_HEIGHT = 23
-SPARE_PX = 18
-"""What a column has beside its words."""
+SPARE_PX = 22
+"""What a column has beside its words: the cell's and its words' own margins."""
 FIRST_WIDEST = 230
 
 

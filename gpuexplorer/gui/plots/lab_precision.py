@@ -158,7 +158,9 @@ class PrecisionPlot(MarkedPlot):
         leaders: list[tuple[float, float]] = []
         for spot, box in zip(spots, boxes, strict=True):
             x, y = across[0] + box.x * wide, up[0] + (box.y + box.height / 2) * tall
-            self.write(label_of(spot.point), x, y, theme().chart.text)
+            words = self.write(label_of(spot.point), x, y, theme().chart.text)
+            words.fill = pg.mkBrush(theme().chart.panel)  # over the front's line, below the marks
+            words.setZValue(1.5)
             end = x if x > spot.x else min(spot.x, x + box.width * wide)
             away = math.hypot((end - spot.x) / wide, (y - spot.y) / tall)
             if away > FAR:  # so that nobody has to guess whose words they are

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.roofline import Picture, Roof, Spot
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.gui.plots.base import Plot, line_pen, muted_label, role_pen, title_label
+from gpuexplorer.gui.plots.free_place import Anchor, free_anchor, words_at
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.widgets.words import Words
 
@@ -22,6 +23,14 @@ RATE_WIDTH = 92
 """Width of the axis at the left, whose words are long."""
 TRAIL_SHARE = 0.5
 """How strongly the trail is drawn."""
+ALONG_PX = 14.0
+"""How far from its lower end a slope's words begin, so that their corner is in the plot."""
+LINE_PX = 2.0
+"""What a line takes of the room for words."""
+BESIDE_CACHES: tuple[Anchor, ...] = ((1.05, 1.0), (0.5, 1.15), (-0.05, -0.15))
+"""Where the words of a cache's ridge may stand: left above it, above, right below."""
+BESIDE_MEMORYS: tuple[Anchor, ...] = ((-0.05, -0.15), (0.5, 1.15), (-0.05, 1.0), (1.05, 1.0))
+"""Where those of the main memory's may stand: right below it, above, right above, left above."""
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
 CALIBRATE_TIP = (
     "Measure this device's ceilings: memory, caches, multiply-adds and matrix products.\n"
@@ -49,6 +58,8 @@ class RooflinePlot(Plot):
         self.box.setMouseEnabled(x=False, y=False)
         self._roofs: list[pg.PlotCurveItem] = []
         self._words: list[pg.TextItem] = []
+        self._taken: list[QRectF] = []
+        """What lines and words cover, in pixels of the plot."""
         self._ridges = pg.ScatterPlotItem(size=7)
         self._trail = pg.PlotCurveItem()
         self._past = pg.ScatterPlotItem(size=6)
@@ -91,10 +102,12 @@ class RooflinePlot(Plot):
     def _draw_roofs(self, shown: Picture) -> None:
         for item in (*self._roofs, *self._words):
             self.removeItem(item)
-        self._roofs, self._words = [], []
+        self._roofs, self._words, self._taken = [], [], []
         low, high = (math.log10(v) for v in shown.x)
         bottom, top = (math.log10(v) for v in shown.y)
         self.box.setRange(xRange=(low, high), yRange=(bottom, top), padding=0)
+        slopes = [roof for roof in shown.roofs if roof.kind == "memory"]
+        lowest = min(slopes, key=lambda s: s.y[0] / s.x[0]) if len(slopes) > 1 else None
         for roof in shown.roofs:
             role: Role = "ceiling" if roof.stated else "model"
             colour = theme().chart.colour(roof.colour, role)
@@ -103,10 +116,10 @@ class RooflinePlot(Plot):
             self.addItem(curve, ignoreBounds=True)
             self._roofs.append(curve)
             if roof.name:
-                self._name(roof, colour)
-        for ridge in shown.ridges:  # the words of the roofs stand above the right one's
-            beside = (1.05, 1.0) if ridge.of_cache else (-0.05, -0.15)
-            self._write(ridge.words, ridge.intensity, ridge.flop_per_s, beside, "muted")
+                self._name(roof, colour, below=roof is lowest)
+        for ridge in shown.ridges:
+            anchors = BESIDE_CACHES if ridge.of_cache else BESIDE_MEMORYS
+            self._write(ridge.words, ridge.intensity, ridge.flop_per_s, anchors, "muted")
         self._ridges.setData(
             [math.log10(r.intensity) for r in shown.ridges],
             [math.log10(r.flop_per_s) for r in shown.ridges],
@@ -115,30 +128,57 @@ class RooflinePlot(Plot):
         )
         if not shown.calibrated and not self.calibrating:
             above = (10 ** ((low + high) / 2), 10 ** (top - 0.03 * (top - bottom)))
-            self._write(INVITATION, *above, (0.5, 0.0), "text")
+            self._write(INVITATION, *above, ((0.5, 0.0),), "text")
 
-    def _name(self, roof: Roof, colour: str) -> None:
-        """Write a roof's words: at the right end of a flat one, along the lower end of a slope."""
+    def _name(self, roof: Roof, colour: str, *, below: bool) -> None:
+        """Write a roof's words: at the right end of a flat one, along the lower end of a slope.
+
+        ``below``: on the right side of a slope, for its left neighbour may be close.
+        """
         if roof.kind == "compute":
-            self._write(roof.name, roof.x[1], roof.y[1], (1.0, 1.0), colour)
+            left, right = (self._pixel(roof.x[end], roof.y[end]) for end in (0, 1))
+            self._taken.append(
+                QRectF(left.x(), left.y() - LINE_PX / 2, right.x() - left.x(), LINE_PX)
+            )
+            self._write(roof.name, roof.x[1], roof.y[1], ((1.0, 1.0),), colour)
         else:
-            self._write(roof.name, roof.x[0], roof.y[0], (0.0, 1.0), colour, slope=True)
+            slope = math.radians(self._slope())
+            (low, high), _ = self.box.viewRange()
+            pixels = ALONG_PX * (2 if below else 1)
+            along = pixels * math.cos(slope) * (high - low) / max(self.box.width(), 1.0)
+            up = 10**along  # a memory's roof: as many times as high as it is further right
+            anchor = (0.0, 0.0 if below else 1.0)
+            self._write(roof.name, roof.x[0] * up, roof.y[0] * up, (anchor,), colour, slope=True)
+
+    def _pixel(self, x: float, y: float) -> QPointF:
+        """Return where a place of the picture is in the plot, in pixels."""
+        (low, high), (bottom, top) = self.box.viewRange()
+        across = (math.log10(x) - low) / max(high - low, 1e-9)
+        down = (top - math.log10(y)) / max(top - bottom, 1e-9)
+        return QPointF(across * self.box.width(), down * self.box.height())
 
     def _write(
         self,
         text: str,
         x: float,
         y: float,
-        anchor: tuple[float, float],
+        anchors: tuple[Anchor, ...],
         colour: str,
         *,
         slope: bool = False,
     ) -> None:
-        words = pg.TextItem(text, anchor=anchor, angle=self._slope() if slope else 0.0)
+        """Write words where they hide least; ``anchors`` says where they may stand."""
+        words = pg.TextItem(text, angle=self._slope() if slope else 0.0)
         words.setColor(theme().q(colour) if not colour.startswith("#") else colour)
         font = self.font()
         font.setPointSizeF(font.pointSizeF() * 0.9)
         words.setFont(font)
+        at, size = self._pixel(x, y), words.textItem.boundingRect().size()
+        inside = QRectF(0.0, 0.0, self.box.width(), self.box.height())
+        anchor = free_anchor(at, size, anchors, self._taken, inside)
+        words.setAnchor(anchor)
+        if not slope:
+            self._taken.append(words_at(at, size, anchor))
         words.setPos(math.log10(x), math.log10(y))
         self.addItem(words, ignoreBounds=True)
         self._words.append(words)

@@ -385,8 +385,8 @@ class Bars(Drawer):
 
 
 def _short(value: float) -> str:
-    """Return three digits at the most."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.2g}"
+    """Return three digits, two of what is below one; all of those before the point."""
+    return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:#.{3 if value >= 1 else 2}g}"
 
 
 def _ticks(low: float, high: float, *, log: bool) -> list[float]:
