@@ -47,7 +47,7 @@ class Menus:
         run = bar.addMenu("&Run")
         run.addActions([commands.live, commands.stop, commands.pin, commands.analyse])
         run.addSeparator()
-        run.addActions([commands.tune, commands.use_tuned])
+        run.addActions([commands.sweep, commands.tune, commands.use_tuned])
         run.addSeparator()
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
