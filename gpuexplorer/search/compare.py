@@ -348,6 +348,10 @@ def _contestant(
     )
 
 
+OTHER_PROCESS = (
+    "It was measured in another engine, a process of its own: where memory happens to lie can make "
+    "a few per cent between two of them, so compare again before you believe so little."
+)
 WORK = {"workload": "workload", "size": "size", "fill": "inputs", "cache": "state of the caches"}
 """Parts of a configuration in which two that do the same work agree."""
 
@@ -371,6 +375,8 @@ def warnings_of(entrant: Entrant, run: RunResult, reference: RunResult) -> list[
         other.append("part of the program is timed")
     if other:
         made.append(f"It does not do the same work: another {' and another '.join(other)}.")
+    if run.environment.engine != reference.environment.engine:
+        made.append(OTHER_PROCESS)
     made += [_said("Beside the reference", words) for words in differences(reference, run)]
     return made
 

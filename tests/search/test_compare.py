@@ -14,7 +14,14 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.compare import Comparing, Entrant, Standing, compare_stored, held_against
+from gpuexplorer.search.compare import (
+    OTHER_PROCESS,
+    Comparing,
+    Entrant,
+    Standing,
+    compare_stored,
+    held_against,
+)
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.results import made_result
@@ -226,6 +233,15 @@ def test_stored_runs_are_held_against_each_other_as_they_are() -> None:
     assert math.log(one.ci95_high / one.ci95_low) == pytest.approx(math.hypot(*widths))
     assert (one.verdict, one.too_slow) == ("slower", True)
     assert one.warnings == ("Beside the reference: GPU Explorer differs: 0.1.0 and 0.2.0.",)
+
+
+def test_another_engines_process_is_named_as_a_reason_for_small_differences() -> None:
+    a, b = made_result(), made_result(median_s=8.36e-3)
+    there = msgspec.structs.replace(b.environment, engine="torch-2.13")
+    b = msgspec.structs.replace(b, environment=there)
+    entrants = [Entrant("a", a.config, MATMUL, a), Entrant("b", b.config, MATMUL, b)]
+    assert OTHER_PROCESS in compare_stored(entrants, [a, b]).others[0].warnings
+    assert not compare_stored([entrants[1], entrants[1]], [b, b]).others[0].warnings
 
 
 def test_a_document_survives_its_own_json() -> None:
