@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.lab import TITLES
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.lab import LabView
 from gpuexplorer.gui.panels.lab_tab import study_files
@@ -30,7 +31,8 @@ def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView
     window.panels.tabs.setCurrentWidget(window.panels.lab)
     view = window.panels.lab.lab
     assert view is not None
-    for bench in view.benches.values():
+    for each in TITLES:
+        bench = view.bench_of(each)
         bench.setup.turns.setValue(6)
         bench.setup.seconds.setValue(0.06)
     view.show_kind(kind)

@@ -62,7 +62,8 @@ class LabView(QWidget):
         self._session = session
         self.kernel_folders: Callable[[], Sequence[Path]] = tuple
         """Returns the user's kernel folders, which a copied command names."""
-        self.benches: dict[Kind, LabBench] = {kind: LabBench(LabModel(kind)) for kind in TITLES}
+        self.benches: dict[Kind, LabBench] = {}
+        """Those that were shown by now."""
         self._job: LabJob | None = None
         self._measured: LabBench | None = None
         self._wanted: Wanted | None = None
@@ -94,17 +95,24 @@ class LabView(QWidget):
         ):
             button.clicked.connect(lambda _=False, act=act: act())
         self.pages = QStackedWidget()
-        for bench in self.benches.values():
-            self.pages.addWidget(bench)
-            bench.setup.changed.connect(self._look_soon)
-            bench.chosen.connect(self._choose)
-            bench.pointed.connect(self._point)
+        self.bench_of("precision")
         self.head.views["precision"].setChecked(True)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addWidget(self.head)
         whole.addWidget(self.pages, 1)
+
+    def bench_of(self, kind: Kind) -> LabBench:
+        """Return the bench of a study, made now or before: three at once would be felt."""
+        bench = self.benches.get(kind)
+        if bench is None:
+            bench = self.benches[kind] = LabBench(LabModel(kind))
+            bench.setup.changed.connect(self._look_soon)
+            bench.chosen.connect(self._choose)
+            bench.pointed.connect(self._point)
+            self.pages.addWidget(bench)
+        return bench
 
     # ---- which study
 
@@ -123,7 +131,7 @@ class LabView(QWidget):
     def show_kind(self, kind: Kind) -> None:
         """Show another study; the one that is measured goes on."""
         self.head.views[kind].setChecked(True)
-        self.pages.setCurrentWidget(self.benches[kind])
+        self.pages.setCurrentWidget(self.bench_of(kind))
         self._pointed = None
         self._follow()
         self._show_state()
@@ -208,7 +216,7 @@ class LabView(QWidget):
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
         if session.jobs.begin(job):
-            self._job, self._measured = job, self.benches[wanted.kind]
+            self._job, self._measured = job, self.bench_of(wanted.kind)
             self._measured.model.begin()
             self._measured.refresh()
             self._show_state()
@@ -326,11 +334,13 @@ class LabView(QWidget):
     def show_studies(self, held: Sequence[HeldStudy]) -> None:
         """Show the studies of a session; those that it has none of are empty."""
         by_kind = {one.kind: one for one in held}
-        for kind, bench in self.benches.items():
-            bench.model.show(by_kind.get(kind))
-            bench.refresh()
+        for kind in TITLES:
+            if kind in by_kind or kind in self.benches:
+                bench = self.bench_of(kind)
+                bench.model.show(by_kind.get(kind))
+                bench.refresh()
         if held and self.kind not in by_kind:
-            self.show_kind(next(kind for kind in self.benches if kind in by_kind))
+            self.show_kind(next(kind for kind in TITLES if kind in by_kind))
         self._pointed = None
         self._show_state()
         self.changed.emit()
