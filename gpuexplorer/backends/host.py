@@ -18,8 +18,9 @@ from gpuexplorer.workloads.plan import ArrayPlan
 TRIED_ROWS = 64
 """Rows of a product that are computed to estimate the time of the whole."""
 TRIALS = 3
+"""How often those rows are computed at the most."""
 TRIED_S = 0.05
-"""No further trial once they took so long."""
+"""They are not computed again once that took so long, in seconds."""
 SHORT_FLOP = 1e9
 """A product below this takes well under a second and needs no estimate."""
 

@@ -348,12 +348,13 @@ def _contestant(
     )
 
 
+WORK = {"workload": "workload", "size": "size", "fill": "inputs", "cache": "state of the caches"}
+"""Parts of a configuration in which two that do the same work agree."""
 OTHER_PROCESS = (
     "It was measured in another engine, a process of its own: where memory happens to lie can make "
     "a few per cent between two of them, so compare again before you believe so little."
 )
-WORK = {"workload": "workload", "size": "size", "fill": "inputs", "cache": "state of the caches"}
-"""Parts of a configuration in which two that do the same work agree."""
+"""Said of a run in another engine than the reference's."""
 
 
 def warnings_of(entrant: Entrant, run: RunResult, reference: RunResult) -> list[str]:
