@@ -45,15 +45,20 @@ def constraints(recipe: Recipe) -> dict[str, str]:
     names += ["constraints-frameworks.txt"] if "tensorflow" in recipe.extras else []
     if recipe.torch == Accelerator.CUDA13.value and "constraints-cuda13.txt" not in names:
         names.append("constraints-cuda13.txt")
-    pins: dict[str, str] = {}
-    for name in names:
-        for line in (ROOT / "packaging" / name).read_text(encoding="utf-8").splitlines():
-            told = re.fullmatch(r"([\w.-]+)==(\S+)", line.strip())
-            if told is not None:
-                pins[canonicalize_name(told[1])] = told[2]
+    pins = {name: v for one in names for name, v in _pins(one).items()}
     if recipe.torch == Accelerator.CUDA12.value:
         pins = {name: v for name, v in pins.items() if not OF_TORCHS_OWN.match(name)}
+        pins |= _pins("constraints-cuda12-torch.txt")
     return pins
+
+
+def _pins(name: str) -> dict[str, str]:
+    """Return the versions that a file of constraints pins."""
+    text = (ROOT / "packaging" / name).read_text(encoding="utf-8")
+    return {
+        canonicalize_name(package): version
+        for package, version in re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE)
+    }
 
 
 # ---- what pip is asked for
