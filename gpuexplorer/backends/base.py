@@ -192,6 +192,14 @@ class Runner(ABC):
         """Run one launch and wait, with nothing beside it on the device: a profiler looks."""
         self.launch(1)
 
+    def launch_plain(self) -> None:
+        """Run one launch as the textbook program does, and wait; its results can be copied back.
+
+        The host's clock runs around it, so nothing is queued that such a program would not queue.
+        The inputs were just uploaded: only arrays that begin as zeros are set back.
+        """
+        self.launch(1)
+
     def once(self) -> None:
         """Run one launch that nobody times or keeps the results of; arrays are set back before."""
         self.launch_alone()

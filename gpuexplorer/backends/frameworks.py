@@ -156,7 +156,7 @@ def gpu_devices(
             compute_units=device.needed(cuda.MULTIPROCESSORS),
             last_level_cache_B=device.attribute(cuda.L2_CACHE_B),
             nominal_clock_Hz=device.clock_Hz,
-            limits=DeviceLimits(memory_B=device.memory_B),
+            limits=DeviceLimits(memory_B=device.memory_B, max_launch_s=device.max_launch_s),
             precisions=tuple(precisions(device.capability)),
             libraries=tuple(models),
             compute_capability=device.capability,

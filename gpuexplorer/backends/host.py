@@ -127,6 +127,14 @@ class LibraryRunner(Runner):
             durations_ns[i] = perf_counter_ns() - before
         return Batch(start_ns=start_ns, seconds=durations_ns * 1e-9)
 
+    def launch_plain(self) -> None:
+        """Call once and wait; what was uploaded stays as it is."""
+        for name in self.plan.reset:
+            if name not in self._inputs:
+                self._fill_bytes(self._arrays[name], 0)
+        self._bound()()
+        self._wait()
+
     def once(self) -> None:
         """Call once, untimed."""
         self._reset()

@@ -173,6 +173,15 @@ class ModelRunner(Runner):
         with self._mode():
             return self._surviving("running", lambda: self._timed(count))
 
+    def launch_plain(self) -> None:
+        """Run one step with nothing before it, and wait; writing the weights set them back."""
+        self._results = None
+        with self._mode():
+            self._results = self._surviving("running", self._step_and_wait)
+
+    def _step_and_wait(self) -> object:
+        return self.model.step()
+
     def once(self) -> None:
         """Run one step that nobody times, and let go of its results."""
         self._results = None

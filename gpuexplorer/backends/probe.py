@@ -115,7 +115,15 @@ def _describe(
         uuid=_uuid(cl, device) if "cl_khr_device_uuid" in extensions else None,
         cache_B=int(device.global_mem_cache_size) or None,
         clock_Hz=device.max_clock_frequency * 1e6 or None,
+        time_limit=kind == "gpu" and _has_time_limit(cl, device),
     )
+
+
+def _has_time_limit(cl: Any, device: Any) -> bool:
+    """Return whether the system ends long kernels; Windows does so on every GPU with a display."""
+    if "cl_nv_device_attribute_query" in device.extensions.split():
+        return bool(device.get_info(cl.device_info.KERNEL_EXEC_TIMEOUT_NV))
+    return sys.platform == "win32"
 
 
 def _uuid(cl: Any, device: Any) -> str | None:

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+DISPLAY_LAUNCH_S = 1.5
+"""Longest predicted launch on a GPU whose system ends long ones: Windows does so after two seconds
+(TDR), and a prediction is not exact."""
+
 
 class DeviceLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What a launch on this device may ask for."""
@@ -18,6 +22,8 @@ class DeviceLimits(msgspec.Struct, frozen=True, kw_only=True):
     memory_B: int | None = None
     """All of it; on a CPU what this process may use. How much is free is asked before each run."""
     max_allocation_B: int | None = None
+    max_launch_s: float | None = None
+    """Longest launch that may run, where the system ends longer ones: on GPUs with a display."""
 
 
 class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,10 +26,11 @@ from gpuexplorer.backends.base import (
     build_deadline_s,
 )
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, WrongResult
+from gpuexplorer.core.errors import DeviceLost, InputError, WrongResult
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.units import quantity
 from gpuexplorer.measure.cooling import Cooling, pause
 from gpuexplorer.measure.problems import Problem
 from gpuexplorer.measure.series import Series
@@ -43,6 +44,11 @@ FIRST_BATCH_S = 0.002
 LIVE_WARM_UP_S = 0.002
 WARM_UP_S = 0.050
 """Launches before the first sample; a live run keeps it short and shows its own start."""
+MOST_WARM_UP_S = 1.0
+"""Longest wait for a GPU's clock to settle."""
+SETTLED = 0.02
+SETTLING_S = 0.050
+"""The clocks of two batches so far apart differ by no more than that share once it has settled."""
 COPY_DEADLINE_S = 60.0
 PREDICT_DEADLINE_S = 10.0
 LARGE_INPUTS_B = 1 << 26
@@ -287,13 +293,27 @@ def _predict(job: Job, sink: Sink) -> float | None:
         sink.stage("predict", PREDICT_DEADLINE_S)
         job.runner.rough_below_s = job.rough_below_s
         predicted_s = job.runner.predict_s()
+        allowed_s = min(job.allow_s, job.runner.device.limits.max_launch_s or math.inf)
         for _ in range(REPEATED_PREDICTIONS):  # a busy machine only ever makes it look longer
-            if predicted_s is None or predicted_s <= job.allow_s:
+            if predicted_s is None or predicted_s <= allowed_s:
                 break
             predicted_s = min(predicted_s, job.runner.predict_s() or predicted_s)
-    if predicted_s is not None and predicted_s > job.allow_s:
-        raise TooLong(predicted_s)
+    if predicted_s is not None:
+        _check_time_limit(job.runner.device, predicted_s)
+        if predicted_s > job.allow_s:
+            raise TooLong(predicted_s)
     return predicted_s
+
+
+def _check_time_limit(device: DeviceInfo, predicted_s: float) -> None:
+    """Refuse a launch that the system would end, with everything else on the GPU."""
+    limit_s = device.limits.max_launch_s
+    if limit_s is not None and predicted_s > limit_s:
+        raise InputError(
+            f"one launch would take about {quantity(predicted_s, 's', 2)}, and the system ends a "
+            f"launch of about 2 s on {device.id}, which drives a display",
+            remedy="choose a smaller size or another block, or a GPU without a display",
+        )
 
 
 def _launch_deadline_s(expected_s: float | None) -> float:
@@ -361,14 +381,37 @@ def batch_size(launch_s: float, batch_s: float = BATCH_S) -> int:
 
 
 def _warm_up(job: Job, first_s: float) -> float:
-    """Launch for ``warm_up_s`` without keeping a sample; return the last launch's seconds."""
+    """Launch without keeping a sample; return the last launch's seconds.
+
+    For ``warm_up_s``, and on a GPU that tells its clock, where a whole warm-up is asked for, on
+    until that has settled: from idle it may climb for several times as long. A first launch longer
+    than the warm-up was one itself.
+    """
     started = time.perf_counter()
-    launch_s = first_s
-    while first_s < job.warm_up_s and time.perf_counter() - started < job.warm_up_s:
+    least_s = job.warm_up_s if first_s < job.warm_up_s else 0.0
+    watched = job.warm_up_s >= WARM_UP_S and job.runner.device.kind == "gpu"
+    clocks: list[tuple[float, float]] = []
+    """When each batch ended, and the clock that it held in Hz."""
+    launch_s, launched = first_s, False
+    while True:
+        elapsed_s = time.perf_counter() - started
+        done = not watched or (launched and not clocks) or _has_settled(clocks)
+        if elapsed_s >= least_s and (done or elapsed_s + launch_s > MOST_WARM_UP_S):
+            return launch_s
         _check_cancelled(job)
-        count = batch_size(max(launch_s, job.whole_s), FIRST_BATCH_S)
-        launch_s = float(np.median(_launch(job, count).seconds))
-    return launch_s
+        batch = _launch(job, batch_size(max(launch_s, job.whole_s), FIRST_BATCH_S))
+        launch_s, launched = float(np.median(batch.seconds)), True
+        if batch.clock_Hz is not None:
+            clocks.append((time.perf_counter(), batch.clock_Hz))
+
+
+def _has_settled(clocks: list[tuple[float, float]]) -> bool:
+    """Return whether the newest clock is that of some time ago; a climbing one moves in steps."""
+    if not clocks:
+        return False
+    now_s, clock_Hz = clocks[-1]
+    before_Hz = [Hz for at_s, Hz in clocks if now_s - at_s >= SETTLING_S]
+    return bool(before_Hz) and abs(clock_Hz - before_Hz[-1]) <= SETTLED * before_Hz[-1]
 
 
 def _sample(job: Job, sink: Sink, first_s: float) -> str:

@@ -47,7 +47,7 @@ def run_sequence(
     marks.append(time.perf_counter())
     runner.upload(inputs)
     marks.append(time.perf_counter())
-    runner.launch(1)
+    runner.launch_plain()
     marks.append(time.perf_counter())
     runner.download(outputs)
     marks.append(time.perf_counter())

@@ -96,10 +96,13 @@ class FakeCuda:
         self.kernel_spans: list[tuple[str, float, float]] = []
         """Name, start and end of each kernel, in seconds."""
         self.attributes: list[tuple[int, int]] = []
+        self.event_flags: dict[int, int] = {}
+        """With which flags each event was made."""
         self.api = Api(
             runtime=SimpleNamespace(
                 **{n.removeprefix("rt_"): getattr(self, n) for n in dir(self) if n[:3] == "rt_"},
-                hostAllocMapped=2, hostAllocPortable=1, eventBlockingSync=1, streamNonBlocking=1,
+                hostAllocMapped=2, hostAllocPortable=1, eventDefault=0, eventBlockingSync=1,
+                eventDisableTiming=2, streamNonBlocking=1,
                 memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3,
             ),
             driver=SimpleNamespace(
@@ -156,7 +159,9 @@ class FakeCuda:
     # ---- streams and events
 
     def rt_eventCreateWithFlags(self, flags: int) -> int:
-        return next(self._ids)
+        event = next(self._ids)
+        self.event_flags[event] = flags
+        return event
 
     def rt_eventDestroy(self, event: int) -> None:
         self._times.pop(event, None)
@@ -165,6 +170,7 @@ class FakeCuda:
         self._queue.append(("event", lambda: self._times.__setitem__(event, self._now)))
 
     def rt_eventSynchronize(self, event: int) -> None:
+        assert self.event_flags[event] & 1, "waiting for this event takes the processor"
         self._drain()
 
     def rt_streamSynchronize(self, stream: int) -> None:

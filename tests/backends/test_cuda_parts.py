@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 
 import numpy as np
@@ -186,6 +187,15 @@ def test_a_device_is_described_by_what_the_driver_says() -> None:
     assert info.has("sm_80")
     assert not info.has("sm_100a")
     assert multiprocessor_limits(FACTS) == LIMITS[9, 0]
+
+
+@pytest.mark.parametrize(("time_limit", "launch_s"), [(1, 1.5), (0, None), (None, None)])
+def test_a_gpu_whose_system_ends_long_kernels_has_a_longest_launch(
+    time_limit: int | None, launch_s: float | None
+) -> None:
+    attributes = {**FACTS.attributes, cu.KERNEL_TIME_LIMIT: time_limit}
+    facts = dataclasses.replace(FACTS, attributes=attributes)
+    assert describe(facts, "CUDA 13.0", None, ()).limits.max_launch_s == launch_s
 
 
 def test_no_peak_is_claimed_when_clock_or_width_is_unknown() -> None:

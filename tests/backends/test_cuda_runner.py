@@ -126,6 +126,25 @@ def test_a_kernel_that_ran_before_is_held_back_at_once_with_another_block() -> N
     assert fake.ran == ["gate", "event", "axpy", "event", "end", "event"]
 
 
+def test_only_the_event_that_is_waited_for_has_waiters_sleep() -> None:
+    fake, session = open_fake()
+    ready(session, make_plan()).launch(20)
+    timed = [fake.event_flags[event] for event in session.events(0)]
+    assert timed == [0] * 38  # the first launch had its events again
+    (waited,) = set(fake.event_flags) - set(session.events(0))
+    assert fake.event_flags[waited] == 1 | 2  # cudaEventBlockingSync, cudaEventDisableTiming
+
+
+@pytest.mark.parametrize("reset", [(), ("y",)])
+def test_the_textbook_sequence_queues_the_kernel_and_nothing_else(reset: tuple[str, ...]) -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan(reset=reset))
+    fake.ran.clear()
+    runner.launch_plain()
+    assert fake.ran == ["axpy"]
+    np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
+
+
 def test_resets_are_outside_of_the_timed_part() -> None:
     fake, session = open_fake()
     runner = ready(session, make_plan(reset=("y",)))
@@ -272,6 +291,13 @@ def test_much_shared_memory_is_asked_for() -> None:
     fake, session = open_fake()
     KernelRunner(make_plan(shared_B=100 * 1024), DEVICE, session, build).build()
     assert fake.attributes == [(8, 100 * 1024)]
+
+
+def test_a_runner_that_asks_for_less_shared_memory_takes_none_from_another() -> None:
+    fake, session = open_fake()
+    for shared_B in (100, 64, 120, 100):
+        KernelRunner(make_plan(shared_B=shared_B * 1024), DEVICE, session, build).build()
+    assert fake.attributes == [(8, 100 * 1024), (8, 120 * 1024)]
 
 
 def test_resources_name_what_limits_the_occupancy() -> None:

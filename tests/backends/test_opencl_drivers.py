@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuexplorer.backends import probe as probe_process
 from gpuexplorer.backends.opencl import OpenCLBackend, drivers
 from gpuexplorer.backends.opencl.drivers import (
     CHOICE_VARIABLE,
@@ -205,3 +206,28 @@ def test_pocl_runs_every_kernel_of_the_plain_c_subset(monkeypatch: pytest.Monkey
     assert "fp16" not in found["precisions"]
     assert {"matmul/naive", "matmul/tiled", "reduction/tree"} <= set(found["ran"])
     assert "made.cu:2: " in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("extensions", "told", "system", "limited"),
+    [
+        ("cl_khr_fp64 cl_nv_device_attribute_query", 1, "linux", True),
+        ("cl_khr_fp64 cl_nv_device_attribute_query", 0, "win32", False),
+        ("cl_khr_fp64", None, "win32", True),
+        ("cl_khr_fp64", None, "linux", False),
+    ],
+)
+def test_a_gpu_whose_system_ends_long_kernels_is_told_apart(
+    extensions: str, told: int | None, system: str, limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Device:
+        def __init__(self) -> None:
+            self.extensions = extensions
+
+        def get_info(self, what: int) -> int:
+            assert what == cl.device_info.KERNEL_EXEC_TIMEOUT_NV and told is not None
+            return told
+
+    cl = pytest.importorskip("pyopencl")
+    monkeypatch.setattr(sys, "platform", system)
+    assert probe_process._has_time_limit(cl, Device()) is limited

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import importlib.util
 from importlib.machinery import ModuleSpec
@@ -97,6 +98,19 @@ def test_a_gpu_is_the_same_silicon_as_the_cuda_backends(
     assert (gpu.compute_units, gpu.compute_capability) == (80, (9, 0))
     assert gpu.limits.memory_B == 2**34
     assert TorchBackend(1).versions() == {"torch": "9.9", "cuda": "13.0"}
+
+
+def test_a_framework_knows_of_a_gpu_whose_system_ends_long_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class WithDisplay(WorkingDriver):
+        def devices(self) -> list[cuda.DeviceFacts]:
+            attributes = {**FACTS.attributes, cuda.KERNEL_TIME_LIMIT: 1}
+            return [dataclasses.replace(FACTS, attributes=attributes)]
+
+    installed(monkeypatch, tmp_path, "'13.0'")
+    monkeypatch.setattr(cuda, "Driver", WithDisplay)
+    assert [d.limits.max_launch_s for d in found()] == [None, 1.5]
 
 
 def test_a_driver_that_fails_leaves_the_cpu(
@@ -230,15 +244,22 @@ def test_a_cold_call_follows_a_write_of_twice_the_cache(
 
 
 @pytest.mark.parametrize(
-    ("raised", "becomes"), [(OutOfMemory("no room"), WorkFailed), (RuntimeError("x"), DeviceLost)]
+    ("raised", "answers", "becomes"),
+    [
+        (OutOfMemory("no room"), True, WorkFailed),
+        (RuntimeError("x"), True, WorkFailed),
+        (RuntimeError("x"), False, DeviceLost),
+    ],
 )
 def test_pytorchs_errors_become_ours(
-    runner: TorchCudaRunner, raised: RuntimeError, becomes: type[WorkFailed]
+    runner: TorchCudaRunner, raised: RuntimeError, answers: bool, becomes: type[WorkFailed]
 ) -> None:
-    def fail() -> None:
+    def fail(place: str = "") -> None:
         raise raised
 
     runner._call = fail
+    runner._torch.cuda.is_initialized = lambda: True
+    runner._torch.cuda.synchronize = (lambda place="": None) if answers else fail
     with pytest.raises(WorkFailed) as caught:
         runner.launch(1)
     assert type(caught.value) is becomes

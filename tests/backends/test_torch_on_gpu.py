@@ -5,6 +5,7 @@ The real thing is in ``tests/gpu``; here it is the order of things that counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,11 +16,15 @@ import pytest
 from gpuexplorer.backends.base import Batch
 from gpuexplorer.backends.torch.clock import MAX_QUEUED, CudaClock
 from gpuexplorer.backends.torch.copies import OverlappedModel, PinnedModel, copying_model
-from gpuexplorer.backends.torch.failures import device_failed, out_of_memory
+from gpuexplorer.backends.torch.failures import device_failed, explain, out_of_memory
 from gpuexplorer.backends.torch.graph import captured
 from gpuexplorer.backends.torch.model import TorchModel
+from gpuexplorer.backends.torch.model_runner import TorchCudaModelRunner
+from gpuexplorer.backends.torch.runner import TorchCudaRunner
+from gpuexplorer.core.errors import DeviceLost, WorkFailed
 from gpuexplorer.workloads.fills import make_inputs
-from tests.support.torch_models import plan_for, with_switches
+from tests.support.problems import plan_of
+from tests.support.torch_models import SHIPPED, cpu, plan_for, with_switches
 
 
 class FakeCuda:
@@ -29,6 +34,8 @@ class FakeCuda:
         self.diary: list[str] = []
         self.now_s = 0.0
         self.call_s = 1e-3
+        self.initialized = True
+        self.poisoned = False
         self._stream = "compute"
         outer = self
 
@@ -75,8 +82,16 @@ class FakeCuda:
     def current_stream(self) -> Any:
         return self._current
 
+    def empty_cache(self) -> None:
+        self.diary.append("empty cache")
+
+    def is_initialized(self) -> bool:
+        return self.initialized
+
     def synchronize(self, place: str = "") -> None:
         self.diary.append("synchronize")
+        if self.poisoned:
+            raise RuntimeError(POISONED)
 
     @contextmanager
     def stream(self, stream: Any) -> Iterator[None]:
@@ -270,13 +285,83 @@ def test_a_graph_is_recorded_after_a_warm_up_and_sets_weights_back(
 # ---- errors
 
 
-def test_errors_of_the_device_and_a_lack_of_memory_are_told_apart() -> None:
+def test_a_lack_of_memory_is_told_apart() -> None:
     import torch
 
     assert out_of_memory(torch, torch.OutOfMemoryError("CUDA out of memory"))
     assert out_of_memory(torch, MemoryError())
     assert not out_of_memory(torch, RuntimeError("shapes differ"))
-    assert device_failed(torch, RuntimeError("CUDA error: an illegal memory access"))
-    assert not device_failed(torch, torch.OutOfMemoryError("CUDA error: out of memory"))
+
+
+REFUSED = "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul( ltHandle, ...`"
+POISONED = "CUDA error: an illegal memory access was encountered"
+
+
+@pytest.mark.parametrize(
+    ("error", "answers", "kind"),
+    [
+        (RuntimeError(REFUSED), True, WorkFailed),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), True, WorkFailed),
+        (RuntimeError(POISONED), False, DeviceLost),
+        (RuntimeError("an error of a kernel that ran before"), False, DeviceLost),
+    ],
+)
+def test_an_error_ends_the_engine_only_where_the_device_answers_no_more(
+    error: RuntimeError, answers: bool, kind: type[Exception], cuda: FakeCuda, torch: FakeTorch
+) -> None:
+    cuda.poisoned = not answers
+    runner = TorchCudaRunner(plan_of(SHIPPED["vector_add"], cpu(), variant="torch"), cpu())
+    runner._torch = torch
+    with (
+        pytest.raises(kind, match=re.escape(str(error))) as caught,
+        runner._explained("running add"),
+    ):
+        raise error
+    assert type(caught.value) is kind
+
+
+def test_a_lack_of_memory_of_a_gpu_that_answers_is_a_smaller_size(
+    cuda: FakeCuda, torch: FakeTorch
+) -> None:
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 4.00 GiB")
+    found = explain(torch, error, "torch:cuda:0", "running add")
+    assert type(found) is WorkFailed and found.remedy == "choose a smaller size"
+
+
+def test_an_error_before_a_gpu_was_used_asks_none(cuda: FakeCuda, torch: FakeTorch) -> None:
+    cuda.initialized = False
     assert not device_failed(torch, RuntimeError("shapes differ"))
+    assert "synchronize" not in cuda.diary
+    cuda.initialized = True
     assert not device_failed(torch, ValueError("CUDA error"))
+    assert "synchronize" not in cuda.diary
+
+
+def test_with_transfers_a_model_takes_its_step_without_spin_and_events(
+    cuda: FakeCuda, torch: FakeTorch
+) -> None:
+    runner = TorchCudaModelRunner(plan_for("mlp"), cpu(), 1)
+    runner._torch = torch
+    model = filled(TorchModel(torch, runner.plan, "cpu"))
+    runner._model = runner._made = model
+    runner.launch_plain()
+    assert cuda.diary == ["synchronize"]
+    found = runner.download(("Y",))["Y"]
+    np.testing.assert_allclose(found, expected("mlp"), rtol=1e-5, atol=1e-6)
+
+
+def test_with_transfers_a_call_is_made_without_spin_and_events(
+    cuda: FakeCuda, torch: FakeTorch
+) -> None:
+    plan = plan_of(SHIPPED["vector_add"], cpu(), variant="torch", size={"N": 64})
+    runner = TorchCudaRunner(plan, cpu())
+    runner._torch = torch
+    runner.allocate()
+    inputs = make_inputs(plan)
+    runner.upload(inputs)
+    cuda.diary.clear()
+    runner.launch_plain()
+    assert cuda.diary == ["synchronize"]
+    (name,) = (array.name for array in plan.outputs)
+    first, second = inputs.values()
+    np.testing.assert_array_equal(runner.download((name,))[name], first + second)

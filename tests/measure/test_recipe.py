@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
+import msgspec
 import numpy as np
 import pytest
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, WorkFailed, WrongResult
+from gpuexplorer.core.device import DeviceInfo, DeviceLimits
+from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.memory import MemoryParts, MemoryUse
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
@@ -68,6 +71,10 @@ class Arithmetic(Runner):
         if self.wrong:
             self.arrays["C"][0, 0] += 1
         return Batch(start_ns=start_ns, seconds=np.full(count, self.launch_s))
+
+    def launch_plain(self) -> None:
+        super().launch_plain()
+        self.diary[-1] = "plain launch"
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         self.diary.append("download")
@@ -244,7 +251,7 @@ def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
     assert sink.batches[0].durations_s[0] == pytest.approx(sum(row))
     start = runner.diary.index("free")
     assert runner.diary[start : start + 6] == [
-        "free", "allocate", "upload", "launch 1", "download", "free",
+        "free", "allocate", "upload", "plain launch", "download", "free",
     ]  # fmt: skip
     assert runner.arrays == {}
 
@@ -310,6 +317,75 @@ def test_with_transfers_nothing_is_settled(monkeypatch: pytest.MonkeyPatch) -> N
     runner = Arithmetic(plan(include_transfers=True))
     monkeypatch.setattr(runner, "settle", lambda first_s: pytest.fail("settled"))
     run_job(job(runner, include_transfers=True), Diary())
+
+
+# ---- devices with a limit, and with a clock
+
+
+def on_device(runner: Arithmetic, **changes: object) -> Arithmetic:
+    runner.device = msgspec.structs.replace(DEVICE, **changes)
+    return runner
+
+
+def test_a_launch_that_the_system_would_end_does_not_run_whoever_allows_it() -> None:
+    limits = DeviceLimits(max_launch_s=1.5)
+    runner, sink = on_device(Arithmetic(plan(), launch_s=1.6), limits=limits), Diary()
+    with pytest.raises(
+        InputError, match=r"would take about 1\.6 s.* test:0, which drives a display"
+    ):
+        run_job(job(runner, allow_s=math.inf), sink)
+    assert not any(entry.startswith("launch") for entry in runner.diary)
+    run_job(job(on_device(Arithmetic(plan(), launch_s=1.4), limits=limits)), Diary())
+
+
+class Climbing(Arithmetic):
+    """A GPU whose clock climbs from idle, a step every 30 ms of its time, up to a highest one."""
+
+    def __init__(self, plan: Plan, highest_Hz: float, launch_s: float = 1e-3) -> None:
+        super().__init__(plan, launch_s)
+        self.highest_Hz = highest_Hz
+        self.spent_s = 0.0
+        on_device(self, kind="gpu")
+
+    def launch(self, count: int) -> Batch:
+        batch = super().launch(count)
+        self.spent_s += count * self.launch_s
+        clock_Hz = min(self.highest_Hz, 0.3e9 * (1 + self.spent_s // 0.030))
+        return dataclasses.replace(batch, clock_Hz=clock_Hz)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arithmetic], None]:
+    """Return what has the recipe's clock show the time that a runner's launches took."""
+
+    def follow(runner: Arithmetic) -> None:
+        assert isinstance(runner, Climbing)
+        monkeypatch.setattr(time, "perf_counter", lambda: runner.spent_s)
+
+    return follow
+
+
+@pytest.mark.parametrize(
+    ("warm_up_s", "sampled_at_Hz"), [(recipe.WARM_UP_S, 1.8e9), (0.005, 0.3e9)]
+)
+def test_a_whole_warm_up_lasts_until_the_clock_has_settled(
+    warm_up_s: float, sampled_at_Hz: float, clock: Callable[[Arithmetic], None]
+) -> None:
+    runner, sink = Climbing(plan(), highest_Hz=1.8e9), Diary()
+    clock(runner)
+    run_job(job(runner, warm_up_s=warm_up_s), sink)
+    assert sink.batches[0].clocks_Hz == (sampled_at_Hz,)
+
+
+def test_a_clock_that_never_settles_is_not_waited_for_longer_than_a_second(
+    clock: Callable[[Arithmetic], None],
+) -> None:
+    runner, sink = Climbing(plan(), highest_Hz=math.inf, launch_s=0.06), Diary()
+    clock(runner)
+    run_job(job(runner), sink)
+    (clock_Hz,) = sink.batches[0].clocks_Hz
+    assert clock_Hz is not None
+    assert 0.5 < clock_Hz / 0.3e9 * 0.03 < 1.2
 
 
 # ---- memory

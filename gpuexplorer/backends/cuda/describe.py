@@ -82,6 +82,7 @@ def describe(
             max_shared_B=facts.attribute(cu.MAX_SHARED_PER_BLOCK_OPTIN)
             or facts.needed(cu.MAX_SHARED_PER_BLOCK),
             memory_B=facts.memory_B,
+            max_launch_s=facts.max_launch_s,
         ),
         precisions=("fp64", "fp32", "fp16") if half else ("fp64", "fp32"),
         features=tuple(features),

@@ -12,6 +12,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.core.device import DISPLAY_LAUNCH_S
+
 SUCCESS = 0
 NO_DEVICE = 100
 
@@ -22,6 +24,7 @@ MAX_GRID_DIM = (5, 6, 7)
 MAX_SHARED_PER_BLOCK = 8
 CLOCK_kHz = 13
 MULTIPROCESSORS = 16
+KERNEL_TIME_LIMIT = 17
 CAN_MAP_HOST_MEMORY = 19
 MEMORY_CLOCK_kHz = 36
 MEMORY_BUS_WIDTH_bit = 37
@@ -65,6 +68,11 @@ class DeviceFacts:
         """The highest clock of the multiprocessors, in Hz."""
         clock_kHz = self.attribute(CLOCK_kHz)
         return clock_kHz * 1e3 if clock_kHz else None
+
+    @property
+    def max_launch_s(self) -> float | None:
+        """The longest launch that may run, in seconds; None where nothing ends a long one."""
+        return DISPLAY_LAUNCH_S if self.attribute(KERNEL_TIME_LIMIT) else None
 
 
 class DriverError(Exception):
@@ -144,7 +152,8 @@ class Driver:
 
 _ATTRIBUTES = (
     MAX_THREADS_PER_BLOCK, *MAX_BLOCK_DIM, *MAX_GRID_DIM, MAX_SHARED_PER_BLOCK, CLOCK_kHz,
-    MULTIPROCESSORS, CAN_MAP_HOST_MEMORY, MEMORY_CLOCK_kHz, MEMORY_BUS_WIDTH_bit, L2_CACHE_B,
+    MULTIPROCESSORS, KERNEL_TIME_LIMIT, CAN_MAP_HOST_MEMORY, MEMORY_CLOCK_kHz,
+    MEMORY_BUS_WIDTH_bit, L2_CACHE_B,
     MAX_THREADS_PER_MULTIPROCESSOR, *CAPABILITY, MAX_SHARED_PER_MULTIPROCESSOR,
     MAX_REGISTERS_PER_MULTIPROCESSOR, MAX_SHARED_PER_BLOCK_OPTIN, MAX_BLOCKS_PER_MULTIPROCESSOR,
     RESERVED_SHARED_PER_BLOCK,

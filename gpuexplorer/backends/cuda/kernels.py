@@ -24,9 +24,6 @@ from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.plan import Plan, Step
 
-DEFAULT_SHARED_B = 48 * 1024
-"""Above this a kernel has to be told that it may use more."""
-
 
 @dataclass(frozen=True)
 class BuiltStep:
@@ -130,15 +127,8 @@ class KernelRunner(CudaRunner):
 
     def _allow_shared(self, kernel: LoadedKernel, entry: str, dynamic_B: int) -> None:
         """Tell the driver that a kernel may use more shared memory than the usual."""
-        if kernel.static_shared_B + dynamic_B <= DEFAULT_SHARED_B:
-            return
         with self.session.explained(f"giving '{entry}' more shared memory"):
-            driver = self.session.api.driver
-            driver.funcSetAttribute(
-                kernel.function,
-                driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                dynamic_B,
-            )
+            self.session.allow_dynamic(kernel, dynamic_B)
 
     # ---- launching
 

@@ -188,6 +188,17 @@ class CudaRunner(Runner):
             self._run_once()
             self.session.wait()
 
+    def launch_plain(self) -> None:
+        """Run one launch on inputs just uploaded and wait, without events or the gate."""
+        runtime, stream = self.session.api.runtime, self.session.stream
+        with self.session.explained(f"running {self._what}"):
+            for name in self.plan.reset:
+                if self.plan.array(name).role != "inout":
+                    self._allocated.fill(name, 0)
+            self._run_once()
+            runtime.streamSynchronize(stream)
+        self._loaded = True
+
     # ---- for subclasses
 
     @property

@@ -19,6 +19,8 @@ from gpuexplorer.backends.cuda.driver import (
 from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
+USUAL_SHARED_B = 48 * 1024
+"""Above this a kernel has to be told that it may use more."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,16 @@ class Session:
         self._modules: dict[bytes, int] = {}
         self._kernels: dict[tuple[int, str], LoadedKernel] = {}
         self._launched: set[int] = set()
+        self._dynamic_B: dict[int, int] = {}
+        """The dynamic shared memory that each function was allowed, in bytes."""
         self._events: list[int] = []
         self._flush: tuple[int, int] | None = None
         with self.explained("opening the device"):
             self.activate()
             self.cupy_stream = api.make_stream()
             self.stream = int(self.cupy_stream.ptr)
-            self._done = int(api.runtime.eventCreateWithFlags(api.runtime.eventBlockingSync))
+            waiting = api.runtime.eventBlockingSync | api.runtime.eventDisableTiming
+            self._done = int(api.runtime.eventCreateWithFlags(waiting))
         if compile_gate is not None:
             self._open_gate(compile_gate)
 
@@ -131,7 +136,7 @@ class Session:
     def events(self, count: int) -> list[int]:
         """Return at least ``count`` events for timing, the same ones each time."""
         while len(self._events) < count:
-            flags = self.api.runtime.eventBlockingSync
+            flags = self.api.runtime.eventDefault  # nobody waits for these, and waiting has a price
             self._events.append(int(self.api.runtime.eventCreateWithFlags(flags)))
         return self._events
 
@@ -157,6 +162,19 @@ class Session:
                 max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
             )
         return self._kernels[key]
+
+    def allow_dynamic(self, kernel: LoadedKernel, dynamic_B: int) -> None:
+        """Let a kernel use so much dynamic shared memory, in bytes; it may use more already.
+
+        Runners share a function, and one that asks for less must not take from another.
+        """
+        usual_B = USUAL_SHARED_B - kernel.static_shared_B
+        if dynamic_B <= max(usual_B, self._dynamic_B.get(kernel.function, 0)):
+            return
+        driver = self.api.driver
+        attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.funcSetAttribute(kernel.function, attribute, dynamic_B)
+        self._dynamic_B[kernel.function] = dynamic_B
 
     def was_launched(self, function: int) -> bool:
         """Return whether a kernel was launched before, so that its code is on the device."""

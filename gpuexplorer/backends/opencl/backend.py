@@ -27,7 +27,7 @@ from gpuexplorer.backends.opencl.drivers import (
     probe,
 )
 from gpuexplorer.backends.opencl.flush import CacheFlush
-from gpuexplorer.core.device import DeviceInfo, DeviceLimits, Unavailable
+from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.plan import Plan
 
@@ -136,6 +136,7 @@ class OpenCLBackend(Backend):
                 max_shared_B=min(GPU_SHARED_B, probed.local_memory_B),
                 memory_B=memory_B,
                 max_allocation_B=probed.max_allocation_B,
+                max_launch_s=DISPLAY_LAUNCH_S if probed.time_limit else None,
             ),
             precisions=tuple(precisions),
             features=tuple(features),

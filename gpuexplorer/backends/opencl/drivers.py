@@ -58,6 +58,8 @@ class ProbedDevice(msgspec.Struct, frozen=True, kw_only=True):
     cache_B: int | None = None
     """Its cache for global memory, as the driver says."""
     clock_Hz: float | None = None
+    time_limit: bool = False
+    """Whether the system ends long kernels, because the GPU has a display."""
 
 
 class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):

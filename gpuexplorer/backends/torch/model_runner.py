@@ -8,15 +8,13 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
 from gpuexplorer.backends.base import Batch
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
 from gpuexplorer.backends.models import Model, ModelRunner, Step, check_model
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
 from gpuexplorer.backends.torch.compiled import graphs
-from gpuexplorer.backends.torch.failures import device_failed, first_line, out_of_memory
+from gpuexplorer.backends.torch.failures import explain, out_of_memory
 from gpuexplorer.backends.torch.formats import MODELS, refusal
 from gpuexplorer.backends.torch.load import load
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
@@ -24,7 +22,7 @@ from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.operators import record
 from gpuexplorer.backends.torch.settings import set_threads
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.operators import Recorded
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.units import quantity
@@ -170,11 +168,7 @@ class TorchModelRunner(ModelRunner):
                 remedy="choose another value of the switch sdpa",
                 detail=str(error),
             )
-        return WorkFailed(
-            f"PyTorch failed while {doing}: {first_line(error)}",
-            remedy="choose another size, precision or switch",
-            detail=str(error),
-        )
+        return explain(self._torch, error, self.device.id, doing)
 
     def _reasons(self) -> str:
         """Return why no attention kernel runs, in PyTorch's words, which it gives as warnings."""
@@ -243,19 +237,13 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
     def _timed(self, count: int) -> Batch:
         step, before = self.model.step, self._before()
         self._results = None
-        if self.plan.config.include_transfers:  # the host's clock stands around the whole sequence
-            return self._alone(step)
         batch, self._results = self._clock.time(step, before, count)
         return batch
 
-    def _alone(self, step: Step) -> Batch:
-        """Run one step with nothing before it, and wait for the stream that it runs on."""
-        start_ns = self.now_ns()
-        results = step()
+    def _step_and_wait(self) -> object:
+        results = super()._step_and_wait()
         self._torch.cuda.current_stream().synchronize()
-        seconds = np.array([(self.now_ns() - start_ns) * 1e-9])
-        self._results = results
-        return Batch(start_ns=start_ns, seconds=seconds)
+        return results
 
     def launch_alone(self) -> None:
         """Run one step and wait, without a spinning kernel before it."""
@@ -289,13 +277,3 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
         super().free()
         if self._made is not None:
             self._torch.cuda.empty_cache()
-
-    def _explained(self, error: Exception, doing: str) -> ExplorerError | None:
-        """Turn an error of the device itself into one after which the engine starts afresh."""
-        if device_failed(self._torch, error):
-            return DeviceLost(
-                f"{self.device.id} failed while {doing}: {first_line(error)}",
-                remedy="the engine starts afresh",
-                detail=str(error),
-            )
-        return super()._explained(error, doing)

@@ -15,10 +15,11 @@ from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
+from gpuexplorer.backends.torch.failures import explain
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
 from gpuexplorer.backends.torch.settings import set_flags, set_threads
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.operators import Recorded
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.library import CALLS
@@ -70,6 +71,11 @@ class TorchRunner(LibraryRunner):
 
     def _fill_bytes(self, array: Any, byte: int) -> None:
         array.view(-1).view(self._torch.uint8).fill_(byte)
+
+    def launch_plain(self) -> None:
+        """Call once and wait."""
+        with self._torch.inference_mode():
+            super().launch_plain()
 
     def operators(self, *, shapes: bool) -> Recorded:
         """Record the operators of the call by PyTorch's own profiler."""
@@ -204,20 +210,15 @@ class TorchCudaRunner(CountsOnGpu, TorchRunner):
             self._bound()()
             self._torch.cuda.synchronize(self._place)
 
+    def launch_plain(self) -> None:
+        """Call once and wait, without events or a spinning kernel."""
+        with self._explained(f"running {self.plan.library}"):
+            super().launch_plain()
+
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
         """Turn PyTorch's CUDA errors into ours; after one, the context is of no more use."""
         try:
             yield
         except RuntimeError as error:
-            if isinstance(error, self._torch.OutOfMemoryError):
-                raise WorkFailed(
-                    f"{self.device.id} ran out of memory while {doing}",
-                    remedy="choose a smaller size",
-                    detail=str(error),
-                ) from None
-            raise DeviceLost(
-                f"{self.device.id} failed while {doing}: {str(error).splitlines()[0]}",
-                remedy="the engine starts afresh",
-                detail=str(error),
-            ) from None
+            raise explain(self._torch, error, self.device.id, doing) from None
