@@ -12,7 +12,6 @@ import pytest
 
 from gpuexplorer.backends.base import Runner
 from gpuexplorer.backends.cuda import CudaBackend
-from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.memory import MemoryUse
@@ -23,24 +22,14 @@ from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.workload import Workload
+from tests.gpu.machine import why_no_gpu
 
 HERE = Path(__file__).parent
 
 
-def why_not() -> str | None:
-    """Return why there is no GPU to test on, or None. A GPU without CuPy is no reason."""
-    library = cu.Driver.load()
-    if library is None:
-        return "no NVIDIA driver is installed"
-    try:
-        return None if cu.Driver(library).devices() else "the NVIDIA driver finds no GPU"
-    except cu.DriverError as error:
-        return f"the NVIDIA driver does not start: {error}"
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies in this folder, and skip it where there is no GPU."""
-    reason = why_not()
+    reason = why_no_gpu()
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.gpu)
