@@ -139,7 +139,7 @@ def _state(result: RunResult) -> str:
     if state.occupancy is not None:
         parts.append(f"achieved occupancy {percent(state.occupancy)}")
     if state.throttle_reasons:
-        parts.append(f"throttled: {', '.join(state.throttle_reasons)}")
+        parts.append(f"clock held at times by {', '.join(state.throttle_reasons)}")
     return " · ".join(parts)
 
 

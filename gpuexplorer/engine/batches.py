@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.clock_reasons import at_own_limit, is_fault, slowdowns
 from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.core.series.throttle import slows, throttled_batches
+from gpuexplorer.core.series.throttle import Mask, throttled_batches
 
 PIECE = 16_384
 """Samples sorted at once, a group more or less."""
 NEAR_NS = 1_000_000_000
-"""A reading further from a batch than this says nothing about whether it was throttled."""
+"""A reading further from a batch than this says nothing of its clock."""
 
 
 class Batches:
@@ -29,7 +31,7 @@ class Batches:
         self._counted_Hz = [
             clock for b in batches for clock in (b.clocks_Hz or (None,) * len(b.counts))
         ]
-        self._nearest = _nearest(readings, self.starts_ns)
+        self._all_readings = readings
 
     def summaries(self) -> list[BatchSummary]:
         """Return the batches as they stand in the document."""
@@ -46,38 +48,78 @@ class Batches:
                 self.counts.tolist(),
                 self.medians_s.tolist(),
                 self._counted_Hz,
-                self._nearest,
+                _nearest(self._all_readings, self.starts_ns),
                 strict=True,
             )
         ]
 
-    def throttled(self, nominal_Hz: float | None) -> npt.NDArray[np.bool_]:
+    def throttled(self, highest_Hz: float | None) -> Mask:
         """Return which samples were taken while the clock was held down, one flag a sample.
 
-        The clock counted during the batch decides, else the one read nearest in time. Readings
-        from before the first batch do not count: the device was idle then.
+        The clock counted during the batch decides, else the one read nearest in time; the
+        driver's reasons are those read just before and just after its start. Readings from before
+        the first batch do not count: the device was idle then.
         """
-        first_ns = int(self.starts_ns[0]) if len(self.starts_ns) else 0
-        near = [
-            reading
-            if reading is not None
-            and reading.t_ns >= first_ns
-            and abs(reading.t_ns - start_ns) <= NEAR_NS
-            else None
-            for reading, start_ns in zip(self._nearest, self.starts_ns.tolist(), strict=True)
-        ]
-        during = any(clock is not None for clock in self._counted_Hz)
-        clocks_Hz = (
-            self._counted_Hz if during else [r.sm_clock_Hz if r is not None else None for r in near]
-        )
+        clocks_Hz, counted = self._clocks_Hz
+        limited, faulty = held_by(self.readings, self.starts_ns)
         held = throttled_batches(
-            np.array([np.nan if clock is None else clock for clock in clocks_Hz]),
+            clocks_Hz,
             self.medians_s,
-            during=during,
-            slowed=np.array([r is not None and slows(r.throttle_reasons) for r in near], np.bool_),
-            nominal_Hz=nominal_Hz,
+            counted=counted,
+            limited=limited,
+            faulty=faulty,
+            highest_Hz=highest_Hz,
         )
         return np.repeat(held, self.counts)
+
+    def clock_Hz(self) -> float | None:
+        """Return the median clock of the batches, None when none is known."""
+        clocks_Hz, _ = self._clocks_Hz
+        known = clocks_Hz[np.isfinite(clocks_Hz)]
+        return float(np.median(known)) if len(known) else None
+
+    @cached_property
+    def _clocks_Hz(self) -> tuple[npt.NDArray[np.float64], Mask]:
+        """Return each batch's clock, NaN for one that is not known, and whether it was counted."""
+        counted_Hz = np.array([np.nan if c is None else c for c in self._counted_Hz], np.float64)
+        counted = np.isfinite(counted_Hz)
+        near = _nearest(self.readings, self.starts_ns)
+        read_Hz = [
+            reading.sm_clock_Hz
+            if reading is not None and abs(reading.t_ns - start_ns) <= NEAR_NS
+            else None
+            for reading, start_ns in zip(near, self.starts_ns.tolist(), strict=True)
+        ]
+        beside_Hz = np.array([np.nan if c is None else c for c in read_Hz], np.float64)
+        return np.where(counted, counted_Hz, beside_Hz), counted
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """Return the readings from the first batch on."""
+        first_ns = int(self.starts_ns[0]) if len(self.starts_ns) else 0
+        return [reading for reading in self._all_readings if reading.t_ns >= first_ns]
+
+
+def held_by(readings: Sequence[Reading], at_ns: npt.NDArray[np.int64]) -> tuple[Mask, Mask]:
+    """Return for each moment whether a limit of the device's own held its clock, and a fault.
+
+    The readings just before and just after it tell, as far as they are near.
+    """
+    ordered = sorted(readings, key=lambda r: r.t_ns)
+    times = np.array([r.t_ns for r in ordered], dtype=np.int64)
+    after = np.searchsorted(times, at_ns)
+
+    def beside(holds: Callable[[tuple[str, ...]], bool]) -> Mask:
+        told = np.array([holds(r.throttle_reasons or ()) for r in ordered], dtype=np.bool_)
+        found: Mask = np.zeros(len(at_ns), dtype=np.bool_)
+        for index in (after - 1, after):
+            there = np.flatnonzero((index >= 0) & (index < len(times)))
+            near = there[np.abs(times[index[there]] - at_ns[there]) <= NEAR_NS]
+            found[near] |= told[index[near]]
+        return found
+
+    slowed = beside(lambda reasons: bool(slowdowns(reasons)))
+    return beside(at_own_limit) & ~slowed, beside(is_fault)
 
 
 def _nearest(readings: Sequence[Reading], at_ns: npt.NDArray[np.int64]) -> list[Reading | None]:

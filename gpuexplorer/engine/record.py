@@ -33,7 +33,7 @@ from gpuexplorer.core.series.examine import examine
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
-from gpuexplorer.engine.state import device_state, latest
+from gpuexplorer.engine.state import device_state, latest, limit_remark
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
@@ -196,11 +196,13 @@ class RunRecord:
         """Return the run's document; ValueError when it has no samples."""
         prepared = self.prepared
         batches = Batches(self._batches, self._readings)
+        highest_Hz = prepared.device.nominal_clock_Hz
         summary = examine(
             batches.samples_s,
             resolution_s=prepared.resolution_s,
-            throttled=batches.throttled(prepared.device.nominal_clock_Hz),
+            throttled=batches.throttled(highest_Hz),
         )
+        remark = limit_remark(batches.readings, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
         counted = self.counters.traffic() if self.counters is not None else []
         error = summary.relative_error
@@ -227,7 +229,7 @@ class RunRecord:
                 max_noise=self.max_noise,
                 marked_throttled=summary.marked_throttled,
                 outliers=summary.outliers,
-                warnings=summary.warnings,
+                warnings=(*summary.warnings, remark) if remark else summary.warnings,
                 suspect=self.suspect(summary),
             ),
             samples_s=as_list(batches.samples_s),

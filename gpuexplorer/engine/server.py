@@ -56,7 +56,7 @@ class Server:
         self._incoming = incoming
         self._outgoing = outgoing
         self._threads = threads
-        self._laboratory = Laboratory(threads)
+        self._laboratory = Laboratory(threads, lambda: self._sampler.clock_reasons)
         self._sources: dict[str, WorkloadSource] = {}
         self._workloads: dict[str, Workload] = {}
         self._changed = threading.Condition()

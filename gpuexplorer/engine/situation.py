@@ -10,6 +10,7 @@ import msgspec
 from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
+from gpuexplorer.core.clock_reasons import frequent
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -18,6 +19,7 @@ from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.state import MOSTLY
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
 from gpuexplorer.workloads.plan import launch_steps, make_plan
@@ -26,7 +28,7 @@ from gpuexplorer.workloads.workload import Workload
 RECENT_READINGS = 100
 """Readings that tell the device's state: ten seconds at ten a second."""
 OFTEN = 0.1
-"""A throttle reason counts when this share of the recent readings had it."""
+"""A reason for a low clock counts when this share of the recent readings had it."""
 
 
 class Gatherer:
@@ -61,6 +63,7 @@ class Gatherer:
         recent = readings[-RECENT_READINGS:]
         clocks = [r.sm_clock_Hz for r in recent if r.sm_clock_Hz is not None]
         occupancies = [r.occupancy for r in recent if r.occupancy is not None]
+        looks = [r.throttle_reasons for r in recent]
         counted = [t for t in traffic if t.kind == "dram"]
         return Situation(
             config=config,
@@ -75,7 +78,8 @@ class Gatherer:
             suspect=suspect,
             marked_throttled=summary.marked_throttled,
             phases=phases_s or prepared.phases_s,
-            throttle_reasons=_reasons(recent),
+            throttle_reasons=frequent(looks, OFTEN),
+            lasting_reasons=frequent(looks, MOSTLY),
             clock_Hz=median(clocks) if clocks else None,
             clock_high_Hz=device.nominal_clock_Hz or max(clocks, default=None),
             dram_B=counted[0].total_B if counted else None,
@@ -180,12 +184,3 @@ def siblings(
         if view.hardware_id == device.hardware_id:
             found.append(Sibling(other, spec.call is not None, spec.neighbours))
     return tuple(found)
-
-
-def _reasons(recent: Sequence[Reading]) -> tuple[str, ...]:
-    """Return the throttle reasons that held for a good part of the readings."""
-    looks = [r.throttle_reasons for r in recent if r.throttle_reasons is not None]
-    reasons = {reason for look in looks for reason in look}
-    return tuple(
-        sorted(r for r in reasons if sum(r in look for look in looks) >= OFTEN * len(looks))
-    )

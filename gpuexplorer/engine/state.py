@@ -10,10 +10,16 @@ import numpy as np
 from gpuexplorer.analysis.energy import Energy, energy_per_launch
 from gpuexplorer.analysis.measured_traffic import dram_of_one_launch
 from gpuexplorer.analysis.timeline import Timeline
+from gpuexplorer.core.clock_reasons import frequent, limit_words
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.protocol import Prepared
 
+MOSTLY = 0.5
+"""What holds the clock is remarked on when it stood in this share of the readings."""
+BELOW = 0.97
+"""A limit is worth a word when the clock lies below this share of the highest."""
 STEP_NS = 50_000_000
 """Batches this close together are one step: readings are twice as far apart."""
 
@@ -110,6 +116,23 @@ def _timeline(batches: Sequence[SampleBatch]) -> Timeline | None:
         np.array(launches, dtype=np.int64),
         np.array(device_s, dtype=np.float64),
     )
+
+
+def limit_remark(
+    readings: Sequence[Reading], clock_Hz: float | None, highest_Hz: float | None
+) -> str | None:
+    """Say at which limit the device was for most of the readings, and at what clock; else None.
+
+    ``clock_Hz`` is the clock it held and ``highest_Hz`` the highest it has, where they are known.
+    """
+    words = limit_words(frequent([r.throttle_reasons for r in readings], MOSTLY))
+    if not words or clock_Hz is None:
+        return words or None
+    if highest_Hz is None:
+        return f"{words}, {quantity(clock_Hz, 'Hz')}"
+    if clock_Hz >= BELOW * highest_Hz:
+        return None
+    return f"{words}, {quantity(clock_Hz, 'Hz')} of {quantity(highest_Hz, 'Hz')}"
 
 
 def latest(

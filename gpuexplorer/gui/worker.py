@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,6 +33,8 @@ IDLE_POLL_S = 0.5
 FEWEST_SUMMARY_GAP_S = 0.1
 SUMMARY_SHARE = 0.05
 """Share of this thread's time that live figures may take."""
+RECENT_READINGS = 16
+"""Readings of the device that tell what held its clock lately."""
 UNANSWERED_GAP_S = 0.25
 """Before a new run's first samples there is little to show, and they should find the way free."""
 
@@ -117,6 +120,7 @@ class EngineWorker(QThread):
         self._ticket = 0
         self._sink: Callable[[Heard], None] | None = None
         self._tally = Tally()
+        self._readings: deque[Reading] = deque(maxlen=RECENT_READINGS)
         self._summary_due = 0.0
         self._summary_stale = False
 
@@ -289,6 +293,7 @@ class EngineWorker(QThread):
         if self._sink is not None and self._goes_to(self._sink, event):
             return
         if isinstance(event, protocol.Telemetry):
+            self._readings.append(event.reading)
             with self._lock:
                 time_s = (event.reading.t_ns + self._offset_ns) * 1e-9
                 self._pending.readings.append((event.device, time_s, event.reading))
@@ -304,7 +309,8 @@ class EngineWorker(QThread):
         elif not isinstance(event, protocol.Welcome | protocol.Refused):
             if event.generation == self._generation and not isinstance(event, protocol.Stage):
                 if isinstance(event, protocol.Prepared):
-                    self._tally.resolution_s = event.resolution_s
+                    # Fresh: a run may be prepared again, timed in another way from there on.
+                    self._tally = Tally(event.resolution_s, event.device.nominal_clock_Hz)
                 else:
                     self._finish_summary()
             ticket = self._ticket if event.generation == self._generation else 0
@@ -343,7 +349,7 @@ class EngineWorker(QThread):
             return
         times = sample_times_s(batch, self._offset_ns)
         first = not len(self._tally)
-        self._tally.extend(batch)
+        self._tally.extend(batch, self._readings)
         self._summary_stale = True
         with self._lock:
             items = self._pending.items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -44,8 +44,10 @@ UNKNOWN_CACHE_B = 1 << 26
 class Laboratory:
     """Everything needed to run one configuration after another in this process."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, clock_reasons: Callable[[], Sequence[str]] = tuple) -> None:
+        """``clock_reasons`` tells what held the device's clock when it was last read."""
         self.threads = threads
+        self._clock_reasons = clock_reasons
         self._backends: dict[str, Backend] = {}
         self._found: dict[str, tuple[DeviceInfo, ...] | Unavailable] = {}
         self._problems = ProblemCache()
@@ -161,6 +163,7 @@ class Laboratory:
             allow_s=allow_s,
             warm_up_s=_warm_up_s(seconds, samples) if warm_up_s is None else warm_up_s,
             wait_when_throttled=seconds is not None or samples is not None,
+            clock_reasons=self._clock_reasons,
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             in_search=in_search,

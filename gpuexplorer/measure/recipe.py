@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -110,6 +110,8 @@ class Job:
     """Nobody watches the samples as they come: a batch may be as long as may be queued."""
     wait_when_throttled: bool = False
     """Whether to let the device rest when its clock is held down; a live run shows it instead."""
+    clock_reasons: Callable[[], Sequence[str]] = tuple
+    """Tells what held the device's clock, by its driver's word, when it was last read."""
     include_transfers: bool = False
     known_prediction_s: float | None = None
     rough_below_s: float = 0.0
@@ -450,7 +452,9 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
         if job.memory_waits and not job.stop_rules and elapsed > MEMORY_AFTER_S:
             _count_memory(job, sink)
             announced_s = 0.0  # the next batch is announced with a deadline of its own
-        if job.wait_when_throttled and (pause_s := cooling.pause_s(batch.clock_Hz)):
+        if job.wait_when_throttled and (
+            pause_s := cooling.pause_s(batch.clock_Hz, job.clock_reasons())
+        ):
             pause(pause_s, job.cancelled)
     if not len(series.view()):
         raise Stopped

@@ -46,6 +46,12 @@ class Sampler:
         """The watched device's latest reading."""
         self._thread: threading.Thread | None = None
 
+    @property
+    def clock_reasons(self) -> tuple[str, ...]:
+        """What held the watched device's clock at the latest reading, by its driver's word."""
+        latest = self.latest
+        return () if latest is None else latest.throttle_reasons or ()
+
     def watch(self, device: DeviceInfo | None) -> None:
         """Follow this device from now on instead of another; None pauses.
 

@@ -30,3 +30,10 @@ def test_a_fallback_is_told_first() -> None:
 def test_what_nobody_can_tell_is_said_to_be_not_known() -> None:
     told = Arithmetic(asked="tf32", ran=None, how="weights are float32")
     assert row(told) == ("not known", "weights are float32")
+
+
+def test_what_held_the_clock_is_told_without_a_verdict() -> None:
+    run = made_run(1, 20)
+    state = msgspec.structs.replace(run.telemetry, throttle_reasons=("power cap", "power brake"))
+    shown = {n: w for n, _, w in facts(msgspec.structs.replace(run, telemetry=state))}
+    assert shown["device state"].endswith("clock held at times by power cap, power brake")

@@ -169,20 +169,62 @@ def test_readings_beside_the_batches_mark_those_that_were_slower() -> None:
     assert one.result().timing.marked_throttled == 4 * 400
 
 
-def test_the_drivers_reason_counts_against_the_nominal_clock() -> None:
-    nominal = msgspec.structs.replace(prepared().device, nominal_clock_Hz=2e9)
-    one = RunRecord(msgspec.structs.replace(prepared(), device=nominal))
+def read_beside(
+    clock_Hz: float, *reasons: str, counted_Hz: float | None = None, highest_Hz: float = 2.04e9
+) -> RunRecord:
+    """Return a record of ten batches, each with a reading beside it."""
+    device = msgspec.structs.replace(prepared().device, nominal_clock_Hz=highest_Hz)
+    one = RunRecord(msgspec.structs.replace(prepared(), device=device))
     for i in range(10):
-        one.add(batch(steady(seed=i), start_ns=i * 10**8))
+        made = batch(steady(seed=i), start_ns=i * 10**8)
+        one.add(msgspec.structs.replace(made, clocks_Hz=(counted_Hz,)))
         one.add_reading(
-            Reading(
-                t_ns=i * 10**8, source="nvml", sm_clock_Hz=1.2e9, throttle_reasons=("power cap",)
-            )
+            Reading(t_ns=i * 10**8, source="nvml", sm_clock_Hz=clock_Hz, throttle_reasons=reasons)
         )
-    result = one.result()
+    return one
+
+
+@pytest.mark.parametrize("counted_Hz", [None, 1.1e9])
+def test_at_its_own_power_limit_a_figure_is_true_with_a_remark(counted_Hz: float | None) -> None:
+    timing = read_beside(1.1e9, "power cap", counted_Hz=counted_Hz).result().timing
+    assert timing.marked_throttled == 0
+    assert timing.warnings == ("at its power limit, 1.10 GHz of 2.04 GHz",)
+    assert timing.median_s == pytest.approx(1e-3, rel=0.01)
+
+
+def test_a_limit_that_costs_nothing_or_was_seen_once_is_no_remark() -> None:
+    assert read_beside(2.0e9, "power cap").result().timing.warnings == ()
+    once = read_beside(1.1e9)
+    once.add_reading(Reading(t_ns=10**9, source="nvml", throttle_reasons=("power cap",)))
+    assert once.result().timing.warnings == ()
+
+
+def test_hardware_that_protects_itself_makes_figures_of_a_throttled_device() -> None:
+    result = read_beside(1.0e9, "power cap", "power brake").result()
     assert result.timing.marked_throttled == 4000
     assert "throttled device" in result.timing.warnings[0]
     assert result.timing.median_s == pytest.approx(1e-3, rel=0.01)
+
+
+def test_a_batch_whose_clock_nobody_knows_is_never_marked() -> None:
+    one = RunRecord(prepared())
+    for i in range(10):
+        one.add(batch(steady(seed=i), start_ns=i * 10**8))
+        one.add_reading(Reading(t_ns=i * 10**8, source="nvml", throttle_reasons=("power brake",)))
+    assert one.result().timing.marked_throttled == 0
+
+
+def test_a_batch_too_short_for_its_clock_is_judged_by_the_reading_beside_it() -> None:
+    one = RunRecord(prepared())
+    for i in range(20):
+        low = i in (7, 8)
+        t_ns = i * 10**8
+        made = batch((np.array(steady()) * (1.6 if low else 1)).tolist(), start_ns=t_ns)
+        counted_Hz = None if i in (7, 12) else 1e9 if low else 2e9
+        one.add(msgspec.structs.replace(made, clocks_Hz=(counted_Hz,)))
+        clock_Hz = 1e9 if low or i == 12 else 2e9  # the twelfth is as fast as the others
+        one.add_reading(Reading(t_ns=t_ns, source="nvml", sm_clock_Hz=clock_Hz))
+    assert one.result().timing.marked_throttled == 2 * 400
 
 
 def test_what_is_odd_about_a_series_stands_in_the_document() -> None:

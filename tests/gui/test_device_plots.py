@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QScrollArea, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -17,6 +18,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.plots.device import MISSING_HEIGHT, PADDING, ROW_HEIGHT, DevicePlots
+from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.theme import make_theme
 from tests.gui.driver import find, until, wait_measured
 
@@ -42,9 +44,11 @@ def plots(qapp: QApplication, qtbot: QtBot) -> DevicePlots:
     return made
 
 
-def fill(track: DeviceTrack, steps: int = 50, **fields: object) -> None:
+def fill(
+    track: DeviceTrack, steps: int = 50, *, held_by: str = "power cap", **fields: object
+) -> None:
     for step in range(steps):
-        reasons = ("power cap",) if 20 <= step < 30 else ()
+        reasons = (held_by,) if 20 <= step < 30 else ()
         track.read(
             step * 0.1,
             Reading(
@@ -101,6 +105,45 @@ def test_the_line_is_drawn_where_the_timing_plot_has_its_axis(plots: DevicePlots
         if image.pixelColor(free_x, y).blue() > image.pixelColor(free_x, y).red() + 60
     ]
     assert drawn, "the power's line is there"
+
+
+def shade(plots: DevicePlots, held_by: str) -> QColor:
+    """Return the colour behind the figures where ``held_by`` held the clock."""
+    timing = plots._timing
+    timing.resize(500, 200)
+    timing.show()
+    timing.box.setXRange(0.0, 5.0, padding=0)
+    fill(plots._track, held_by=held_by)
+    plots.refresh()
+    left, right = plots._area()
+    return plots.grab().toImage().pixelColor(int((left + right) / 2), PADDING + ROW_HEIGHT - 4)
+
+
+def test_only_a_slowdown_has_the_colour_of_a_warning(plots: DevicePlots) -> None:
+    limit = shade(plots, "power cap")
+    plots._track.clear()
+    slowdown = shade(plots, "power brake")
+    assert limit.saturation() < slowdown.saturation() / 2
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words", "role"),
+    [
+        ((), "from nvml", "muted"),
+        (("power cap",), "from nvml · at its power limit", "muted"),
+        (("power brake",), "from nvml · slowed down: power brake", "warning"),
+    ],
+)
+def test_the_strip_warns_of_slowdowns_alone(
+    qapp: QApplication, qtbot: QtBot, reasons: tuple[str, ...], words: str, role: str
+) -> None:
+    make_theme(qapp, "light")
+    strip = TelemetryStrip()
+    qtbot.addWidget(strip)
+    strip.set_kind("gpu")
+    strip.refresh([Reading(t_ns=0, source="nvml", sm_clock_Hz=1.1e9, throttle_reasons=reasons)])
+    assert strip._source.text() == words
+    assert strip._source.property("role") == role
 
 
 def test_nothing_is_sorted_or_painted_while_it_is_hidden(plots: DevicePlots) -> None:

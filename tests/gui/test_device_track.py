@@ -11,6 +11,9 @@ from gpuexplorer.gui.model.live import Live
 from tests.support.results import made_config
 
 
+BRAKE = ("power brake",)
+
+
 def reading(**fields: object) -> Reading:
     return Reading(t_ns=0, source="nvml", **fields)  # type: ignore[arg-type]
 
@@ -57,15 +60,23 @@ def test_what_was_read_while_nothing_ran_has_no_place() -> None:
 
 def test_a_stretch_of_a_held_clock_is_one_span_with_its_reason() -> None:
     track = DeviceTrack()
-    reasons = [(), ("power cap",), ("power cap",), (), ("power cap",), ("hot",), ("hot",)]
+    reasons: list[tuple[str, ...]] = [
+        (),
+        ("power cap",),
+        ("power cap",),
+        (),
+        ("power cap",),
+        BRAKE,
+        BRAKE,
+    ]
     for step, why in enumerate(reasons):
         track.read(step * 0.1, reading(throttle_reasons=why))
     track.place(0, 10, 0)
-    spans = [(round(s.start_s, 6), round(s.end_s, 6), s.reasons) for s in track.throttled]
+    spans = [(round(s.start_s, 6), round(s.end_s, 6), s.reasons, s.slowed) for s in track.held]
     assert spans == [
-        (0.1, 0.2, ("power cap",)),
-        (0.4, 0.4, ("power cap",)),
-        (0.5, 0.6, ("hot",)),
+        (0.1, 0.2, ("power cap",), False),
+        (0.4, 0.4, ("power cap",), False),
+        (0.5, 0.6, BRAKE, True),
     ]
 
 

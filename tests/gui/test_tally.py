@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.gui.model import tally
 from gpuexplorer.gui.model.tally import Tally
 from tests.support.synthetic import rng
@@ -44,6 +45,28 @@ def test_throttled_samples_are_not_in_the_figures() -> None:
     assert summary.samples == 310
     assert summary.median_s == 1.0
     assert "clock was held down" in summary.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "marked"),
+    [((), 100), (("power cap",), 0), (("power cap", "temperature (driver)"), 100)],
+)
+def test_the_devices_own_limit_marks_nothing(reasons: tuple[str, ...], marked: int) -> None:
+    one = Tally(highest_Hz=2.04e9)
+    for number, (clock_Hz, time_s) in enumerate(((2e9, 1.0), (2e9, 1.0), (2e9, 1.0), (1.1e9, 1.6))):
+        start_ns = number * 10**7
+        held = reasons if clock_Hz < 1.5e9 else ()
+        beside = Reading(t_ns=start_ns - 10**6, source="nvml", throttle_reasons=held)
+        made = batch(np.full(100, time_s), clock_Hz)
+        one.extend(msgspec.structs.replace(made, starts_ns=(start_ns,)), [beside])
+    assert one.summary().marked_throttled == marked
+
+
+def test_a_fault_is_held_against_the_highest_clock() -> None:
+    one = Tally(highest_Hz=2.04e9)
+    beside = Reading(t_ns=0, source="nvml", throttle_reasons=("power brake",))
+    one.extend(batch(np.full(100, 1.0), 1.0e9), [beside])
+    assert one.summary().marked_throttled == 100
 
 
 def test_the_oldest_samples_go(monkeypatch: pytest.MonkeyPatch) -> None:

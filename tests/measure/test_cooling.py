@@ -44,6 +44,24 @@ def test_all_pauses_together_are_bounded() -> None:
     assert one.pause_s(1e9) == 0
 
 
+def test_a_device_at_its_power_limit_is_not_waited_for() -> None:
+    one = Cooling()
+    for _ in range(20):
+        assert one.pause_s(2.04e9) == 0
+    assert one.pause_s(1.9e9, ("power cap",)) == 0
+    waited = [one.pause_s(1.1e9, ("power cap",) if i % 3 == 0 else ()) for i in range(200)]
+    assert sum(waited) == 0
+    assert one.pause_s(0.5e9, ("power cap", "temperature (driver)")) == FIRST_PAUSE_S
+
+
+def test_heat_and_faults_are_waited_for() -> None:
+    for reason in ("temperature (driver)", "hardware slowdown"):
+        one = Cooling()
+        for _ in range(20):
+            one.pause_s(2.04e9)
+        assert one.pause_s(1.1e9, (reason,)) == FIRST_PAUSE_S
+
+
 def test_a_cancel_ends_a_pause() -> None:
     asked = iter([False, False, True])
     started = time.perf_counter()
@@ -60,9 +78,12 @@ class Throttled(Arithmetic):
         return Batch(batch.start_ns, np.asarray(batch.seconds), clock_Hz=0.8e9 if low else 1.6e9)
 
 
-@pytest.mark.parametrize(("waits", "pauses"), [(True, 2), (False, 0)])
+@pytest.mark.parametrize(
+    ("waits", "reasons", "pauses"),
+    [(True, (), 2), (False, (), 0), (True, ("power cap",), 0), (True, ("power brake",), 2)],
+)
 def test_a_run_rests_where_it_may_and_keeps_every_sample(
-    waits: bool, pauses: int, monkeypatch: pytest.MonkeyPatch
+    waits: bool, reasons: tuple[str, ...], pauses: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rested: list[float] = []
     monkeypatch.setattr(recipe, "pause", lambda seconds, cancelled: rested.append(seconds))
@@ -75,10 +96,11 @@ def test_a_run_rests_where_it_may_and_keeps_every_sample(
             cancelled=lambda: len(sink.batches) >= enough,
             warm_up_s=0.0,
             wait_when_throttled=waits,
+            clock_reasons=lambda: reasons,
         ),
         sink,
     )
     assert len(rested) == pauses
     clocks = [clock for batch in sink.batches for clock in batch.clocks_Hz]
     assert clocks.count(0.8e9) == 2
-    assert cooling.FIRST_PAUSE_S in rested or not waits
+    assert cooling.FIRST_PAUSE_S in rested or not pauses

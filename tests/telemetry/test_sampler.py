@@ -194,3 +194,13 @@ def test_each_time_a_device_is_watched_what_is_missing_is_said_again() -> None:
     sampler.watch(again)
     assert wait_for(got, "again").missing == {"power_W": "no meter"}
     sampler.stop()
+
+
+def test_what_holds_the_clock_is_the_latest_readings_word() -> None:
+    got: Got = queue.SimpleQueue()
+    sampler = Sampler(lambda name, reading: got.put((name, reading)))
+    assert list(sampler.clock_reasons) == []
+    sampler.latest = Reading(t_ns=0, source="cpu")
+    assert list(sampler.clock_reasons) == []
+    sampler.latest = Reading(t_ns=0, source="nvml", throttle_reasons=("power cap",))
+    assert list(sampler.clock_reasons) == ["power cap"]

@@ -14,7 +14,13 @@ from gpuexplorer.analysis.advice.rules_orientation import orientation
 from gpuexplorer.analysis.advice.rules_place import reuse, roof
 from gpuexplorer.analysis.advice.rules_precision import slow_precision
 from gpuexplorer.analysis.advice.rules_time import short_launch, transfers
-from gpuexplorer.analysis.advice.rules_trust import cached, no_spare_core, suspect, throttled
+from gpuexplorer.analysis.advice.rules_trust import (
+    at_limit,
+    cached,
+    no_spare_core,
+    suspect,
+    throttled,
+)
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
 
@@ -36,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     reuse,
     faster_before,
     roof,
+    at_limit,
 )
 """Every rule; a new one is a function and a line here."""
 

@@ -6,10 +6,9 @@ from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.roofs import place_of
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
+from gpuexplorer.core.clock_reasons import limit_words, slowdowns
 from gpuexplorer.core.units import count, percent, quantity
 
-CHOSEN_REASONS = frozenset({"application clocks", "display clocks", "sync boost"})
-"""Clocks that somebody chose: the device is not held down by power or heat."""
 HELD = 0.9
 """A clock below this share of the highest one counts as held down."""
 NOISY = 0.03
@@ -55,18 +54,15 @@ def cached(situation: Situation) -> Advice | None:
 
 
 def throttled(situation: Situation) -> Advice | None:
-    """Say that power or heat held the clock down while samples were taken."""
-    reasons = [r for r in situation.throttle_reasons if r not in CHOSEN_REASONS]
-    clock, high = situation.clock_Hz, situation.clock_high_Hz
-    held = clock / high if clock is not None and high else None
+    """Say that heat or a fault held the clock down, or that it fell while samples were taken."""
+    reasons = slowdowns(situation.throttle_reasons)
+    held = _held(situation)
     if not reasons and not situation.marked_throttled:
         return None
     parts = [", ".join(reasons)] if reasons else []
-    if clock is not None:
-        of_high = (
-            f", {percent(held)} of {quantity(high, 'Hz')}" if held is not None and held < 1 else ""
-        )
-        parts.append(f"clock held at {quantity(clock, 'Hz')}{of_high}")
+    if situation.clock_Hz is not None:
+        of_highest = _of_highest(situation)
+        parts.append(f"clock held at {quantity(situation.clock_Hz, 'Hz')}{of_highest}")
     if situation.marked_throttled:
         parts.append(f"{count(situation.marked_throttled)} samples marked, not in the median")
     slower = held is not None and held < HELD
@@ -78,6 +74,35 @@ def throttled(situation: Situation) -> Advice | None:
         saves=1 - held if held is not None and held < 1 else 0.0,
         section="Held clocks",
     )
+
+
+def at_limit(situation: Situation) -> Advice | None:
+    """Say that the device runs at a limit of its own: the figure is true, and this is why."""
+    words = limit_words(situation.lasting_reasons)
+    held = _held(situation)
+    if not words or slowdowns(situation.throttle_reasons) or held is None or held >= HELD:
+        return None
+    return Advice(
+        rule="at-limit",
+        kind="place",
+        title=f"The device runs {words}",
+        evidence=f"clock at {quantity(situation.clock_Hz, 'Hz')}{_of_highest(situation)}",
+        saves=0.0,
+        section="Held clocks",
+    )
+
+
+def _held(situation: Situation) -> float | None:
+    """Return the clock over the highest one, None when either is not known."""
+    clock_Hz, highest_Hz = situation.clock_Hz, situation.clock_high_Hz
+    return clock_Hz / highest_Hz if clock_Hz is not None and highest_Hz else None
+
+
+def _of_highest(situation: Situation) -> str:
+    held = _held(situation)
+    if held is None or held >= 1:
+        return ""
+    return f", {percent(held)} of {quantity(situation.clock_high_Hz, 'Hz')}"
 
 
 def no_spare_core(situation: Situation) -> Advice | None:

@@ -88,6 +88,9 @@ class Situation:
     marked_throttled: int = 0
     phases: Phases = field(default_factory=Phases)
     throttle_reasons: tuple[str, ...] = ()
+    """What held the clock in a good part of the latest readings."""
+    lasting_reasons: tuple[str, ...] = ()
+    """What held it in most of them."""
     clock_Hz: float | None = None
     """Median of the clock held during the run."""
     clock_high_Hz: float | None = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpuexplorer.core.clock_reasons import slowdowns
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.gui.model.trace import Floats, Growing
 
@@ -27,12 +28,17 @@ FIELDS = (
 
 
 @dataclass
-class ThrottleSpan:
-    """A stretch of the axis in which the clock was held down, and why."""
+class HeldSpan:
+    """A stretch of the axis in which something held the clock, and what."""
 
     start_s: float
     end_s: float
     reasons: tuple[str, ...]
+
+    @property
+    def slowed(self) -> bool:
+        """Whether heat or a fault did, and not a limit of the device's own or somebody's choice."""
+        return bool(slowdowns(self.reasons))
 
 
 class DeviceTrack:
@@ -47,7 +53,7 @@ class DeviceTrack:
         self._waiting.clear()
         self._times = Growing(1024)
         self._columns = {field: Growing(1024) for field in FIELDS}
-        self.throttled: deque[ThrottleSpan] = deque(maxlen=256)
+        self.held: deque[HeldSpan] = deque(maxlen=256)
         self.sources: dict[str, str] = {}
         """Whose word a field is."""
         self.missing: dict[str, str] = {}
@@ -91,15 +97,15 @@ class DeviceTrack:
         for field, column in self._columns.items():
             value = getattr(reading, field)
             column.extend(np.array([np.nan if value is None else value], dtype=np.float64))
-        self._note_throttling(at_s, reading.throttle_reasons or ())
+        self._note_held(at_s, reading.throttle_reasons or ())
 
-    def _note_throttling(self, at_s: float, reasons: tuple[str, ...]) -> None:
-        last = self.throttled[-1] if self.throttled else None
+    def _note_held(self, at_s: float, reasons: tuple[str, ...]) -> None:
+        last = self.held[-1] if self.held else None
         open_ = last is not None and len(self._times) > 1 and last.end_s == self._times.view[-2]
         if last is not None and open_ and last.reasons == reasons:
             last.end_s = at_s
         elif reasons:
-            self.throttled.append(ThrottleSpan(at_s, at_s, reasons))
+            self.held.append(HeldSpan(at_s, at_s, reasons))
 
     def series(self, field: str, low_s: float, high_s: float, most: int) -> tuple[Floats, Floats]:
         """Return times and values of a field within a stretch of the axis, at most about ``most``.

@@ -270,8 +270,8 @@ def _replay_run(
         run.medians.add(*row)
     for row in series_of(arrays, "rates", 5).tolist():
         run.rates.add(*row)
-    tally = Tally(part.prepared.resolution_s)
-    tally.extend(batch)
+    tally = Tally(part.prepared.resolution_s, part.prepared.device.nominal_clock_Hz)
+    tally.extend(batch, record.readings)
     run.summary = tally.summary()
     run.warnings = run.summary.warnings
     run.phases_s = phases_of(batch.phases_s)

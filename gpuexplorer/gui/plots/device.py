@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from gpuexplorer.core.clock_reasons import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import AXIS_WIDTH, SIDE_WIDTH, Plot
@@ -171,7 +172,7 @@ class DevicePlots(QWidget):
             area = QRectF(left, top + 3, right - left, ROW_HEIGHT - 8)
             if event.rect().top() <= area.bottom() and area.top() <= event.rect().bottom():
                 painter.setFont(small)
-                self._paint_throttling(painter, area, low_s, high_s, named=row == 0)
+                self._paint_held(painter, area, low_s, high_s, named=row == 0)
                 self._paint_row(painter, small, area, figure, low_s, high_s)
             top += ROW_HEIGHT
         painter.setFont(small)
@@ -186,12 +187,11 @@ class DevicePlots(QWidget):
             top += MISSING_HEIGHT
         painter.end()
 
-    def _paint_throttling(
+    def _paint_held(
         self, painter: QPainter, area: QRectF, low_s: float, high_s: float, *, named: bool
     ) -> None:
         colours = theme()
-        fill = QColor(blend(colours.colour("warning"), colours.chart.panel, 0.22))
-        for span in self._track.throttled:
+        for span in self._track.held:
             if span.end_s < low_s or span.start_s > high_s:
                 continue
             begin, end = (
@@ -199,11 +199,13 @@ class DevicePlots(QWidget):
                 for s in (span.start_s, span.end_s)
             )
             band = QRectF(begin, area.top() - 3, max(end - begin, 2.0), area.height() + 8)
+            colour, strength = ("warning", 0.22) if span.slowed else ("muted", 0.10)
+            fill = QColor(blend(colours.colour(colour), colours.chart.panel, strength))
             painter.fillRect(band, fill)
             if named:
-                painter.setPen(colours.q("warning"))
+                painter.setPen(colours.q(colour))
                 room = QRectF(begin + 3, area.top() - 3, area.right() - begin, 14)
-                painter.drawText(room, Qt.AlignmentFlag.AlignLeft, ", ".join(span.reasons))
+                painter.drawText(room, Qt.AlignmentFlag.AlignLeft, clock_words(span.reasons))
 
     def _paint_row(
         self,
@@ -264,8 +266,8 @@ class DevicePlots(QWidget):
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
-        throttled = latest is not None and bool(latest.throttle_reasons) and figure is CLOCK
-        painter.setPen(colours.q("warning" if throttled else "text"))
+        reasons = latest.throttle_reasons if latest is not None and figure is CLOCK else None
+        painter.setPen(colours.q("warning" if slowdowns(reasons or ()) else "text"))
         side.translate(0, 16)
         side.setHeight(20)
         words = ", ".join(in_words(figure, value) for value in said)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuexplorer.core.clock_reasons import clock_words, slowdowns
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
@@ -132,12 +133,11 @@ class TelemetryStrip(QWidget):
         missing: dict[str, str] = {}
         for reading in readings:
             missing.update(reading.missing)
-        throttled = ", ".join(last.throttle_reasons or ())
+        reasons = last.throttle_reasons or ()
+        slowed, held = bool(slowdowns(reasons)), clock_words(reasons)
         sources = dict.fromkeys((last.source, *last.sources.values()))
-        self._source.setText(
-            f"from {', '.join(sources)}" + (f" · throttled: {throttled}" if throttled else "")
-        )
-        role = "warning" if throttled else "muted"
+        self._source.setText(f"from {', '.join(sources)}" + (f" · {held}" if held else ""))
+        role = "warning" if slowed else "muted"
         if self._source.property("role") != role:
             self._source.setProperty("role", role)
             self._source.style().polish(self._source)
@@ -147,7 +147,7 @@ class TelemetryStrip(QWidget):
                 dtype=np.float64,
             )
             latest = getattr(last, figure.field)
-            line.show_series(in_words(figure, latest), x, values, figure.least_span, throttled)
+            line.show_series(in_words(figure, latest), x, values, figure.least_span, warn=slowed)
             if latest is None:
                 why = missing.get(figure.field, f"{last.source} does not say")
                 line.setToolTip(f"{figure.explanation}: not available, {why}")

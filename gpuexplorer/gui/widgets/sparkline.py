@@ -17,7 +17,7 @@ class Sparkline(QWidget):
     def __init__(self, title: str, colour: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title, self._colour = title, colour
-        self._words, self._warning = "–", ""
+        self._words, self._warn = "–", False
         self._x: Floats = np.empty(0)
         self._y: Floats = np.empty(0)
         self._least_span = 1.0
@@ -34,11 +34,11 @@ class Sparkline(QWidget):
         return QSize(150, 46)
 
     def show_series(
-        self, words: str, x: Floats, y: Floats, least_span: float, warning: str = ""
+        self, words: str, x: Floats, y: Floats, least_span: float, *, warn: bool = False
     ) -> None:
         """Show a value and its course; ``least_span`` keeps noise from filling the height."""
         self._words, self._x, self._y = words, x, y
-        self._least_span, self._warning = least_span, warning
+        self._least_span, self._warn = least_span, warn
         self.update()
 
     def show_missing(self) -> None:
@@ -57,7 +57,7 @@ class Sparkline(QWidget):
         value_font.setWeight(QFont.Weight.DemiBold)
         painter.setFont(value_font)
         painter.setPen(
-            colours.q("warning" if self._warning else "text" if self._words != "–" else "disabled")
+            colours.q("warning" if self._warn else "text" if self._words != "–" else "disabled")
         )
         painter.drawText(QRectF(0, 21, 90, 20), Qt.AlignmentFlag.AlignLeft, self._words)
         area = QRectF(92, 7, self.width() - 100, self.height() - 14)

@@ -72,7 +72,9 @@ def situations(draw: st.DrawFn, on: DeviceInfo | None = None) -> Situation:
                             st.one_of(st.none(), st.floats(1e8, 3e9)),
                             st.one_of(
                                 st.none(),
-                                st.sampled_from([(), ("power cap",), ("application clocks",)]),
+                                st.sampled_from(
+                                    [(), ("power cap",), ("power brake",), ("application clocks",)]
+                                ),
                             ),
                         ),
                         max_size=3,

@@ -12,7 +12,7 @@ import pytest
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import RULES, advise, nothing_to_improve
 from gpuexplorer.analysis.advice.roofs import cache_of
-from gpuexplorer.analysis.advice.rules_trust import no_spare_core
+from gpuexplorer.analysis.advice.rules_trust import at_limit, no_spare_core, throttled
 from gpuexplorer.analysis.advice.situation import Measured
 from gpuexplorer.core.ceilings import Ceiling
 from gpuexplorer.core.change import Change
@@ -275,19 +275,38 @@ def reading(clock_Hz: float, *reasons: str) -> Reading:
     return Reading(t_ns=0, source="made", sm_clock_Hz=clock_Hz, throttle_reasons=reasons)
 
 
-def test_a_held_clock_is_said_with_its_reasons() -> None:
-    readings = [reading(1.98e9), *[reading(1.4e9, "power cap")] * 20]
-    advice = said(on=H100, block=(32, 8), gathered={"readings": readings})["throttled"]
-    assert advice.evidence == "power cap; clock held at 1.40 GHz, 71 % of 1.98 GHz"
+def test_a_clock_that_heat_or_a_fault_holds_is_said_with_its_reasons() -> None:
+    readings = [reading(1.98e9), *[reading(1.4e9, "power brake", "power cap")] * 20]
+    found = said(on=H100, block=(32, 8), gathered={"readings": readings})
+    assert found["throttled"].evidence == "power brake; clock held at 1.40 GHz, 71 % of 1.98 GHz"
+    assert "at-limit" not in found
+
+
+def test_the_devices_own_power_limit_is_a_remark_and_no_doubt() -> None:
+    capped = [reading(1.1e9, "power cap")] * 20
+    at = msgspec.structs.replace(H100, nominal_clock_Hz=2.04e9)
+    run = situation(on=at, block=(32, 8), gathered={"readings": capped})
+    assert throttled(run) is None
+    remark = at_limit(run)
+    assert remark is not None
+    assert remark.kind == "place"
+    assert remark.title == "The device runs at its power limit"
+    assert remark.evidence == "clock at 1.10 GHz, 54 % of 2.04 GHz"
+    full = situation(on=at, block=(32, 8), gathered={"readings": [reading(2.0e9, "power cap")]})
+    assert at_limit(full) is None
+    often = [*capped[:5], *[reading(1.1e9)] * 15]
+    assert at_limit(situation(on=at, block=(32, 8), gathered={"readings": often})) is None
 
 
 def test_clocks_that_somebody_chose_are_no_throttling() -> None:
     readings = [reading(1.4e9, "application clocks")] * 20
-    assert "throttled" not in said(on=H100, block=(32, 8), gathered={"readings": readings})
+    found = said(on=H100, block=(32, 8), gathered={"readings": readings})
+    assert "throttled" not in found
+    assert "at-limit" not in found
 
 
 def test_a_reason_seen_once_is_no_throttling() -> None:
-    readings = [reading(1.98e9, "power cap"), *[reading(1.98e9)] * 50]
+    readings = [reading(1.98e9, "power brake"), *[reading(1.98e9)] * 50]
     assert "throttled" not in said(on=H100, block=(32, 8), gathered={"readings": readings})
 
 

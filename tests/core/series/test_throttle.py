@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpuexplorer.core.series.throttle import slows, throttled_batches, usual_clock_Hz
+from gpuexplorer.core.series.throttle import throttled_batches, usual_clock_Hz
 from tests.support.synthetic import rng
 
 NAN = float("nan")
@@ -17,15 +17,18 @@ def marks(
     medians: npt.NDArray[np.float64] | None = None,
     *,
     during: bool = True,
-    slowed: list[bool] | None = None,
-    nominal_Hz: float | None = None,
+    limited: list[bool] | None = None,
+    faulty: list[bool] | None = None,
+    highest_Hz: float | None = None,
 ) -> npt.NDArray[np.bool_]:
+    none = [False] * len(clocks)
     return throttled_batches(
         clocks,
         np.ones(len(clocks)) if medians is None else medians,
-        during=during,
-        slowed=np.array(slowed or [False] * len(clocks)),
-        nominal_Hz=nominal_Hz,
+        counted=np.full(len(clocks), during) & np.isfinite(clocks),
+        limited=np.array(limited or none),
+        faulty=np.array(faulty or none),
+        highest_Hz=highest_Hz,
     )
 
 
@@ -38,18 +41,25 @@ def test_a_run_that_is_throttled_most_of_the_time_is_seen_as_such() -> None:
     assert marks(np.array([1.5e9] * 20 + [0.9e9] * 80)).sum() == 80
 
 
-def test_a_low_clock_throughout_is_throttled_only_where_the_driver_says_why() -> None:
+def test_a_steady_clock_is_no_throttling_whatever_limits_it() -> None:
+    clocks = np.full(10, 1.1e9)
+    assert not marks(clocks, highest_Hz=2.04e9).any()
+    assert not marks(clocks, highest_Hz=2.04e9, limited=[True] * 10).any()
+
+
+def test_hardware_that_protects_itself_is_held_against_the_highest_clock() -> None:
     clocks = np.full(10, 1.0e9)
-    assert not marks(clocks, nominal_Hz=1.5e9).any()
-    assert marks(clocks, nominal_Hz=1.5e9, slowed=[True] * 10).all()
-    assert not marks(clocks, nominal_Hz=1.2e9, slowed=[True] * 10).any()
+    assert marks(clocks, highest_Hz=1.5e9, faulty=[True] * 10).all()
+    assert not marks(clocks, highest_Hz=1.2e9, faulty=[True] * 10).any()
+    assert marks(clocks, highest_Hz=1.5e9, faulty=[True] * 3 + [False] * 7).sum() == 3
 
 
-def test_a_clock_that_somebody_chose_is_not_a_slowing_down() -> None:
-    assert slows(("power cap", "application clocks"))
-    assert not slows(("application clocks",))
-    assert not slows(())
-    assert not slows(None)
+def test_a_power_cap_that_sets_in_leaves_true_figures() -> None:
+    clocks = np.array([2.0e9] * 20 + [1.1e9] * 80)
+    assert not marks(clocks, highest_Hz=2.04e9, limited=[False] * 20 + [True] * 80).any()
+    slowed = np.array([2.0e9] * 20 + [1.1e9] * 70 + [0.6e9] * 10)
+    found = marks(slowed, limited=[False] * 20 + [True] * 70 + [False] * 10)
+    assert found.tolist() == [False] * 90 + [True] * 10
 
 
 def test_a_clock_read_beside_the_batch_needs_a_slower_batch() -> None:
@@ -59,9 +69,18 @@ def test_a_clock_read_beside_the_batch_needs_a_slower_batch() -> None:
     assert marks(clocks, medians, during=False).tolist() == [False, True, False, False, False]
 
 
-def test_without_a_clock_the_drivers_reasons_decide() -> None:
+def test_a_reason_alone_marks_nothing() -> None:
     clocks = np.array([NAN, NAN, 1.5e9])
-    assert marks(clocks, slowed=[False, True, True]).tolist() == [False, True, False]
+    assert not marks(clocks, faulty=[True, True, True], highest_Hz=1.6e9).any()
+
+
+def test_clocks_counted_and_read_beside_are_judged_each_in_its_way() -> None:
+    clocks = np.array([2.0e9] * 6 + [1.0e9] * 3)
+    medians = np.array([1.0] * 6 + [1.0, 1.0, 1.4])
+    counted = np.array([True] * 7 + [False] * 2)
+    none = np.zeros(9, dtype=np.bool_)
+    found = throttled_batches(clocks, medians, counted=counted, limited=none, faulty=none)
+    assert found.tolist() == [False] * 6 + [True, False, True]
 
 
 @pytest.mark.parametrize("during", [True, False])
