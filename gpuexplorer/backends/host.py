@@ -12,7 +12,7 @@ import numpy as np
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import ArrayPlan
 
 TRIED_ROWS = 64
@@ -90,10 +90,10 @@ class LibraryRunner(Runner):
         self._wait()
 
     def poison(self) -> None:
-        """Fill outputs and scratch arrays with NaN."""
+        """Fill outputs and scratch arrays with poison."""
         for array in self.plan.arrays:
             if array.role in ("out", "scratch"):
-                self._fill_bytes(self._arrays[array.name], 0xFF)
+                self._fill_bytes(self._arrays[array.name], poison_byte(array.type))
         self._wait()
 
     def predict_s(self) -> float | None:

@@ -11,7 +11,17 @@ import numpy.typing as npt
 
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.evaluation import Scope, times
-from gpuexplorer.workloads.expected import Array, Expected, HostArray, ratio, root_mean_square
+from gpuexplorer.workloads.expected import (
+    MOVED,
+    Array,
+    Expected,
+    HostArray,
+    moved,
+    ratio,
+    root_mean_square,
+    unfit,
+)
+from gpuexplorer.workloads.fills import is_poison
 from gpuexplorer.workloads.plan import ArrayPlan
 
 Rows = npt.NDArray[np.int64]
@@ -42,6 +52,9 @@ class Comparison(Protocol):
         The second is None where that is no number.
         """
 
+    def finds(self, output: HostArray) -> bool:
+        """Return whether an output that is right is refused once one element is moved."""
+
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off."""
 
@@ -59,6 +72,12 @@ def sample_rows(rows: int, wanted: int, seed: int) -> Rows:
     starts = np.unique([0, stretches - 1, *chosen]).astype(np.int64) * length
     picked: Rows = (starts[:, None] + np.arange(length)).reshape(-1)
     return picked[picked < rows]
+
+
+def _spread(rows: Rows) -> Rows:
+    """Return so many of some rows as are computed one by one, from the first to the last."""
+    count = min(len(rows), SAMPLED_ROWS)
+    return rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]
 
 
 class ByElement:
@@ -82,14 +101,20 @@ class ByElement:
         judgement = self._expected.judge(self._chosen(output))
         return judgement.worst, judgement.rms_rel_error
 
+    def finds(self, output: HostArray) -> bool:
+        """Return whether an output that is right is refused once one element is moved."""
+        return self._expected.finds(self._chosen(output))
+
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off."""
         part = self._chosen(output)
         flat = self._expected.judge(part).where
         index = self._place([int(i) for i in np.unravel_index(flat, part.shape)])
-        found, right = float(part.reshape(-1)[flat]), self._expected.value(flat)
-        place = ", ".join(map(str, index))
-        return f"{self._array.name}[{place}] is {found:.7g} and should be {right:.7g}"
+        found, right = part.reshape(-1)[flat : flat + 1], self._expected.value(flat)
+        element = f"{self._array.name}[{', '.join(map(str, index))}]"
+        if is_poison(found)[0]:
+            return f"{element} was never written and should be {right:.7g}"
+        return f"{element} is {float(found[0]):.7g} and should be {right:.7g}"
 
     def _chosen(self, output: HostArray) -> HostArray:
         return output if self._rows is None else output[self._rows]
@@ -132,15 +157,19 @@ class ByRandomVectors:
         array: ArrayPlan,
         expression: str,
         expect: Callable[[Array], Expected],
+        tolerance: float,
         seed: int,
     ) -> None:
         factors = formulas.product_factors(expression)
         assert factors is not None  # the manifest was checked
         self._left, self._right = factors
         self._scope, self._array, self._expect = scope, array, expect
+        self._tolerance = tolerance
         signs = np.random.default_rng(seed).choice((-1.0, 1.0), (array.shape[1], ROUNDS))
         self._vectors: Array = signs
         self._product = scope.times(self._left, scope.times(self._right, signs))
+        if not np.isfinite(self._product).all():
+            raise unfit(array.name, f"the reference '{expression}' is not finite")
         self._scale = root_mean_square(self._product)
 
     @property
@@ -162,17 +191,27 @@ class ByRandomVectors:
         finite = np.isfinite(rows)
         worst = float(rows[finite].max()) if finite.any() else 0.0
         if not finite.all():
-            odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
+            odd = _spread(np.flatnonzero(~finite))
             return max(worst, self._by_element(odd).error(output)), None
         with np.errstate(all="ignore"):
             squares = float(np.vdot(distances, distances))
             return worst, ratio(squares, float(np.vdot(self._product, self._product)))
 
+    def finds(self, output: HostArray) -> bool:
+        """Return whether an output that is right is refused once one element is moved."""
+        row, column = (length // 2 for length in output.shape)
+        part = output[row : row + 1].copy()
+        distance = MOVED * self._tolerance * self._scale
+        part[0, column] = moved(part[0, column], distance)
+        with np.errstate(all="ignore"):
+            distances = np.abs(times(part, self._vectors) - self._product[row : row + 1])
+        return not float(self._row_errors(distances)[0]) <= self._tolerance
+
     def explain(self, output: HostArray) -> str:
         """Say which element is furthest off in the row that is."""
         rows = self._row_errors(self._distances(output))
         finite = np.isfinite(rows)
-        odd = np.flatnonzero(~finite)[:SAMPLED_ROWS]
+        odd = _spread(np.flatnonzero(~finite))
         return self._by_element(odd if len(odd) else np.array([rows.argmax()])).explain(output)
 
     def _distances(self, output: HostArray) -> Array:

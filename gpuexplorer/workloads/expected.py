@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.fills import is_poison
+
 Array = npt.NDArray[np.float64]
 HostArray = npt.NDArray[Any]
 
 _CHUNK = 1 << 16
 """Elements compared at a time, so that the intermediate arrays stay in the cache."""
+MOVED = 10.0
+"""How many times its tolerance an element is moved by to see that a check finds it."""
 
 
 def root_mean_square(values: Array) -> float:
@@ -36,6 +41,34 @@ class Judgement:
     """Flat index of the element that has it."""
     rms_rel_error: float | None
     """‖output − reference‖ over ‖reference‖; None where that is no number."""
+
+
+def unfit(name: str, reason: str) -> InputError:
+    """Return the refusal of a check that could never fail, or never succeed."""
+    return InputError(
+        f"the check of '{name}' says nothing: {reason}",
+        remedy="correct 'reference' in the manifest, or choose other inputs",
+    )
+
+
+def check_measure(name: str, values: Array, scale: Array | None, expression: str) -> None:
+    """Refuse values and a scale with which a check could not fail.
+
+    Raises InputError where no value is finite, and where the ``scale`` of an element is negative,
+    infinite or no number. A scale of 0 asks for the very value.
+    """
+    if values.size == 0:
+        raise unfit(name, "the array has no element")
+    if not np.isfinite(values).any():
+        raise unfit(name, "no element of its reference is a finite number")
+    if scale is not None:
+        wrong = scale[~(np.isfinite(scale) & (scale >= 0.0))]
+        if wrong.size:
+            raise unfit(
+                name,
+                f"its scale '{expression}' is {wrong.flat[0]:.7g} where it must be finite "
+                "and not negative",
+            )
 
 
 class Expected:
@@ -101,6 +134,22 @@ class Expected:
         with np.errstate(all="ignore"):
             return float(np.vdot(self._values, self._values))
 
+    def finds(self, output: HostArray) -> bool:
+        """Return whether an output of the same shape is refused once one element is moved.
+
+        The element is moved by ``MOVED`` times what the tolerance allows it.
+        """
+        flat = output.reshape(-1)
+        index = flat.size // 2
+        part = flat[index : index + 1].copy()
+        with np.errstate(all="ignore"):
+            scale = self._rms + abs(self._values[index])
+            if self._scale is not None:
+                scale = self._scale[index]
+            part[0] = moved(part[0], MOVED * self._tolerance * float(scale))
+            errors, _ = self._errors(part, index)
+        return not float(errors[0]) <= self._tolerance
+
     def value(self, index: int) -> float:
         """Return the right value of one element by its flat index."""
         return float(self._values[index])
@@ -122,19 +171,35 @@ class Expected:
         if self._unusual is not None:
             at = self._unusual[part]
             if at.any():
-                wide = output[at].astype(np.float64)
-                errors[at] = self._unusual_errors(wide, reference[at], errors[at])
+                errors[at] = self._unusual_errors(output[at], reference[at], errors[at])
         return errors, squares
 
-    def _unusual_errors(self, output: Array, reference: Array, usual: Array) -> Array:
-        """Judge elements that have no scale, or do not fit into the storage type."""
+    def _unusual_errors(self, stored: HostArray, reference: Array, usual: Array) -> Array:
+        """Judge elements that have no scale, or do not fit into the storage type.
+
+        Where a NaN is right, one that was there before the launch is not.
+        """
+        output = stored.astype(np.float64)
         magnitude = np.abs(reference)
         may_overflow = magnitude * (1 + self._tolerance) > self._largest
         must_overflow = magnitude * (1 - self._tolerance) >= self._rounds_to_inf
-        right = (output == reference) | (np.isnan(output) & np.isnan(reference))
+        right = (output == reference) | (
+            np.isnan(output) & np.isnan(reference) & ~is_poison(stored)
+        )
         right |= may_overflow & np.isinf(output) & (np.sign(output) == np.sign(reference))
         wrong = must_overflow | np.isnan(reference)
         return np.where(right, 0.0, np.where(wrong, np.inf, usual))
+
+
+def moved(value: Any, distance: float) -> Any:
+    """Return a stored number moved by a distance, or by some steps of its type if that is more."""
+    kind = value.dtype.type
+    if value.dtype.kind == "i":
+        step = max(1, math.ceil(min(distance, 1e9)))
+        return kind(int(value) - step if int(value) > 0 else int(value) + step)
+    step = max(distance, 4 * abs(float(np.spacing(value)))) if np.isfinite(value) else 0.0
+    away = kind(float(value) + step)
+    return away if np.isfinite(away) else kind(-float(value) if np.isfinite(value) else 0.0)
 
 
 def ratio(squares: float, reference: float) -> float | None:

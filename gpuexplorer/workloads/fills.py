@@ -21,6 +21,24 @@ INTEGERS = 4
 _CHUNK = 1 << 20
 
 
+def poison_byte(type_: ElementType) -> int:
+    """Return the byte that fills an output before a launch that is checked.
+
+    Every bit set is a NaN in each floating-point format, and one that arithmetic hardly ever gives.
+    As a whole number that would be -1, which many a kernel writes; this one is -1768515946.
+    """
+    return 0x96 if type_ == "int" else 0xFF
+
+
+def is_poison(values: HostArray) -> npt.NDArray[np.bool_]:
+    """Return which elements of an array still hold the poison, by their bits."""
+    flat = np.ascontiguousarray(values)
+    byte = 0x96 if flat.dtype.kind in "iu" else 0xFF
+    bits = np.dtype(f"u{flat.dtype.itemsize}")
+    pattern = int.from_bytes(bytes([byte]) * bits.itemsize, "little")
+    return np.asarray(flat.view(bits) == bits.type(pattern))
+
+
 def element_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
     """Return how NumPy holds one element of ``type_`` in a precision."""
     chosen = PRECISIONS[precision]

@@ -23,6 +23,7 @@ from tests.support.own_models import (
     FAULTS,
     GOOD,
     HANGS,
+    NO_ELEMENTS,
     ONLY_FLOAT32,
     RANDOM,
     VARIED,
@@ -115,7 +116,11 @@ def test_a_training_step_is_checked_by_its_loss_and_gradients(bench: Bench) -> N
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(RANDOM, "it draws random numbers"), (ONLY_FLOAT32, "it cannot run in float64")],
+    [
+        (RANDOM, "it draws random numbers"),
+        (ONLY_FLOAT32, "it cannot run in float64"),
+        (NO_ELEMENTS, "its output holds no elements"),
+    ],
 )
 def test_what_cannot_be_checked_is_measured_and_says_why(bench: Bench, text: str, why: str) -> None:
     result = bench.run(text)

@@ -125,6 +125,14 @@ ONLY_FLOAT32 = (
     "def build():\n"
     "    return Net(), torch.randn(4, 4)\n"
 )
+NO_ELEMENTS = (
+    "import torch\n"
+    "class Net(torch.nn.Module):\n"
+    "    def forward(self, x):\n"
+    "        return x[:0]\n"
+    "def build():\n"
+    "    return Net(), torch.randn(4, 4)\n"
+)
 
 
 VARIED = (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import references
 from gpuexplorer.workloads.comparison import sample_rows
-from gpuexplorer.workloads.fills import dtype_of, make_inputs
+from gpuexplorer.workloads.fills import dtype_of, make_inputs, poison_byte
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.references import Reference, verify
@@ -57,7 +57,7 @@ def test_an_element_left_poisoned_is_found() -> None:
     outputs["C"][:, :99] = (inputs["A"] @ inputs["B"])[:, :99]
     found = reference.verify(outputs)
     assert not found.ok and math.isinf(found.max_rel_error)
-    assert "nan" in reference.explain(outputs)
+    assert reference.explain(outputs).startswith("C[0, 99] was never written and should be ")
 
 
 def test_the_error_is_measured_against_magnitude_and_root_mean_square() -> None:
@@ -108,6 +108,112 @@ def test_a_product_summed_in_half_is_found_at_large_magnitudes(n: int) -> None:
         for k in range(n):
             overflowed += np.outer(inputs["A"][:, k], inputs["B"][k])
     assert not reference.verify({"C": overflowed}).ok
+
+
+# ---- a check that cannot fail
+
+OUTPUTS = 'outputs = { B = "2 * A" }'
+
+
+@pytest.mark.parametrize(
+    "scale", ["1 / (0 * A)", "-1 - abs(A)", "log(-1 - abs(A))", "where(A > 0, 1, -1e-30)"]
+)
+def test_a_scale_that_would_accept_anything_is_refused(scale: str) -> None:
+    workload = made((OUTPUTS, f'{OUTPUTS}\nscale = "{scale}"'))
+    _, _, reference = problem(workload)
+    with pytest.raises(InputError, match=r"check of 'B' says nothing: its scale '.*' is "):
+        reference.verify({"B": np.full(100, 999, np.float32)})
+
+
+def test_a_scale_of_zero_asks_for_the_very_value() -> None:
+    workload = made((OUTPUTS, f'{OUTPUTS}\nscale = "0 * A"'))
+    _, _, reference = problem(workload, fill="zeros")
+    zeros = np.zeros(100, np.float32)
+    assert reference.verify({"B": zeros}).ok
+    zeros[7] = 1e-30
+    assert not reference.verify({"B": zeros}).ok
+
+
+@pytest.mark.parametrize("written", [999.0, np.nan])
+def test_a_reference_without_a_number_is_refused(written: float) -> None:
+    _, _, reference = problem(made((OUTPUTS, 'outputs = { B = "log(-1 - abs(A))" }')))
+    with pytest.raises(InputError, match="no element of its reference is a finite number"):
+        reference.verify({"B": np.full(100, written, np.float32)})
+
+
+def test_a_product_that_is_not_finite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "FULL_FLOP", 0)
+    plan, inputs, _ = problem(SHIPPED["matmul"], size={"N": 64})
+    inputs["A"][3, 5] = np.inf
+    reference = Reference(SHIPPED["matmul"], plan, inputs)
+    with pytest.raises(InputError, match="check of 'C' says nothing"):
+        reference.verify(product(plan, inputs))
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+def test_where_a_nan_is_right_the_one_that_was_there_before_is_not(precision: str) -> None:
+    workload = made((OUTPUTS, 'outputs = { B = "where(A > 0, A, log(-1 - abs(A)))" }'))
+    plan, inputs, reference = problem(workload, precision=precision)
+    dtype = dtype_of(plan.array("B"), precision)
+    right = np.where(inputs["A"] > 0, inputs["A"], np.nan).astype(dtype)
+    assert reference.verify({"B": right}).ok
+    unwritten = right.copy()
+    at = int(np.flatnonzero(np.isnan(right))[4])
+    unwritten.view(np.uint8).reshape(100, -1)[at] = poison_byte("real")
+    assert math.isinf(reference.verify({"B": unwritten}).max_rel_error)
+    assert reference.explain({"B": unwritten}).startswith(f"B[{at}] was never written")
+
+
+def test_a_whole_number_that_was_never_written_is_found() -> None:
+    shape = 'B = { shape = ["N"], role = "out" }'
+    workload = made(
+        (shape, 'B = { shape = ["N"], role = "out", type = "int" }'),
+        (OUTPUTS, 'outputs = { B = "0 * A - 1" }'),
+    )
+    _, _, reference = problem(workload)
+    right = np.full(100, -1, np.int32)
+    assert reference.verify({"B": right}).ok
+    right.view(np.uint8).reshape(100, 4)[42] = poison_byte("int")
+    assert not reference.verify({"B": right}).ok
+    assert reference.explain({"B": right}).startswith("B[42] was never written")
+
+
+@given(
+    st.sampled_from(["fp64", "fp32", "fp16"]),
+    st.sampled_from(["normal", "uniform", "integers", "zeros"]),
+    st.sampled_from(["matmul", "vector_add", "transpose", "reduction"]),
+    st.integers(1, 90),
+)
+def test_every_shipped_check_finds_an_element_moved_beyond_its_tolerance(
+    precision: str, fill: Any, name: str, n: int
+) -> None:
+    workload = SHIPPED[name]
+    _, _, reference = problem(workload, size={"N": n}, precision=precision, fill=fill)
+    outputs = {
+        key: c._expected._values.reshape(c._expected.shape)  # type: ignore[attr-defined]
+        for key, c in reference._comparisons.items()
+    }
+    for key, comparison in reference._comparisons.items():
+        dtype = dtype_of(reference._plan.array(key), precision)
+        assert comparison.finds(outputs[key].astype(dtype))
+
+
+def test_random_vectors_find_an_element_moved_beyond_the_tolerance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(references, "FULL_FLOP", 0)
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 96})
+    assert reference.verify(product(plan, inputs)).ok
+    (comparison,) = reference._comparisons.values()
+    assert comparison.method.startswith("freivalds")
+    assert comparison.finds(product(plan, inputs)["C"])
+
+
+def test_a_check_that_finds_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, inputs, reference = problem(made())
+    monkeypatch.setattr(references.ByElement, "finds", lambda self, output: False)
+    with pytest.raises(InputError, match="ten times its tolerance is not found"):
+        reference.verify({"B": 2 * inputs["A"]})
 
 
 def test_zeros_must_be_zeros() -> None:

@@ -16,8 +16,6 @@ ALIGNMENT_B = 256
 GUARD_B = 64 * 1024
 """Least length of a guard: some rows beyond the end of a matrix of ordinary size."""
 GUARD_BYTE = 0xC5
-POISON_BYTE = 0xFF
-"""Every bit set is NaN in each floating-point format."""
 
 
 @dataclass(frozen=True)

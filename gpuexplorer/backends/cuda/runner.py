@@ -13,13 +13,13 @@ from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
 from gpuexplorer.backends.cuda.driver import L2_CACHE_B
-from gpuexplorer.backends.cuda.memory import POISON_BYTE, DeviceArrays, lay_out
+from gpuexplorer.backends.cuda.memory import DeviceArrays, lay_out
 from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -88,11 +88,11 @@ class CudaRunner(Runner):
                 self._allocated.upload(name, data)
 
     def poison(self) -> None:
-        """Fill outputs and scratch arrays with NaN, and write the guards."""
+        """Fill outputs and scratch arrays with poison, and write the guards."""
         with self.session.explained("filling the outputs"):
             for array in self.plan.arrays:
                 if array.role in ("out", "scratch"):
-                    self._allocated.fill(array.name, POISON_BYTE)
+                    self._allocated.fill(array.name, poison_byte(array.type))
             self._allocated.set_guards()
             self.session.wait()
 

@@ -14,14 +14,13 @@ import numpy.typing as npt
 
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import dtype_of
+from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 GUARD_STEP_B = 4096
 MIN_GUARD_B = 16 * GUARD_STEP_B
 MAX_GUARD_B = 128 * GUARD_STEP_B
 _PATTERN = np.uint8(0xA5)
-_POISON = np.uint8(0xFF)
 _ZERO = np.uint8(0)
 
 
@@ -86,10 +85,10 @@ class DeviceArrays:
         return found
 
     def poison(self) -> None:
-        """Fill outputs and scratch with 0xFF bytes, and all guards with their pattern."""
+        """Fill outputs and scratch with poison, and all guards with their pattern."""
         for name, array in self.plans.items():
             if array.role in ("out", "scratch"):
-                self._fill(self.buffers[name], _POISON, 0, array.nbytes)
+                self._fill(self.buffers[name], np.uint8(poison_byte(array.type)), 0, array.nbytes)
             guard = guard_B(array.nbytes)
             self._fill(self._whole[name], _PATTERN, 0, guard)
             self._fill(self._whole[name], _PATTERN, guard + array.nbytes, guard)
