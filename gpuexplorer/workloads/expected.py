@@ -195,11 +195,12 @@ def moved(value: Any, distance: float) -> Any:
     """Return a stored number moved by a distance, or by some steps of its type if that is more."""
     kind = value.dtype.type
     if value.dtype.kind == "i":
-        step = max(1, math.ceil(min(distance, 1e9)))
-        return kind(int(value) - step if int(value) > 0 else int(value) + step)
-    step = max(distance, 4 * abs(float(np.spacing(value)))) if np.isfinite(value) else 0.0
-    away = kind(float(value) + step)
-    return away if np.isfinite(away) else kind(-float(value) if np.isfinite(value) else 0.0)
+        whole = max(1, math.ceil(min(distance, 1e9)))
+        return kind(int(value) - whole if int(value) > 0 else int(value) + whole)
+    if not np.isfinite(value):
+        return kind(0.0)
+    away = kind(float(value) + max(distance, 4 * abs(float(np.spacing(value)))))
+    return away if np.isfinite(away) else kind(-float(value))
 
 
 def ratio(squares: float, reference: float) -> float | None:

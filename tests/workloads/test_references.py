@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import references
-from gpuexplorer.workloads.comparison import sample_rows
+from gpuexplorer.workloads.comparison import ByElement, sample_rows
 from gpuexplorer.workloads.fills import dtype_of, make_inputs, poison_byte
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan
@@ -211,7 +211,7 @@ def test_random_vectors_find_an_element_moved_beyond_the_tolerance(
 
 def test_a_check_that_finds_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     _, inputs, reference = problem(made())
-    monkeypatch.setattr(references.ByElement, "finds", lambda self, output: False)
+    monkeypatch.setattr(ByElement, "finds", lambda self, output: False)
     with pytest.raises(InputError, match="ten times its tolerance is not found"):
         reference.verify({"B": 2 * inputs["A"]})
 
