@@ -9,6 +9,8 @@ from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda.build import gate_compiler
 from gpuexplorer.backends.cuda.library import CALLS, offered
 from gpuexplorer.compile.cubin import read_cubin
+from gpuexplorer.compile.nvrtc import target_for
+from gpuexplorer.compile.targets import is_ptx
 from tests.gpu.first_minutes.check import Failed, NoGpu, Note, require, within
 from tests.gpu.first_minutes.here import Here
 from tests.gpu.machine import why_no_gpu
@@ -66,11 +68,15 @@ def versions(here: Here, note: Note) -> None:
 
 
 def compiler(here: Here, note: Note) -> None:
-    """NVRTC compiles the gate for exactly this device."""
-    cubin = gate_compiler(here.arch)()
-    kernels = read_cubin(cubin, here.arch)
+    """NVRTC compiles the gate for exactly this device, or PTX where it is the older one."""
+    code, target = gate_compiler(here.arch)(), target_for(here.arch)
     note("architecture", here.arch)
-    note("the gate's cubin_B", len(cubin))
+    note("compiled for", target)
+    note("the gate's code_B", len(code))
+    if is_ptx(target):
+        require(code.lstrip().startswith(b"//"), "the gate was not compiled to PTX")
+        return
+    kernels = read_cubin(code, target)
     require(len(kernels) == 2, f"the gate's cubin holds {len(kernels)} kernels, not 2")
     for name, taken in kernels.items():
         within(f"the number of registers of {name}", taken.registers_per_thread, 0, 64)

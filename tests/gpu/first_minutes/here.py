@@ -14,7 +14,7 @@ from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda.arguments import PackedArguments
 from gpuexplorer.backends.cuda.describe import architecture
 from gpuexplorer.backends.cuda.session import Api, LoadedKernel, Session
-from gpuexplorer.compile.nvrtc import compile_cubin
+from gpuexplorer.compile.nvrtc import compile_kernels, target_for
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.workload import Workload
@@ -75,8 +75,8 @@ class Here:
 
     def kernel(self, name: str, source: str, entry: str, precision: str = "fp32") -> LoadedKernel:
         """Compile a source for this device and load one of its kernels."""
-        built = compile_cubin(
-            name, {name: source}, self.arch, precision=precision, entries=(entry,)
+        built = compile_kernels(
+            name, {name: source}, target_for(self.arch), precision=precision, entries=(entry,)
         )
         with self.session.explained(f"loading '{entry}'"):
             return self.session.load(built.code, built.kernels[entry].symbol)
@@ -90,8 +90,12 @@ class Here:
     def upload(self, data: npt.NDArray[Any]) -> int:
         """Copy an array to the device, and return its address there."""
         address = self.room(data.nbytes)
-        self._copy(address, data.ctypes.data, data.nbytes, "memcpyHostToDevice")
+        self.copy_in(address, data)
         return address
+
+    def copy_in(self, address: int, data: npt.NDArray[Any]) -> None:
+        """Copy an array to an address on the device, and wait."""
+        self._copy(address, data.ctypes.data, data.nbytes, "memcpyHostToDevice")
 
     def download(self, address: int, into: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Copy from the device into an array, and return it."""

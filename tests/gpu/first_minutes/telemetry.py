@@ -10,7 +10,9 @@ from gpuexplorer.telemetry.ladder import open_source
 from tests.gpu.first_minutes.check import Failed, Note, require, within
 from tests.gpu.first_minutes.here import Here
 
-COPIED_B = 1 << 28
+COPIED_B = 1 << 26
+LOOKS = 5
+"""A counter of bytes may start over between two looks: then it gives no rate, and so the next."""
 PCIE_SHARE = (0.5, 3.0)
 """What the counter may say of a copy: packets have headers, and others use the link, too."""
 BOUNDS = {
@@ -39,11 +41,15 @@ def telemetry(here: Here, note: Note) -> None:
 
 def _read(here: Here, note: Note, source: TelemetrySource) -> None:
     data = np.ones(COPIED_B, np.uint8)
-    here.session.wait()  # the device is open before the first look
-    before = source.read()
-    here.upload(data)
-    after = source.read()
-    missing = {**before.missing, **after.missing}
+    address = here.upload(data)
+    missing: dict[str, str] = {}
+    for _ in range(LOOKS):
+        before = source.read()
+        here.copy_in(address, data)
+        after = source.read()
+        missing |= {**before.missing, **after.missing}
+        if after.pcie_rx_B_per_s is not None:
+            break
     for field, (low, high, unit) in BOUNDS.items():
         value = getattr(after, field)
         if value is None:

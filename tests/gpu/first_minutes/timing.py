@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,9 @@ RECORDED_LAUNCHES = 16
 
 def gate_opens(here: Here, note: Note) -> None:
     """The gate can be opened; its kernels take what kernels of that size take."""
-    session = here.session
-    require(session.gate is not None, "launches cannot be queued behind a gate here")
+    with _warnings() as said:
+        opened = here.session.gate is not None
+    require(opened, "; ".join(said) or f"CUDA_LAUNCH_BLOCKING is set: {gate.launches_block()}")
     for entry in gate.ENTRIES:
         loaded = here.kernel(gate.SOURCE_NAME, gate.SOURCE, entry)
         note(f"registers of {entry}", loaded.registers)
@@ -138,6 +140,20 @@ def recorded(here: Here, note: Note) -> None:
     require(len(by_records.seconds) == RECORDED_LAUNCHES, "records are missing")
     low_s = (1 - RECORDS_AGREE) * events_s - LONGEST_EMPTY_S / 2
     within("the time by records", records_s, low_s, (1 + RECORDS_AGREE) * events_s, "s")
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect what the package warns of, which says why there is no gate."""
+    said: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("gpuexplorer")
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
 
 
 def _gate(session: Session) -> gate.Gate:
