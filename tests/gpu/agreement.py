@@ -25,8 +25,11 @@ from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.plan import make_plan
+from tests.gpu.hardware import fitting
 
 SIZES = (1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28)
+ARRAYS_B = 12
+"""Bytes that one element of each of the three arrays takes; two runners hold them."""
 BATCH = 64
 ROUNDS = 9
 COLUMNS = ("hot", "nvbench_hot", "cold", "do_bench", "cupti_hot", "cupti_cold")
@@ -117,6 +120,9 @@ def main() -> int:
     print(f"{gpu.name}, {gpu.driver}")
     print(f"{'N':>10}" + "".join(f"{column:>13}" for column in COLUMNS))
     for size in SIZES:
+        if fitting(size, 2 * ARRAYS_B, gpu.limits.memory_B, share=0.5) < size:
+            print(f"{size:>10}  does not fit this GPU")
+            continue
         hot, cold = (runner_of(backend, gpu, size, cache) for cache in ("hot", "cold"))
         row: dict[str, float | None] = {
             "hot": ours_s(hot),

@@ -16,8 +16,8 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure.job import Ready
 from gpuexplorer.measure.laboratory import Laboratory
-from gpuexplorer.measure.recipe import Ready
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.plan import make_plan

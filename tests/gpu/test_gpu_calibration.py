@@ -14,6 +14,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load
+from tests.gpu.hardware import cache_shows, has_tensor_cores, offered, rate_bounds
 
 
 class Bench:
@@ -68,16 +69,22 @@ def test_memory_ceilings_lie_near_each_other_and_below_the_peak(bench: Bench) ->
     peak = bench.device.peak_bandwidth_B_per_s
     if peak is not None:
         assert 0.6 < copy / peak < 1.0
-    assert bench.value("cache") > copy
+    if cache_shows(bench.device.last_level_cache_B, copy):
+        assert bench.value("cache") > copy
 
 
-def test_arithmetic_ceilings_are_in_order(bench: Bench) -> None:
-    assert bench.value("fma", "fp16") > 1.2 * bench.value("fma", "fp32") or (
-        bench.device.compute_capability or (0, 0)
-    ) < (8, 0)
-    assert bench.value("fma", "fp64") <= 1.1 * bench.value("fma", "fp32")
+@pytest.mark.parametrize("precision", ["fp16", "fp64"])
+def test_multiply_adds_have_the_ratio_of_the_hardware(bench: Bench, precision: str) -> None:
+    low, high = rate_bounds(bench.device.compute_capability, precision)
+    ratio = bench.value("fma", precision) / bench.value("fma", "fp32")
+    print(f"{precision} over fp32: {ratio:.3f}, between {low:.3f} and {high:.3f}")
+    assert low < ratio < high
+
+
+def test_products_are_no_faster_than_what_they_are_made_of(bench: Bench) -> None:
     assert bench.value("gemm", "fp32") <= 1.1 * bench.value("fma", "fp32")
-    assert bench.value("gemm", "fp16") > bench.value("fma", "fp32")
+    if has_tensor_cores(bench.device):
+        assert bench.value("gemm", "fp16") > bench.value("fma", "fp32")
 
 
 def test_every_ceiling_names_its_clock_and_method(bench: Bench) -> None:
@@ -89,10 +96,8 @@ def test_every_ceiling_names_its_clock_and_method(bench: Bench) -> None:
 
 def test_no_shipped_variant_is_above_its_roof(bench: Bench) -> None:
     for workload in load().values():
-        for variant, spec in workload.manifest.variants.items():
-            if spec.library is not None and spec.library not in bench.device.libraries:
-                continue
-            for precision in workload.precisions_of(variant):
+        for variant in workload.manifest.variants:
+            for precision in offered(bench.devices, bench.device, workload, variant):
                 request = RunRequest(
                     workload=workload.name, variant=variant, precision=precision,
                     device=bench.device.id,

@@ -27,7 +27,7 @@ def test_limits_equal_cupys_properties(gpu: DeviceInfo) -> None:
 
 def test_the_nominal_peak_is_known_and_plausible(gpu: DeviceInfo) -> None:
     assert gpu.peak_bandwidth_B_per_s is not None
-    assert 1e11 < gpu.peak_bandwidth_B_per_s < 2e13
+    assert 1e10 < gpu.peak_bandwidth_B_per_s < 2e13  # a GT 1030 with DDR4 has 1.7e10
 
 
 def test_driver_and_versions_are_named(gpu: DeviceInfo, backend: CudaBackend) -> None:
@@ -45,13 +45,11 @@ def test_nvml_knows_the_device_by_its_uuid(gpu: DeviceInfo) -> None:
     source.close()
     assert reading.sm_clock_Hz is not None
     assert 1e8 < reading.sm_clock_Hz < 5e9
-    assert reading.memory_clock_Hz is not None
-    assert reading.temperature_C is not None
-    assert 0 < reading.temperature_C < 110
-    assert reading.power_W is not None
-    assert 1 < reading.power_W < 2000
     assert reading.memory_used_B is not None
-    assert reading.throttle_reasons is not None
+    for field in ("memory_clock_Hz", "temperature_C", "power_W", "throttle_reasons"):
+        assert (getattr(reading, field) is None) == (field in reading.missing), field
+    assert reading.temperature_C is None or 0 < reading.temperature_C < 110
+    assert reading.power_W is None or 1 < reading.power_W < 2000
     pynvml.nvmlInit()
     try:
         count = pynvml.nvmlDeviceGetCount()
@@ -64,12 +62,14 @@ def test_nvml_knows_the_device_by_its_uuid(gpu: DeviceInfo) -> None:
 def test_load_and_power_rise_while_something_runs(gpu: DeviceInfo, measure: Measure) -> None:
     source = open_source(gpu)
     assert source is not None
-    idle_W = source.read().power_W
+    idle = source.read()
     measure("matmul", "naive", size={"N": 2048}, block=(32, 16), seconds=2.0)
     busy = source.read()
     source.close()
     assert busy.load is not None
     assert busy.load > 0.3
-    assert idle_W is not None
-    assert busy.power_W is not None
-    assert busy.power_W > idle_W
+    if idle.power_W is None:
+        assert "power_W" in idle.missing  # as laptops' GPUs have it
+    else:
+        assert busy.power_W is not None
+        assert busy.power_W > idle.power_W

@@ -65,6 +65,8 @@ def test_a_training_step_is_predicted(
     size: dict[str, int],
     precision: str,
 ) -> None:
+    if precision not in torch_gpu.precisions:
+        pytest.skip(f"{torch_gpu.name} has no {precision}")
     workload = workloads["mlp_training"]
     use = run(laboratory, workload, configured(workload, torch_gpu, size, precision=precision))
     assert use.counter == GPU_COUNTER

@@ -13,7 +13,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads import trust
-from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.own_model import read_model
 from gpuexplorer.workloads.workload import Workload
 from tests.support.own_models import FAULTS, GOOD, workload_of
@@ -54,6 +54,9 @@ def run(session: Session, folder: Path, text: str = GOOD, **request: Any) -> Run
 def test_each_precision_is_verified(
     session: Session, tmp_path: Path, precision: str, variant: str
 ) -> None:
+    device = find_device(session.devices(), DEVICE)
+    if precision not in device.precisions:
+        pytest.skip(f"{device.name} has no {precision}")
     result = run(
         session, tmp_path, precision=precision, variant=variant, size={"batch": 64, "width": 256}
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.timing import Work, time_launches
+from gpuexplorer.core.device import DeviceInfo
 from tests.gpu.conftest import MakeRunner
+from tests.gpu.hardware import in_cache
 
 
 def both_ways(runner: CudaRunner, count: int) -> tuple[float, float]:
@@ -75,7 +79,7 @@ def test_a_full_batch_of_short_launches_is_never_late(make_runner: MakeRunner) -
 @pytest.mark.parametrize(
     ("name", "variant", "request_"),
     [
-        ("matmul", "naive", {"size": {"N": 2048}, "block": (1, 1)}),
+        ("matmul", "naive", {"size": {"N": 1024}, "block": (1, 1)}),
         ("matmul", "naive", {"size": {"N": 4096}, "block": (16, 16)}),
         ("vector_add", "direct", {"size": {"N": 1 << 26}}),
         ("vector_add", "grid_stride", {"size": {"N": 1 << 26}}),
@@ -84,17 +88,26 @@ def test_a_full_batch_of_short_launches_is_never_late(make_runner: MakeRunner) -
     ],
 )
 def test_prediction_is_within_a_small_factor(
-    make_runner: MakeRunner, name: str, variant: str, request_: dict[str, object]
+    gpu: DeviceInfo,
+    make_runner: MakeRunner,
+    name: str,
+    variant: str,
+    request_: dict[str, object],
 ) -> None:
     runner = make_runner(name, variant, **request_)
     predicted_s = runner.predict_s()
+    longest_s = gpu.limits.max_launch_s
+    if longest_s is not None and predicted_s is not None and predicted_s > longest_s:
+        pytest.skip("the system would end such a launch on this GPU")
     measured_s = float(np.median(runner.launch(5).seconds[1:]))
     assert predicted_s is not None
     assert measured_s / 4 < predicted_s < measured_s * 8
 
 
-def test_a_cold_launch_of_a_cached_problem_takes_longer(make_runner: MakeRunner) -> None:
-    size = {"N": 1 << 20}  # 12 MB: within the L2 cache of a recent GPU
+def test_a_cold_launch_of_a_cached_problem_takes_longer(
+    gpu: DeviceInfo, make_runner: MakeRunner
+) -> None:
+    size = {"N": min(1 << 20, in_cache(gpu.last_level_cache_B, arrays=3))}
     hot = make_runner("vector_add", "direct", size=size)
     cold = make_runner("vector_add", "direct", size=size, cache="cold")
     hot_s = float(np.median(hot.launch(101).seconds[1:]))
@@ -136,9 +149,19 @@ def test_groups_of_short_launches_scatter_less_than_single_ones(make_runner: Mak
     assert float(np.median(groups)) <= float(np.median(single)) + timing.RESOLUTION_S
 
 
+def settle_clock(runner: CudaRunner, within: float = 0.02, most_s: float = 3.0) -> None:
+    """Launch until two batches in a row had the same clock: a laptop's rises for a second."""
+    until, before = time.monotonic() + most_s, 0.0
+    while time.monotonic() < until:
+        now = runner.launch(10).clock_Hz
+        if now is not None and abs(now - before) <= within * now:
+            return
+        before = now or 0.0
+
+
 def test_the_clock_held_is_one_the_device_can_have(make_runner: MakeRunner) -> None:
     runner = cuda(make_runner("matmul", "naive", size={"N": 2048}, block=(32, 8)))
-    runner.launch(2)
+    settle_clock(runner)
     clocks = [runner.launch(10).clock_Hz for _ in range(5)]
     known = [clock for clock in clocks if clock is not None]
     highest_Hz = runner.session.facts.clock_Hz

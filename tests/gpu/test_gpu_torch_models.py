@@ -20,6 +20,7 @@ from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.references import Reference
+from tests.gpu.hardware import has_tensor_cores
 from tests.support.problems import plan_of
 
 SHIPPED = load()
@@ -121,10 +122,11 @@ def test_tf32_is_on_when_asked_for_and_off_otherwise(gpu: DeviceInfo, ready: Rea
 @pytest.mark.parametrize("value", ["math", "flash", "efficient", "cudnn"])
 def test_the_attention_that_was_chosen_runs(value: str, gpu: DeviceInfo, ready: Ready) -> None:
     words = {"math": "softmax", "flash": "flash", "efficient": "fmha", "cudnn": "cudnn"}
-    old = gpu.compute_capability is not None and gpu.compute_capability < (9, 0)
-    if value == "cudnn" and old:
-        pytest.skip("cuDNN has no such attention for this GPU")
-    runner = ready("attention", "bf16", switches={"sdpa": value})
+    since = {"flash": (8, 0), "cudnn": (9, 0)}.get(value, (5, 0))
+    if (gpu.compute_capability or (0, 0)) < since:
+        pytest.skip(f"{gpu.name} has no such attention")
+    precision = "bf16" if "bf16" in gpu.precisions else "fp16"
+    runner = ready("attention", precision, switches={"sdpa": value})
     error_of(runner)
     assert words[value] in kernels_of(runner)
 
@@ -146,10 +148,14 @@ def test_a_graph_replays_the_same_step(name: str, ready: Ready) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
-def test_what_is_compiled_is_right_and_compiled_once(mode: str, ready: Ready) -> None:
+def test_what_is_compiled_is_right_and_compiled_once(
+    mode: str, gpu: DeviceInfo, ready: Ready
+) -> None:
     import torch
 
     pytest.importorskip("triton")
+    if (gpu.compute_capability or (0, 0)) < (7, 0):
+        pytest.skip("Triton begins with compute capability 7.0")
     if not any(shutil.which(name) for name in ("gcc", "clang", "cc")):
         pytest.skip("no C compiler is installed")
     Compiled._kept.clear()
@@ -161,7 +167,9 @@ def test_what_is_compiled_is_right_and_compiled_once(mode: str, ready: Ready) ->
     assert "triton" in kernels_of(runner) or mode == "reduce-overhead"
 
 
-def test_channels_last_convolutions_do_not_rearrange(ready: Ready) -> None:
+def test_channels_last_convolutions_do_not_rearrange(gpu: DeviceInfo, ready: Ready) -> None:
+    if not has_tensor_cores(gpu):
+        pytest.skip("cuDNN has such convolutions of halves for tensor cores alone")
     runner = ready("conv2d", "fp16", switches={"channels_last": True})
     error_of(runner)
     assert "nchwtonhwc" not in kernels_of(runner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +19,7 @@ def make_python(folder: Path, *, packages: bool = True) -> Path:
         [sys._base_executable, "-m", "venv", "--without-pip", str(folder)],  # type: ignore[attr-defined]
         check=True,
     )
-    python = folder / "bin" / "python"
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if packages:
         site_of(folder).joinpath("beside.pth").write_text(
             f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
@@ -28,6 +29,8 @@ def make_python(folder: Path, *, packages: bool = True) -> Path:
 
 def site_of(folder: Path) -> Path:
     """Return where an environment's packages stand."""
+    if os.name == "nt":
+        return folder / "Lib" / "site-packages"
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     return folder / "lib" / version / "site-packages"
 
