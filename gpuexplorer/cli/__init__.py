@@ -5,9 +5,9 @@ Importing this imports neither a window nor a plotter nor a framework.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 EXIT_INTERRUPTED = 130
@@ -29,32 +29,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     from gpuexplorer.cli.messages import report
-    from gpuexplorer.cli.streams import prepare_streams
+    from gpuexplorer.cli.streams import failure, is_closed_pipe, prepare_streams
 
     prepare_streams()
     verbose = "-v" in arguments or "--verbose" in arguments
     try:
-        from gpuexplorer.cli.parser import parse
-
-        try:
-            options = parse(arguments)
-            if _names_models(options):
-                from gpuexplorer.cli.own_model import take_models
-
-                take_models(options)
-            code: int = options.command_function(options)
-        except SystemExit as end:  # argparse after --help, rich after a closed pipe
-            code = end.code if isinstance(end.code, int) else 0
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _silence_stdout()
-        return EXIT_BROKEN_PIPE
-    except OSError as error:
-        if error.filename is None:  # a stream of ours: what is left in its buffer cannot go out
-            _silence_stdout()
-        return report(error, verbose=verbose)
+        code = _command(arguments)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
-        return report(error, verbose=verbose)
+        code = report(error, verbose=verbose)
+    unwritten = failure()
+    if unwritten is None:
+        return code
+    if is_closed_pipe(unwritten):  # a reader that has had enough is no failure
+        return code or EXIT_BROKEN_PIPE
+    from gpuexplorer.exchange import write_error
+
+    return report(write_error(Path("standard output"), unwritten), verbose=verbose)
+
+
+def _command(arguments: list[str]) -> int:
+    from gpuexplorer.cli.parser import parse
+
+    try:
+        options = parse(arguments)
+        if _names_models(options):
+            from gpuexplorer.cli.own_model import take_models
+
+            take_models(options)
+        code: int = options.command_function(options)
+    except SystemExit as end:  # argparse after --help
+        return end.code if isinstance(end.code, int) else 0
     return code
 
 
@@ -62,10 +66,3 @@ def _names_models(options: Any) -> bool:
     """Whether a command names a Python file as what it is to run."""
     words = [getattr(options, "workload", None), *getattr(options, "kernels", ())]
     return any(str(word).lower().endswith(".py") for word in words if word is not None)
-
-
-def _silence_stdout() -> None:
-    """Point standard output at the null device, so that the interpreter's last flush is quiet."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)

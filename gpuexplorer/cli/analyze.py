@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from gpuexplorer.analysis.architectures import chosen_architectures, gpu_words
 from gpuexplorer.analysis.static import Analysis, CurvePoint, KernelAnalysis
 from gpuexplorer.charts.words import block_words
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console
-from gpuexplorer.cli.output import check_results, pretty_json, say_written, write_document
+from gpuexplorer.cli.output import check_results, pretty_json
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent
@@ -34,16 +35,19 @@ def command(options: argparse.Namespace) -> int:
     subject = Path(options.subject)
     is_file = subject.suffix in SOURCE_SUFFIXES or subject.name != options.subject
     analysis = (_file if is_file else _workload)(options, architectures)
-    if options.json != "-":
-        _print(analysis, output_console())
-    write_document(options.json, pretty_json(analysis))
-    if options.plot is not None:
-        from gpuexplorer.charts.occupancy import occupancy_chart
-        from gpuexplorer.charts.render import render
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.show(lambda: _print(analysis, output_console()))
+    delivery.document(lambda: pretty_json(analysis))
+    delivery.file(options.plot, lambda path: _draw(analysis, path))
+    delivery.say_written()
+    return delivery.code
 
-        render(occupancy_chart(analysis), options.plot)
-    say_written(options.json, options.plot)
-    return 0
+
+def _draw(analysis: Analysis, path: Path) -> None:
+    from gpuexplorer.charts.occupancy import occupancy_chart
+    from gpuexplorer.charts.render import render
+
+    render(occupancy_chart(analysis), path)
 
 
 def _file(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis:

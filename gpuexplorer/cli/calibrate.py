@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.calibration.calibrate import Calibration
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.output import STDOUT, check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
@@ -46,21 +49,18 @@ def command(options: argparse.Namespace) -> int:
             say("gpuexplorer: stopped; nothing was stored, the calibration before stays as it was")
             return EXIT_INTERRUPTED
     ceilings = calibration.ceilings()
-    path = store.save(ceilings)
-    if options.json != "-":
-        _introduce(ceilings)
-        output_console().print(table(ceilings))
-        print()
-        for words in notes(ceilings):
-            print(words)
-    write_document(options.json, pretty_json(ceilings))
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    paths: list[Path] = []
+    delivery.asked(lambda: paths.append(store.save(ceilings)))
+    delivery.show(lambda: _show(ceilings))
+    delivery.document(lambda: pretty_json(ceilings))
     for line in calibration.failures if options.verbose else ():
         say(f"not measured: {line}")
     if calibration.failures and not options.verbose:
         say(f"{len(calibration.failures)} candidates could not be measured; -v says which and why")
-    if options.json != "-":
+    for path in paths if options.json != STDOUT else ():
         say(f"stored {path}")
-    return 0
+    return delivery.code
 
 
 def _measure(session: Session, calibration: Calibration, device: DeviceInfo) -> None:
@@ -80,13 +80,23 @@ def _measure(session: Session, calibration: Calibration, device: DeviceInfo) -> 
                 calibration.took(result)
 
 
-def _introduce(ceilings: Ceilings) -> None:
+def _show(ceilings: Ceilings) -> None:
+    console = output_console()
+    for line in _introduction(ceilings):
+        console.print(line, markup=False)
+    console.print(table(ceilings))
+    console.print()
+    for words in notes(ceilings):
+        console.print(words, markup=False)
+
+
+def _introduction(ceilings: Ceilings) -> Iterator[str]:
     threads = ceilings.threads
     words = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
-    print(f"{ceilings.name} · {ceilings.device} · {ceilings.driver}{words}")
+    yield f"{ceilings.name} · {ceilings.device} · {ceilings.driver}{words}"
     cache = ceilings.last_level_cache_B
-    print(f"last-level cache {quantity(cache, 'B')}" if cache else "last-level cache not known")
-    print("The most this device was measured to do; each run is held against it.\n")
+    yield f"last-level cache {quantity(cache, 'B')}" if cache else "last-level cache not known"
+    yield "The most this device was measured to do; each run is held against it.\n"
 
 
 def table(ceilings: Ceilings) -> Table:

@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say, shorten
-from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.device import DeviceInfo
@@ -44,13 +45,13 @@ def command(options: argparse.Namespace) -> int:
                     _check(group, session, progress)
             except KeyboardInterrupt:
                 interrupted = True
-    _deliver(groups, device, options)
+    code = _deliver(groups, device, options)
     if interrupted:
         say("gpuexplorer: stopped before every case was tried")
         return EXIT_INTERRUPTED
     if any(g.failures for g in groups):
         return WorkFailed.exit_code
-    return 0 if any(g.tried for g in groups) else CannotRunHere.exit_code
+    return code if any(g.tried for g in groups) else CannotRunHere.exit_code
 
 
 def _check(group: Group, session: Session, progress: StepsSink) -> None:
@@ -67,18 +68,24 @@ def _check(group: Group, session: Session, progress: StepsSink) -> None:
 # ---- what is shown
 
 
-def _deliver(groups: list[Group], device: DeviceInfo, options: argparse.Namespace) -> None:
-    if options.json is not None:
-        document = {
-            "schema": SCHEMA,
-            "device": device.id,
-            "ok": not any(g.failures for g in groups),
-            "cases": [_case_document(g, t) for g in groups for t in g.tried],
-            "skipped": [_group_document(g) | {"skipped": g.skipped} for g in groups if g.skipped],
-        }
-        write_document(options.json, pretty_json(document))
-    if options.json == "-":
-        return
+def _deliver(groups: list[Group], device: DeviceInfo, options: argparse.Namespace) -> int:
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.document(lambda: pretty_json(_document(groups, device)))
+    delivery.show(lambda: _print(groups, device, verbose=options.verbose))
+    return delivery.code
+
+
+def _document(groups: list[Group], device: DeviceInfo) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "device": device.id,
+        "ok": not any(g.failures for g in groups),
+        "cases": [_case_document(g, t) for g in groups for t in g.tried],
+        "skipped": [_group_document(g) | {"skipped": g.skipped} for g in groups if g.skipped],
+    }
+
+
+def _print(groups: list[Group], device: DeviceInfo, *, verbose: bool) -> None:
     console = output_console()
     console.print(f"{device.name} ({device.id})\n", markup=False)
     console.print(table(groups))
@@ -86,7 +93,7 @@ def _deliver(groups: list[Group], device: DeviceInfo, options: argparse.Namespac
         console.print(line, style="dim", markup=False)
     for group in groups:
         for tried in group.failures:
-            _print_failure(group, tried, options.verbose)
+            _print_failure(group, tried, verbose)
 
 
 def _skipped_words(groups: list[Group]) -> list[str]:

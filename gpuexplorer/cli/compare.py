@@ -6,13 +6,15 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
 from gpuexplorer.cli.messages import error_console, output_console, say
-from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session, python_of
@@ -188,20 +190,24 @@ def _deliver(
     result: ComparisonResult, options: argparse.Namespace, *, new: Sequence[RunResult]
 ) -> int:
     """Keep the new runs, print and write the result, and return the exit code."""
+    delivery = Delivery(json=options.json, verbose=options.verbose)
     group = None
-    if new:  # first: what is printed may go into a pipe that closes
-        group = keep(new, options, group=("comparison", without_runs(result)))
-    if options.json != "-":
-        print_comparison(result, output_console())
-    write_document(options.json, comparison_json(result))
-    if options.plot is not None:
-        from gpuexplorer.charts.comparison import comparison_chart
-        from gpuexplorer.charts.render import render
-
-        render(comparison_chart(result), options.plot)
+    if new:
+        kind = ("comparison", without_runs(result))
+        group = delivery.besides("the runs are not kept", lambda: keep(new, options, group=kind))
+    delivery.show(lambda: print_comparison(result, output_console()))
+    delivery.document(lambda: comparison_json(result))
+    delivery.file(options.plot, lambda path: _draw(result, path))
     say_kept(group, "comparison.html")
-    say_written(options.json, options.plot)
-    return _exit_code(result)
+    delivery.say_written()
+    return _exit_code(result) or delivery.code
+
+
+def _draw(result: ComparisonResult, path: Path) -> None:
+    from gpuexplorer.charts.comparison import comparison_chart
+    from gpuexplorer.charts.render import render
+
+    render(comparison_chart(result), path)
 
 
 def _exit_code(result: ComparisonResult) -> int:

@@ -18,6 +18,7 @@ from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.render import render
 from gpuexplorer.charts.words import block_words, config_parts, median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.sessions import open_session
@@ -95,9 +96,10 @@ def _explore(options: argparse.Namespace, folder: Path) -> int:
         raise WorkFailed(
             f"nothing could be measured: {outcomes[0].skipped}", remedy="see 'gpuexplorer doctor'"
         )
-    _write(folder, workload, outcomes, results)
-    _conclude(folder, outcomes)
-    return EXIT_INTERRUPTED if interrupted else 0
+    delivery = Delivery(verbose=options.verbose)
+    _write(folder, workload, outcomes, results, delivery)
+    delivery.show(lambda: _conclude(folder, outcomes))
+    return EXIT_INTERRUPTED if interrupted else delivery.code
 
 
 def _results_folder() -> Path:
@@ -267,7 +269,11 @@ def _introduce(workload: Workload, config: RunConfig, device: DeviceInfo) -> Non
 
 
 def _write(
-    folder: Path, workload: Workload, outcomes: list[Outcome], results: list[RunResult]
+    folder: Path,
+    workload: Workload,
+    outcomes: list[Outcome],
+    results: list[RunResult],
+    delivery: Delivery,
 ) -> None:
     title = workload.manifest.title
     best = min(results, key=lambda r: (not _ranks(r), r.timing.median_s))
@@ -283,11 +289,19 @@ def _write(
             for o in outcomes
         ],
     }
-    with atomic_file(folder / "exploration.json") as stream:
-        stream.write(msgspec.json.encode(document))
-    render(sweep_chart(results, title=f"{title}: the shape of the block"), folder / "blocks.png")
+    delivery.file(folder / "exploration.json", lambda path: _write_json(document, path))
+    shape = f"{title}: the shape of the block"
+    delivery.file(folder / "blocks.png", lambda p: render(sweep_chart(results, title=shape), p))
     named = list({id(r): r for r in pinned}.values())
-    render(run_chart(best, named, title=f"{title}: the fastest"), folder / "fastest.png")
+    best_title = f"{title}: the fastest"
+    delivery.file(
+        folder / "fastest.png", lambda p: render(run_chart(best, named, title=best_title), p)
+    )
+
+
+def _write_json(document: Any, path: Path) -> None:
+    with atomic_file(path) as stream:
+        stream.write(msgspec.json.encode(document))
 
 
 def _conclude(folder: Path, outcomes: list[Outcome]) -> None:

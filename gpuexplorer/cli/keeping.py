@@ -1,4 +1,4 @@
-"""Measured runs go into the history; what cannot be kept is said, and the result is not lost."""
+"""Measured runs go into the history, long ones while they go."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def keep(
     *,
     group: tuple[str, Any] | None = None,
 ) -> str | None:
-    """Store runs unless ``--no-history`` was given; a failure is a warning on standard error.
+    """Store runs unless ``--no-history`` was given; raises what the store raises.
 
     Runs that belong together come with the kind and the document of their ``group``, whose id is
     returned where it was stored.
@@ -38,14 +38,10 @@ def keep(
         return None
     from gpuexplorer.history.store import Store
 
-    try:
-        with Store.open() as store:
-            if group is not None:
-                return store.add_group(*group, results)
-            store.add_all(results)
-    except ExplorerError as error:
-        what = "the run is" if len(results) == 1 else "the runs are"
-        say(f"gpuexplorer: warning: {what} not kept: {error}")
+    with Store.open() as store:
+        if group is not None:
+            return store.add_group(*group, results)
+        store.add_all(results)
     return None
 
 

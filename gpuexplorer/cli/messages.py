@@ -6,11 +6,9 @@ import re
 import sys
 import traceback
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
-from gpuexplorer.exchange import write_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,24 +24,34 @@ def report(error: Exception, *, verbose: bool = False) -> int:
 
     With ``verbose`` the traceback, also the engine's, and the whole detail follow.
     """
-    if isinstance(error, ExplorerError):
-        told = error
-    elif isinstance(error, OSError) and error.filename is None:
-        told = write_error(Path("standard output"), error)
-    elif isinstance(error, OSError):
-        told = WorkFailed(f"cannot use {error.filename}: {error.strerror or error}")
-    else:
-        told = WorkFailed(
-            f"internal error: {type(error).__name__}: {error}",
-            remedy="please report it with the output of the same command and -v",
-        )
-    sentence = " ".join(str(told).split("\n"))
-    say(f"gpuexplorer: error: {sentence}")
+    told = told_of(error)
+    say(f"gpuexplorer: error: {sentence_of(error)}")
     for line in told.detail.splitlines() if verbose else shorten(told.detail):
         say(f"  {line}")
     if verbose:
         say("".join(traceback.format_exception(error)).rstrip())
     return told.exit_code
+
+
+def told_of(error: Exception) -> ExplorerError:
+    """Return what a user is told of an error, whatever it is."""
+    if isinstance(error, ExplorerError):
+        return error
+    if isinstance(error, OSError):
+        why = error.strerror or str(error)
+        named = error.filename is not None
+        return WorkFailed(f"cannot use {error.filename}: {why}" if named else f"it failed: {why}")
+    if isinstance(error, MemoryError):
+        return WorkFailed("there is not enough memory for it", remedy="end other programs")
+    return WorkFailed(
+        f"internal error: {type(error).__name__}: {error}",
+        remedy="please report it with the output of the same command and -v",
+    )
+
+
+def sentence_of(error: Exception) -> str:
+    """Return an error as one line."""
+    return " ".join(str(told_of(error)).split("\n"))
 
 
 def say(text: str) -> None:

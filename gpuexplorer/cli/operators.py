@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from gpuexplorer.charts.operators import memory_words, notes, short
 from gpuexplorer.charts.words import config_words
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console
-from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
@@ -40,18 +42,21 @@ def command(options: argparse.Namespace) -> int:
             profile = session.operators(
                 config, workload, shapes=options.shapes, on_progress=progress
             )
-    if options.json != "-":
-        print_operators(profile, workload.manifest.title, output_console(), options.rows)
-    write_document(options.json, msgspec.json.encode(profile) + b"\n")
-    if options.trace is not None:
-        write_operator_trace(profile, options.trace)
-    if options.plot is not None:
-        from gpuexplorer.charts.operators import operator_chart
-        from gpuexplorer.charts.render import render
+    title = workload.manifest.title
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.show(lambda: print_operators(profile, title, output_console(), options.rows))
+    delivery.document(lambda: msgspec.json.encode(profile) + b"\n")
+    delivery.file(options.trace, lambda path: write_operator_trace(profile, path))
+    delivery.file(options.plot, lambda path: _draw(profile, title, path))
+    delivery.say_written()
+    return delivery.code
 
-        render(operator_chart(profile, title=workload.manifest.title), options.plot)
-    say_written(options.json, options.trace, options.plot)
-    return 0
+
+def _draw(profile: OperatorProfile, title: str, path: Path) -> None:
+    from gpuexplorer.charts.operators import operator_chart
+    from gpuexplorer.charts.render import render
+
+    render(operator_chart(profile, title=title), path)
 
 
 def print_operators(profile: OperatorProfile, title: str, console: Console, rows: int) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange import atomic_file, check_target
 
@@ -43,15 +42,6 @@ def check_results(json: str | None, *files: Path | None, plot: Path | None = Non
         from gpuexplorer.charts.render import check_chart_target
 
         check_chart_target(plot)
-
-
-def say_written(json: str | None, *files: Path | None) -> None:
-    """Say which files were written, unless JSON is on standard output."""
-    if json == STDOUT:
-        return
-    for path in (json_path(json), *files):
-        if path is not None:
-            say(f"wrote {path}")
 
 
 def write_document(target: str | None, data: bytes) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
+from pathlib import Path
 
-from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import advise
+from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import LiveKeeping, keep
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.output import STDOUT, check_results
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
@@ -80,7 +82,7 @@ def command(options: argparse.Namespace) -> int:
         if options.tuned:
             config = tuned_config(config, workload, session.devices())
         seconds, max_noise = limits_of(options)
-        interrupted, advice = False, None
+        interrupted = False
         counters = None
         try:
             with run_progress(config_words(config)) as progress, LiveKeeping(options) as keeping:
@@ -100,39 +102,46 @@ def command(options: argparse.Namespace) -> int:
                     on_progress=look,
                 )
         except KeyboardInterrupt:
-            partial = session.partial()
-            if partial is None:
+            sampled = session.record
+            if sampled is None:
                 say("gpuexplorer: stopped before the first sample")
                 return EXIT_INTERRUPTED
-            result, interrupted = partial, True
-        else:
-            record.count(counters)
-            result = record.result()
-            advice = advise(situation_of(record, result, workload, session.devices()))
-    keep([result], options)  # first: what is printed may go into a pipe that closes
-    _deliver(result, advice, workload, options)
+            record, interrupted = sampled, True
+        record.count(counters)
+        result = record.result()
+        devices = session.devices()
+    judged = None if interrupted else lambda: situation_of(record, result, workload, devices)
+    code = _deliver(result, workload, judged, options)
     if interrupted:
         say(f"gpuexplorer: stopped after {result.timing.samples} samples")
         return EXIT_INTERRUPTED
-    return 0
+    return code
 
 
 def _deliver(
     result: RunResult,
-    advice: Sequence[Advice] | None,
     workload: Workload,
+    judged: Callable[[], Situation] | None,
     options: argparse.Namespace,
-) -> None:
-    if options.json != "-":
-        print_summary(result, workload.manifest.title, output_console())
+) -> int:
+    """Keep, print and write a result, with advice on the situation it was ``judged`` to be."""
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.besides("the run is not kept", lambda: keep([result], options))
+    title = workload.manifest.title
+    delivery.show(lambda: print_summary(result, title, output_console()))
+    if judged is not None and options.json != STDOUT:
+        advice = delivery.besides("there is no advice", lambda: advise(judged()))
         if advice is not None:
-            print_advice(advice, output_console())
-    write_document(options.json, run_json(result))
-    if options.csv is not None:
-        write_csv([result], options.csv)
-    if options.plot is not None:
-        from gpuexplorer.charts.build import run_chart
-        from gpuexplorer.charts.render import render
+            delivery.show(lambda: print_advice(advice, output_console()))
+    delivery.document(lambda: run_json(result))
+    delivery.file(options.csv, lambda path: write_csv([result], path))
+    delivery.file(options.plot, lambda path: _draw(result, title, path))
+    delivery.say_written()
+    return delivery.code
 
-        render(run_chart(result, title=workload.manifest.title), options.plot)
-    say_written(options.json, options.csv, options.plot)
+
+def _draw(result: RunResult, title: str, path: Path) -> None:
+    from gpuexplorer.charts.build import run_chart
+    from gpuexplorer.charts.render import render
+
+    render(run_chart(result, title=title), path)

@@ -8,14 +8,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say, shorten
-from gpuexplorer.cli.output import (
-    check_targets,
-    json_path,
-    pretty_json,
-    say_written,
-    write_document,
-)
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -45,10 +40,10 @@ def command(options: argparse.Namespace) -> int:
     log = (lambda line: say(f"engine: {line}")) if options.verbose else None
     with _Progress() as progress:
         report = run_selftest(asked, progress, log=log)
-    write_document(options.json, pretty_json(report))
-    if options.json != "-":
-        _print(report, output_console(), options.verbose)
-        say_written(options.json)
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.document(lambda: pretty_json(report))
+    delivery.show(lambda: _print(report, output_console(), options.verbose))
+    delivery.say_written()
     if report.interrupted:
         done = sum(s.tried for s in report.sections)
         say(
@@ -57,7 +52,7 @@ def command(options: argparse.Namespace) -> int:
         return EXIT_INTERRUPTED
     if report.failures:
         return WorkFailed.exit_code
-    return 0 if report.ok else CannotRunHere.exit_code
+    return delivery.code if report.ok else CannotRunHere.exit_code
 
 
 class _Progress:

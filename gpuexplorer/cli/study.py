@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from gpuexplorer.charts.studies import can_draw, study_chart
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import opener
@@ -46,8 +48,7 @@ def command(options: argparse.Namespace) -> int:
             if study.runs:
                 _deliver(study, options)
             raise
-    _deliver(study, options)
-    return 0
+    return _deliver(study, options)
 
 
 def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Lab:
@@ -92,18 +93,23 @@ def _sizes(
     return several[0] or None, given[several[0]], others
 
 
-def _deliver(study: Study, options: argparse.Namespace) -> None:
-    """Keep the runs, print the tables, write the files."""
-    group = keep(study.runs, options, group=(STUDY_GROUP, without_runs(study)))
-    if options.json != "-":
-        print_study(study, output_console())
-    write_document(options.json, study_json(study))
-    if options.csv is not None:
-        write_study_csv(study, options.csv)
-    drawn = options.plot is not None and can_draw(study)
-    if drawn:
-        from gpuexplorer.charts.render import render
-
-        render(study_chart(study), options.plot)
+def _deliver(study: Study, options: argparse.Namespace) -> int:
+    """Keep the runs, print the tables, write the files; return the exit code."""
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    group = delivery.besides(
+        "the runs are not kept",
+        lambda: keep(study.runs, options, group=(STUDY_GROUP, without_runs(study))),
+    )
+    delivery.show(lambda: print_study(study, output_console()))
+    delivery.document(lambda: study_json(study))
+    delivery.file(options.csv, lambda path: write_study_csv(study, path))
+    delivery.file(options.plot if can_draw(study) else None, lambda path: _draw(study, path))
     say_kept(group, "study.html")
-    say_written(options.json, options.csv, options.plot if drawn else None)
+    delivery.say_written()
+    return delivery.code
+
+
+def _draw(study: Study, path: Path) -> None:
+    from gpuexplorer.charts.render import render
+
+    render(study_chart(study), path)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.words import median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_results, say_written, write_document
+from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.config import RunRequest
@@ -82,11 +84,11 @@ def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
         _deliver(study.document(), study.cells, options)
         say(f"gpuexplorer: ended with {_state(study)}")
         raise
-    _deliver(document, study.cells, options)
+    code = _deliver(document, study.cells, options)
     if not document.measured:
         why = next(iter(reasons(document.runs)))
         raise WorkFailed(f"none of the {count(len(document.runs))} configurations ran: {why}")
-    return 0
+    return code
 
 
 def _state(study: Study) -> str:
@@ -206,18 +208,21 @@ def _announce(study: Study, options: argparse.Namespace) -> None:
     say("gpuexplorer: " + ", ".join(parts))
 
 
-def _deliver(document: SweepDocument, cells: list[Cell], options: argparse.Namespace) -> None:
-    if options.json != "-":
-        _show(document, cells)
-    write_document(options.json, sweep_json(document))
-    if options.csv is not None:
-        write_table(document, options.csv)
-    if options.plot is not None and document.measured:
-        from gpuexplorer.charts.render import render
-        from gpuexplorer.charts.sweep import chart_of_sweep
+def _deliver(document: SweepDocument, cells: list[Cell], options: argparse.Namespace) -> int:
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.show(lambda: _show(document, cells))
+    delivery.document(lambda: sweep_json(document))
+    delivery.file(options.csv, lambda path: write_table(document, path))
+    delivery.file(options.plot if document.measured else None, lambda path: _draw(document, path))
+    delivery.say_written()
+    return delivery.code
 
-        render(chart_of_sweep(document), options.plot)
-    say_written(options.json, options.csv, options.plot if document.measured else None)
+
+def _draw(document: SweepDocument, path: Path) -> None:
+    from gpuexplorer.charts.render import render
+    from gpuexplorer.charts.sweep import chart_of_sweep
+
+    render(chart_of_sweep(document), path)
 
 
 def _show(document: SweepDocument, cells: list[Cell]) -> None:

@@ -12,8 +12,9 @@ import msgspec
 from gpuexplorer.charts.tuning import conclusions, failures, interval_words, standing_words
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say
-from gpuexplorer.cli.output import check_targets, json_path, say_written, write_document
+from gpuexplorer.cli.output import check_targets, json_path
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
@@ -21,6 +22,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper, problem_command
@@ -48,17 +50,19 @@ def command(options: argparse.Namespace) -> int:
             with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
                 tuning = tuner.run()
         except KeyboardInterrupt:
-            tuning = tuner.so_far()
-            keeper.finish(tuning)
-            return _interrupted(tuning, options)
-        kept = keeper.finish(tuning)
-    if options.json != "-":
-        print_tuning(tuning, workload.manifest.title, verbose=options.verbose)
-    write_document(options.json, tuning_json(tuning))
-    say_written(options.json)
+            return _unfinished(tuner.so_far(), keeper, options)
+        except EngineGone:
+            _unfinished(tuner.so_far(), keeper, options)
+            raise
+        delivery = Delivery(json=options.json, verbose=options.verbose)
+        kept = delivery.besides("the tuning is not kept", lambda: keeper.finish(tuning))
+    title = workload.manifest.title
+    delivery.show(lambda: print_tuning(tuning, title, verbose=options.verbose))
+    delivery.document(lambda: tuning_json(tuning))
+    delivery.say_written()
     if kept:
         say(f"kept for '{problem_command('run', space.start)} --tuned'")
-    return 0
+    return delivery.code
 
 
 def request_of(options: argparse.Namespace) -> RunRequest:
@@ -131,8 +135,12 @@ def _title(space: TuningSpace) -> str:
     return f"tuning {start.workload} · {start.variant} · {size} · {start.precision}"
 
 
-def _interrupted(tuning: Tuning, options: argparse.Namespace) -> int:
-    write_document(options.json, tuning_json(tuning))
+def _unfinished(tuning: Tuning, keeper: TuningKeeper, options: argparse.Namespace) -> int:
+    """Keep, write and say what a tuning that was broken off has found."""
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.besides("the tuning is not kept", lambda: keeper.finish(tuning))
+    delivery.document(lambda: tuning_json(tuning))
+    delivery.say_written()
     measured = [e for e in tuning.evaluations if e.outcome == "measured"]
     best = min(measured, key=lambda e: e.median_s or 0.0, default=None)
     words = f"stopped after {len(tuning.evaluations)} configurations; nothing is named"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from gpuexplorer.analysis.advice.situation import Launch, Situation
@@ -56,4 +55,5 @@ def _extent(situation: Situation, launch: Launch, axis: int, size: int) -> tuple
 
 
 def _covers(blocks: int, extent: int, size: int) -> bool:
-    return blocks == math.ceil(size / extent)
+    """Whether so many tiles cover a size; a tunable may be a switch, and then none do."""
+    return extent > 0 and blocks == -(-size // extent)

@@ -145,6 +145,23 @@ def test_no_rule_ever_fails_and_what_it_says_is_a_sentence_with_figures(made: Si
 
 
 @settings(max_examples=100, deadline=None)
+@given(
+    situations(),
+    st.dictionaries(st.sampled_from(["A", "B"]), st.integers(-4, 4)),
+    st.sampled_from([0.0, 5e-324, 1e-3, 1e300]),
+    st.sampled_from([0.0, 5e-324, 1e300]),
+)
+def test_no_rule_fails_over_tunables_that_are_no_lengths_or_over_extreme_times(
+    made: Situation, tunables: dict[str, int], median_s: float, other_s: float
+) -> None:
+    config = msgspec.structs.replace(made.config, tunables=made.config.tunables | tunables)
+    another = Measured(msgspec.structs.replace(config, block=(64, 1, 1)), other_s)
+    offered = made.tunables | {name: (value,) for name, value in tunables.items()}
+    odd = replace(made, config=config, tunables=offered, median_s=median_s, others=(another,))
+    assert len(advise(odd)) <= MOST_SHOWN
+
+
+@settings(max_examples=100, deadline=None)
 @given(situations())
 def test_at_most_three_are_shown_and_every_change_can_be_launched(made: Situation) -> None:
     found = advise(made)
