@@ -17,17 +17,10 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError, OutOfMemory
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Environment, Phases, Traffic, Verification
+from gpuexplorer.measure.job import WARM_UP_S, Job, Sink, Stopped, TooLong
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
-from gpuexplorer.measure.recipe import (
-    LIVE_WARM_UP_S,
-    WARM_UP_S,
-    Job,
-    Sink,
-    Stopped,
-    TooLong,
-    run_job,
-)
+from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
 from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, StopRule, TimeUp
 from gpuexplorer.workloads.memory.predict import held_parts, predict
@@ -39,6 +32,8 @@ MAX_PREDICTIONS = 10_000
 ROUGH_BELOW_S = 0.2
 """A launch that is predicted below this in a search is short enough, whatever it takes exactly."""
 UNKNOWN_CACHE_B = 1 << 26
+LIVE_WARM_UP_S = 0.002
+"""Launches before the first sample of a run without an end, which shows its own start."""
 
 
 class Laboratory:

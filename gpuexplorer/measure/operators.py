@@ -8,8 +8,8 @@ from gpuexplorer.backends.base import build_deadline_s
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import DeviceSummary
+from gpuexplorer.measure.job import COPY_DEADLINE_S, Sink
 from gpuexplorer.measure.laboratory import Laboratory
-from gpuexplorer.measure.recipe import COPY_DEADLINE_S, Sink
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.workload import Workload
 

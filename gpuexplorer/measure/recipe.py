@@ -12,153 +12,45 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.backends.base import (
-    MAX_QUEUED_LAUNCHES,
-    MAX_QUEUED_S,
-    Batch,
-    Runner,
-    build_deadline_s,
-)
+from gpuexplorer.backends.base import MAX_QUEUED_S, build_deadline_s
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, InputError, WrongResult
+from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.memory import MemoryUse
-from gpuexplorer.core.result import Phases, Verification
+from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.units import quantity
 from gpuexplorer.measure.cooling import Cooling, pause
-from gpuexplorer.measure.problems import Problem
+from gpuexplorer.measure.job import (
+    BATCH_S,
+    COPY_DEADLINE_S,
+    FIRST_BATCH_S,
+    LARGE_INPUTS_B,
+    Job,
+    Ready,
+    Sink,
+    Stopped,
+    TooLong,
+    batch_size,
+    check_cancelled,
+    launch,
+    launch_deadline_s,
+)
 from gpuexplorer.measure.series import Series
-from gpuexplorer.measure.stop import StopRule
 from gpuexplorer.measure.transfers import SequencePhases, run_sequence
+from gpuexplorer.measure.verification import verify, verify_again
+from gpuexplorer.measure.warm_up import warm_up
 
-BATCH_S = 0.010
-"""Device time of one batch: 100 a second reach the window, and a knob waits no longer."""
-FIRST_BATCH_S = 0.002
-"""Device time of the first batch, so that the first sample is seen at once."""
-LIVE_WARM_UP_S = 0.002
-WARM_UP_S = 0.050
-"""Launches before the first sample; a live run keeps it short and shows its own start."""
-MOST_WARM_UP_S = 1.0
-"""Longest wait for a GPU's clock to settle."""
-SETTLED = 0.02
-SETTLING_S = 0.050
-"""The clocks of two batches so far apart differ by no more than that share once it has settled."""
-COPY_DEADLINE_S = 60.0
 PREDICT_DEADLINE_S = 10.0
-LARGE_INPUTS_B = 1 << 26
-"""Inputs above this many bytes take long enough to make that a launch is predicted before."""
 REPEATED_PREDICTIONS = 2
 """How often a prediction that would stop the run is made again."""
-LAUNCH_DEADLINE_S = 10.0
-"""Least time a launch is given before it counts as hung."""
-DEADLINE_FACTOR = 10.0
-"""A launch may take this many times its prediction before it counts as hung."""
 MEMORY_DEADLINE_S = 60.0
-MEMORY_AFTER_S = 1.0
-"""A run without an end counts its memory after so much sampling: a knob that still moves waits for
-nothing, and whoever looks sees the figure soon."""
-
-
-class Stopped(Exception):
-    """The run was cancelled before its first sample."""
-
-
-class TooLong(Exception):
-    """A launch would take longer than the user agreed to."""
-
-    def __init__(self, predicted_s: float) -> None:
-        super().__init__(f"one launch would take {predicted_s:.1f} s")
-        self.predicted_s = predicted_s
-
-
-class Sink(Protocol):
-    """Where a run reports to; no call may block, but ``prepared`` may let the device rest."""
-
-    def stage(self, name: str, deadline_s: float | None) -> None:
-        """Say what comes next, and how long it may take before it counts as hung."""
-
-    def prepared(self, ready: Ready) -> None:
-        """Say that the run is built, verified and about to be sampled."""
-
-    def samples(self, batch: SampleBatch) -> None:
-        """Hand over samples."""
-
-    def memory(self, use: MemoryUse) -> None:
-        """Say what memory the run takes, now that it was counted."""
-
-
-@dataclass
-class Job:
-    """One run: the runner of its configuration, the problem, and when it ends."""
-
-    runner: Runner
-    problem: Problem
-    stop_rules: list[StopRule]
-    cancelled: Callable[[], bool]
-    allow_s: float
-    """Longest predicted launch that may run."""
-    samples: int | None = None
-    """Samples to take at the most; None: the rules alone say when it is enough."""
-    warm_up_s: float = WARM_UP_S
-    in_search: bool = False
-    """Nobody watches the samples as they come: a batch may be as long as may be queued."""
-    wait_when_throttled: bool = False
-    """Whether to let the device rest when its clock is held down; a live run shows it instead."""
-    clock_reasons: Callable[[], Sequence[str]] = tuple
-    """Tells what held the device's clock, by its driver's word, when it was last read."""
-    include_transfers: bool = False
-    known_prediction_s: float | None = None
-    rough_below_s: float = 0.0
-    """A prediction below this need not be any finer."""
-    known_verification: Verification | None = None
-    """Of an earlier run of the very same in this process; None: the result is checked."""
-    verification: Verification | None = None
-    """What the check said, once it was made or taken over."""
-    not_verified: str | None = None
-    """Why nobody could check the result, where that is so."""
-    memory: MemoryUse = field(default_factory=MemoryUse)
-    """Predicted, and the peak once it was counted, in this run or an earlier one of the same."""
-    memory_told: bool = False
-    """Whether the peak, or why there is none, was handed over in this run."""
-    previous: Runner | None = None
-    """A runner of the same problem, whose arrays may be taken over."""
-    phases_s: Phases = field(default_factory=Phases)
-    """The phases as far as known; of the previous run until this one has measured its own."""
-    predicted_s: float | None = None
-    whole_s: float = 0.0
-    """What a launch takes with all that is not timed: resets, and emptying the cache."""
-    arrays: Literal["untouched", "held", "filled"] = "untouched"
-    """Whether the runner has taken its arrays yet, and whether they hold the inputs."""
-
-    @property
-    def memory_waits(self) -> bool:
-        """Whether the memory can be counted, and was not told yet."""
-        return self.runner.counts_memory and not self.memory_told
-
-
-@dataclass(frozen=True)
-class Ready:
-    """What is known of a run before its first sample."""
-
-    device: DeviceInfo
-    runner: Runner
-    verification: Verification | None
-    """None: nobody could check the result, and ``not_verified`` says why."""
-    phases_s: Phases
-    predicted_s: float | None
-    memory: MemoryUse
-    not_verified: str | None = None
-
-    @property
-    def verified(self) -> bool:
-        """Whether the result was checked and found right."""
-        return self.verification is not None and self.verification.ok
+LATER_S = 1.0
+"""A run without an end checks its result again and counts its memory after so much sampling: a knob
+that still moves waits for nothing, and the figures are there soon."""
 
 
 def run_job(job: Job, sink: Sink) -> str:
@@ -170,12 +62,12 @@ def run_job(job: Job, sink: Sink) -> str:
     if not _have_arrays(job, sink, phases):
         if sum(a.nbytes for a in job.runner.plan.inputs) > LARGE_INPUTS_B:
             _predict(job, sink)
-        _check_cancelled(job)
+        check_cancelled(job)
         _upload(job, sink, phases)
-        _check_cancelled(job)
+        check_cancelled(job)
     job.predicted_s = predicted_s = _predict(job, sink)
-    _check_cancelled(job)
-    verification, first_s, download_s = _verify(job, sink, predicted_s)
+    check_cancelled(job)
+    verification, first_s, download_s = verify(job, sink, predicted_s)
     phases.device_to_host_s = job.phases_s.device_to_host if download_s is None else download_s
     job.phases_s = phases.document()
     if not job.include_transfers:
@@ -192,9 +84,12 @@ def run_job(job: Job, sink: Sink) -> str:
         )
     )
     if job.include_transfers:
+        verify_again(job, sink)
         stopped_by = _sample_sequences(job, sink, first_s)
     else:
         stopped_by = _sample(job, sink, first_s)
+        if not job.cancelled():
+            verify_again(job, sink)
     _count_memory(job, sink)
     return stopped_by
 
@@ -226,11 +121,6 @@ def _count_memory(job: Job, sink: Sink) -> None:
     sink.memory(job.memory)
 
 
-def _check_cancelled(job: Job) -> None:
-    if job.cancelled():
-        raise Stopped
-
-
 @dataclass
 class _Timed:
     """The phases as they are measured, in seconds."""
@@ -255,7 +145,7 @@ def _build(job: Job, sink: Sink) -> _Timed:
     started = time.perf_counter()
     job.runner.build()
     timed.compile_s = time.perf_counter() - started
-    _check_cancelled(job)
+    check_cancelled(job)
     return timed
 
 
@@ -318,109 +208,11 @@ def _check_time_limit(device: DeviceInfo, predicted_s: float) -> None:
         )
 
 
-def _launch_deadline_s(expected_s: float | None) -> float:
-    if expected_s is None:
-        return COPY_DEADLINE_S
-    return max(LAUNCH_DEADLINE_S, DEADLINE_FACTOR * expected_s)
-
-
-def _verify(
-    job: Job, sink: Sink, predicted_s: float | None
-) -> tuple[Verification | None, float, float | None]:
-    """Run once on poisoned outputs and compare with float64.
-
-    Returns the verification (None where nobody can check), the launch's seconds, and the seconds
-    to copy the outputs back. Where the result was verified before, the launch only warms up, and
-    nothing is copied back.
-    """
-    runner = job.runner
-    sink.stage("verify", _launch_deadline_s(predicted_s))
-    refill = {a.name: job.problem.inputs[a.name] for a in runner.plan.arrays if a.role == "inout"}
-    if refill:
-        runner.upload(refill)
-    if job.known_verification is not None:
-        job.verification = job.known_verification
-        return job.verification, float(_launch(job, 1).seconds[0]), None
-    runner.poison()
-    first_s = float(_launch(job, 1).seconds[0])
-    runner.check_guards()
-    started = time.perf_counter()
-    outputs = runner.download(tuple(a.name for a in runner.plan.outputs))
-    download_s = time.perf_counter() - started
-    sink.stage("compare", COPY_DEADLINE_S * 5)
-    own = runner.check_itself()
-    if isinstance(own, str):
-        job.not_verified = own
-        return None, first_s, download_s
-    verification = own or job.problem.reference.verify(outputs)
-    config = runner.plan.config
-    # Where it holds no number any more, there is no error to speak of.
-    if not verification.ok and not (
-        config.even_if_wrong and math.isfinite(verification.max_rel_error)
-    ):
-        which = f"; {job.problem.reference.explain(outputs)}" if own is None else ""
-        raise WrongResult(
-            f"the result of {config.workload}/{config.variant} in {config.precision} is wrong: "
-            f"relative error {verification.max_rel_error:.2g}, allowed {verification.tolerance:.2g}"
-            f" ({verification.method}){which}",
-            remedy=runner.wrong_remedy,
-        )
-    job.verification = verification
-    return verification, first_s, download_s
-
-
-def _launch(job: Job, count: int) -> Batch:
-    """Run a batch, and note what a launch of it takes with all that is not timed."""
-    started = time.perf_counter()
-    batch = job.runner.launch(count)
-    job.whole_s = (time.perf_counter() - started) / (len(batch.seconds) * batch.launches)
-    return batch
-
-
-def batch_size(launch_s: float, batch_s: float = BATCH_S) -> int:
-    """Return how many launches make a batch of about ``batch_s``."""
-    return int(min(max(batch_s / max(launch_s, 1e-9), 1), MAX_QUEUED_LAUNCHES))
-
-
-def _warm_up(job: Job, first_s: float) -> float:
-    """Launch without keeping a sample; return the last launch's seconds.
-
-    For ``warm_up_s``, and on a GPU that tells its clock, where a whole warm-up is asked for, on
-    until that has settled: from idle it may climb for several times as long. A first launch longer
-    than the warm-up was one itself.
-    """
-    started = time.perf_counter()
-    least_s = job.warm_up_s if first_s < job.warm_up_s else 0.0
-    watched = job.warm_up_s >= WARM_UP_S and job.runner.device.kind == "gpu"
-    clocks: list[tuple[float, float]] = []
-    """When each batch ended, and the clock that it held in Hz."""
-    launch_s, launched = first_s, False
-    while True:
-        elapsed_s = time.perf_counter() - started
-        done = not watched or (launched and not clocks) or _has_settled(clocks)
-        if elapsed_s >= least_s and (done or elapsed_s + launch_s > MOST_WARM_UP_S):
-            return launch_s
-        _check_cancelled(job)
-        batch = _launch(job, batch_size(max(launch_s, job.whole_s), FIRST_BATCH_S))
-        launch_s, launched = float(np.median(batch.seconds)), True
-        if batch.clock_Hz is not None:
-            clocks.append((time.perf_counter(), batch.clock_Hz))
-
-
-def _has_settled(clocks: list[tuple[float, float]]) -> bool:
-    """Return whether the newest clock is that of some time ago; a climbing one moves in steps."""
-    if not clocks:
-        return False
-    now_s, clock_Hz = clocks[-1]
-    before_Hz = [Hz for at_s, Hz in clocks if now_s - at_s >= SETTLING_S]
-    return bool(before_Hz) and abs(clock_Hz - before_Hz[-1]) <= SETTLED * before_Hz[-1]
-
-
 def _sample(job: Job, sink: Sink, first_s: float) -> str:
     """Sample in batches until a rule is met or the run is cancelled."""
     series = Series()
-    sink.stage("measure", _launch_deadline_s(first_s))
-    launch_s = _warm_up(job, first_s)
+    sink.stage("measure", launch_deadline_s(first_s))
+    launch_s = warm_up(job, first_s)
     announced_s = 0.0
     batch_s = MAX_QUEUED_S if job.in_search else FIRST_BATCH_S
     cooling = Cooling()
@@ -432,8 +224,8 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
         batch_s = MAX_QUEUED_S if job.in_search else BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s
-            sink.stage("measure", _launch_deadline_s(announced_s))
-        batch = _launch(job, count)
+            sink.stage("measure", launch_deadline_s(announced_s))
+        batch = launch(job, count)
         series.extend(batch.seconds)
         sink.samples(
             SampleBatch(
@@ -449,7 +241,12 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
             if rule.met(series.view(), elapsed):
                 return rule.reason
         launch_s = series.recent_median_s()
-        if job.memory_waits and not job.stop_rules and elapsed > MEMORY_AFTER_S:
+        if (
+            not job.stop_rules
+            and elapsed > LATER_S
+            and (job.memory_waits or job.verification_waits)
+        ):
+            verify_again(job, sink)
             _count_memory(job, sink)
             announced_s = 0.0  # the next batch is announced with a deadline of its own
         if job.wait_when_throttled and (
@@ -470,7 +267,7 @@ def _sample_sequences(job: Job, sink: Sink, first_s: float) -> str:
     series = Series()
     started = time.perf_counter()
     while not job.cancelled():
-        sink.stage("measure", COPY_DEADLINE_S + _launch_deadline_s(first_s))
+        sink.stage("measure", COPY_DEADLINE_S + launch_deadline_s(first_s))
         start_ns = runner.now_ns()
         phases: SequencePhases = run_sequence(runner, job.problem.inputs, outputs)
         series.extend(np.array([phases.total_s]))

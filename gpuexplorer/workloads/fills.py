@@ -57,8 +57,10 @@ def dtype_of(array: ArrayPlan, precision: str) -> np.dtype[Any]:
     return element_dtype(array.type, precision)
 
 
-def make_inputs(plan: Plan) -> dict[str, HostArray]:
+def make_inputs(plan: Plan, seed: int | None = None) -> dict[str, HostArray]:
     """Make every array that the host fills (roles ``in`` and ``inout``), by name.
+
+    ``seed`` stands in for the run's own.
 
     ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``zeros``
     what it says, ``large`` ±256 with random sign; all times the array's own ``scale``. Whole-number
@@ -71,7 +73,8 @@ def make_inputs(plan: Plan) -> dict[str, HostArray]:
     where N is 16384. ``large`` is meant to overflow, and a reference that does not fit allows the
     output an infinity.
     """
-    return {a.name: _fill(a, plan.config.precision, plan.config.seed) for a in plan.inputs}
+    seed = plan.config.seed if seed is None else seed
+    return {a.name: _fill(a, plan.config.precision, seed) for a in plan.inputs}
 
 
 def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -21,8 +21,9 @@ from gpuexplorer.core.memory import MemoryParts, MemoryUse
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure import recipe
+from gpuexplorer.measure.job import WARM_UP_S, Job, Ready, Stopped, TooLong, batch_size
 from gpuexplorer.measure.problems import ProblemCache
-from gpuexplorer.measure.recipe import Job, Ready, Stopped, TooLong, batch_size, run_job
+from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.stop import Enough, TimeUp
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan, make_plan
@@ -192,7 +193,63 @@ def test_a_wrong_result_is_never_timed() -> None:
     with pytest.raises(WrongResult, match="relative error"):
         run_job(job(runner), sink)
     assert not sink.batches
-    assert sum("launch" in entry for entry in runner.diary) == 1
+    assert [e for e in runner.diary if "launch" in e] == ["launch 1", "plain launch"]
+
+
+class Changing(Arithmetic):
+    """A runner whose result is right in some launches."""
+
+    def __init__(self, plan: Plan, right: Sequence[int]) -> None:
+        super().__init__(plan)
+        self.right = right
+        self.launches = 0
+
+    def launch(self, count: int) -> Batch:
+        self.wrong = self.launches not in self.right
+        self.launches += 1
+        return super().launch(count)
+
+
+@pytest.mark.parametrize("right", [range(1, 100), range(3), range(1)])
+def test_a_result_that_changes_from_launch_to_launch_is_called_that(right: Sequence[int]) -> None:
+    with pytest.raises(WrongResult, match=r"changes from launch to launch: .*C\[0, 0\]") as caught:
+        run_job(job(Changing(plan(), right)), Diary())
+    assert "__syncwarp()" in caught.value.remedy
+
+
+class Stale(Arithmetic):
+    """A runner whose result is that of the launch before, as of shared memory read too early."""
+
+    before: HostArray | None = None
+
+    def launch(self, count: int) -> Batch:
+        batch = super().launch(count)
+        result = self.arrays["C"].copy()
+        if self.before is not None:
+            self.arrays["C"][...] = self.before
+        self.before = result
+        return batch
+
+
+@pytest.mark.parametrize("include_transfers", [False, True])
+def test_a_result_left_by_the_launch_before_is_found(include_transfers: bool) -> None:
+    runner = Stale(plan(include_transfers=include_transfers))
+    with pytest.raises(WrongResult, match="changes from launch to launch"):
+        run_job(job(runner, include_transfers=include_transfers), Diary())
+
+
+def test_a_run_without_an_end_is_checked_again_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "LATER_S", 0.0)
+    runner, sink = Arithmetic(plan()), Diary()
+    run_job(job(runner, stop_rules=[], cancelled=lambda: len(sink.batches) >= 5), sink)
+    assert runner.diary.count("guards") == 2
+    assert runner.diary.index("plain launch") > runner.diary.index("launch 20")
+
+
+def test_who_waits_for_the_device_does_not_wait_for_a_second_check() -> None:
+    runner, sink = Arithmetic(plan()), Diary()
+    run_job(job(runner, stop_rules=[], cancelled=lambda: len(sink.batches) >= 1), sink)
+    assert runner.diary.count("guards") == 1
 
 
 def test_a_long_launch_does_not_run_without_consent() -> None:
@@ -365,9 +422,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arithmetic], None]:
     return follow
 
 
-@pytest.mark.parametrize(
-    ("warm_up_s", "sampled_at_Hz"), [(recipe.WARM_UP_S, 1.8e9), (0.005, 0.3e9)]
-)
+@pytest.mark.parametrize(("warm_up_s", "sampled_at_Hz"), [(WARM_UP_S, 1.8e9), (0.005, 0.3e9)])
 def test_a_whole_warm_up_lasts_until_the_clock_has_settled(
     warm_up_s: float, sampled_at_Hz: float, clock: Callable[[Arithmetic], None]
 ) -> None:
@@ -433,7 +488,7 @@ def test_what_was_counted_before_is_told_and_not_counted_again() -> None:
 
 
 def test_a_run_without_an_end_counts_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipe, "MEMORY_AFTER_S", 0.0)
+    monkeypatch.setattr(recipe, "LATER_S", 0.0)
     runner, sink = Counting(plan()), Diary()
     one = job(runner, memory=PREDICTED, stop_rules=[], cancelled=lambda: len(sink.batches) > 5)
     run_job(one, sink)

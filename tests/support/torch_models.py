@@ -14,8 +14,9 @@ from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Verification
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.measure.job import Job, Ready
 from gpuexplorer.measure.problems import ProblemCache
-from gpuexplorer.measure.recipe import Job, Ready, run_job
+from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.stop import Enough
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load

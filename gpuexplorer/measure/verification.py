@@ -1,0 +1,117 @@
+"""Is what a runner computes right? Checked before anything is timed, and again afterwards."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+
+from gpuexplorer.backends.base import HostArray, Runner
+from gpuexplorer.core.errors import WrongResult
+from gpuexplorer.core.result import Verification
+from gpuexplorer.measure.job import (
+    COPY_DEADLINE_S,
+    LARGE_INPUTS_B,
+    Job,
+    Sink,
+    launch,
+    launch_deadline_s,
+)
+from gpuexplorer.workloads.fills import make_inputs
+
+
+def verify(
+    job: Job, sink: Sink, predicted_s: float | None
+) -> tuple[Verification | None, float, float | None]:
+    """Run once on poisoned outputs and compare with float64.
+
+    Returns the verification (None where nobody can check), the launch's seconds, and the seconds
+    to copy the outputs back. Where the result was verified before, the launch only warms up, and
+    nothing is copied back.
+    """
+    runner = job.runner
+    sink.stage("verify", launch_deadline_s(predicted_s))
+    refill = {a.name: job.problem.inputs[a.name] for a in runner.plan.arrays if a.role == "inout"}
+    if refill:
+        runner.upload(refill)
+    if job.known_verification is not None:
+        job.verification = job.known_verification
+        return job.verification, float(launch(job, 1).seconds[0]), None
+    runner.poison()
+    first_s = float(launch(job, 1).seconds[0])
+    runner.check_guards()
+    started = time.perf_counter()
+    outputs = _outputs(runner)
+    download_s = time.perf_counter() - started
+    sink.stage("compare", COPY_DEADLINE_S * 5)
+    own = runner.check_itself()
+    if isinstance(own, str):
+        job.not_verified = own
+        return None, first_s, download_s
+    verification = own or job.problem.reference.verify(outputs)
+    # Where it holds no number any more, there is no error to speak of.
+    if not verification.ok and not (
+        runner.plan.config.even_if_wrong and math.isfinite(verification.max_rel_error)
+    ):
+        if own is None and runner.plan.steps:
+            if job.problem.reference.verify(_launched_anew(job)).ok:
+                raise _changing(job, outputs)
+        which = f"; {job.problem.reference.explain(outputs)}" if own is None else ""
+        raise WrongResult(f"{_wrong_words(job, verification)}{which}", remedy=runner.wrong_remedy)
+    job.verification = verification
+    return verification, first_s, download_s
+
+
+def _wrong_words(job: Job, verification: Verification) -> str:
+    config = job.runner.plan.config
+    return (
+        f"the result of {config.workload}/{config.variant} in {config.precision} is wrong: "
+        f"relative error {verification.max_rel_error:.2g}, allowed {verification.tolerance:.2g}"
+        f" ({verification.method})"
+    )
+
+
+def verify_again(job: Job, sink: Sink) -> None:
+    """See that a kernel's result is right again, after launches of other data and of the timing.
+
+    A kernel that reads what another thread is still to write may find the right value there,
+    because the launch before left it. So the inputs are other ones for a launch in between.
+    Raises WrongResult for a result that changes.
+    """
+    runner, first = job.runner, job.verification
+    if not job.verification_waits or first is None or not first.ok:
+        return
+    job.verified_again = True
+    sink.stage("verify", COPY_DEADLINE_S + launch_deadline_s(job.predicted_s))
+    if sum(a.nbytes for a in runner.plan.inputs) <= LARGE_INPUTS_B:
+        runner.upload(make_inputs(runner.plan, seed=runner.plan.config.seed + 1))
+        runner.launch_plain()
+    outputs = _launched_anew(job)
+    if not job.problem.reference.verify(outputs).ok:
+        raise _changing(job, outputs)
+
+
+def _launched_anew(job: Job) -> dict[str, HostArray]:
+    """Return the outputs of one more launch on the inputs and poisoned outputs."""
+    runner = job.runner
+    runner.upload(job.problem.inputs)
+    runner.poison()
+    runner.launch_plain()
+    runner.check_guards()
+    return _outputs(runner)
+
+
+def _outputs(runner: Runner) -> dict[str, HostArray]:
+    return runner.download(tuple(a.name for a in runner.plan.outputs))
+
+
+def _changing(job: Job, outputs: Mapping[str, HostArray]) -> WrongResult:
+    """Return what is said of a result that was right in one launch; ``outputs`` are wrong ones."""
+    config = job.runner.plan.config
+    return WrongResult(
+        f"the result of {config.workload}/{config.variant} in {config.precision} changes from "
+        f"launch to launch: right in one, and in another {job.problem.reference.explain(outputs)}",
+        remedy="look for values that one thread writes and another reads without __syncthreads() "
+        "or __syncwarp() between them, for shared memory that is read before it is written, and "
+        "for two threads that write one element",
+    )
