@@ -203,7 +203,7 @@ def _compute_levels(ceilings: Ceilings | None, precision: str) -> list[_Level]:
 def _other_clocks(
     ceilings: Ceilings | None, compute: Sequence[_Level], clock_held_Hz: float | None
 ) -> list[_Level]:
-    """Return the highest arithmetic roof at the stated clock and at the latest run's."""
+    """Return the highest arithmetic roof at the highest clock and at the latest run's."""
     if ceilings is None or not compute:
         return []
     highest = max(level.value for level in compute)
@@ -214,7 +214,7 @@ def _other_clocks(
         return []
     found: list[_Level] = []
     for words, clock_Hz in (
-        ("at the nominal clock", ceilings.nominal_clock_Hz),
+        ("at the highest clock", ceilings.nominal_clock_Hz),
         ("at the clock held", clock_held_Hz),
     ):
         if clock_Hz and abs(clock_Hz / measured_Hz - 1) > SAME_CLOCK:

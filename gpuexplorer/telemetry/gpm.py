@@ -42,7 +42,7 @@ class GpmSource(TelemetrySource):
 
         Raises the library's NVMLError when the first snapshot fails.
         """
-        self._nvml, self._handle = opened.nvml, opened.handle
+        self._nvml, self._gpu = opened.nvml, opened.gpu
         self._opened = opened
         self._scale = {
             SM_UTIL: 0.01,
@@ -54,9 +54,7 @@ class GpmSource(TelemetrySource):
         self._instance: int | None = None
         self._said: set[int] = set()
         if opened.is_mig:
-            nvml, mig = self._nvml, opened.handle
-            self._handle = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig)
-            self._instance = int(nvml.nvmlDeviceGetGpuInstanceId(mig))
+            self._instance = int(self._nvml.nvmlDeviceGetGpuInstanceId(opened.handle))
             self._scale[DRAM_BANDWIDTH] = None  # a share of which peak is not documented
         self._samples: list[Any] = []
         try:
@@ -81,7 +79,7 @@ class GpmSource(TelemetrySource):
         if not isinstance(opened, NvmlHandle):
             return opened
         try:
-            support = nvml.nvmlGpmQueryDeviceSupport(opened.handle)
+            support = nvml.nvmlGpmQueryDeviceSupport(opened.gpu)
             if support.isSupportedDevice:
                 return cls(opened, device.peak_bandwidth_B_per_s)
             refusal = Refusal(
@@ -121,9 +119,9 @@ class GpmSource(TelemetrySource):
 
     def _take(self, sample: Any) -> None:
         if self._instance is None:
-            self._nvml.nvmlGpmSampleGet(self._handle, sample)
+            self._nvml.nvmlGpmSampleGet(self._gpu, sample)
         else:
-            self._nvml.nvmlGpmMigSampleGet(self._handle, self._instance, sample)
+            self._nvml.nvmlGpmMigSampleGet(self._gpu, self._instance, sample)
 
     def _means(self, older: Any, newer: Any) -> tuple[dict[str, Any], dict[str, str]]:
         nvml = self._nvml

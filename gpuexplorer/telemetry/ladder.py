@@ -76,8 +76,9 @@ class Ladder(TelemetrySource):
                     continue
                 fields[field] = value
                 sources.pop(field, None)
-                if rung is not base_rung:
-                    sources[field] = rung.name
+                whose = part.sources.get(field, rung.name)
+                if whose != base_rung.name:
+                    sources[field] = whose
             if part.interval_s is not None:
                 fields["interval_s"] = part.interval_s
         if self._unsaid:

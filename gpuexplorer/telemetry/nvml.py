@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import re
 import time
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.telemetry.base import Refusal, TelemetrySource
+from gpuexplorer.telemetry.byte_counter import ByteCounter, pcie_B_per_s
 
 _log = logging.getLogger(__name__)
 _PCI = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
@@ -29,6 +31,19 @@ _VALUE_MEMBERS = {
     0: "dVal", _UNSIGNED_INT: "uiVal", _UNSIGNED_LONG: "ulVal", _UNSIGNED_LONG_LONG: "ullVal",
     4: "sllVal", _SIGNED_INT: "siVal", 6: "usVal",
 }  # fmt: skip
+_VALUE_BITS = {
+    _UNSIGNED_INT: 32, _SIGNED_INT: 32, _UNSIGNED_LONG_LONG: 64, 4: 64,
+    _UNSIGNED_LONG: 8 * ctypes.sizeof(ctypes.c_ulong),
+}  # fmt: skip
+"""Of the types that a byte counter may have."""
+WHOLE_GPU = "nvml of the whole GPU"
+"""Who says what of a MIG instance only its parent knows."""
+PARENTS_FIELDS = (
+    "sm_clock_Hz", "memory_clock_Hz", "power_W", "temperature_C", "throttle_reasons",
+    "pcie_rx_B_per_s", "pcie_tx_B_per_s",
+)  # fmt: skip
+READ_EVERY_S = 0.1
+"""Readings are no closer than this."""
 
 THROTTLE_REASONS = {
     0x002: "application clocks",
@@ -54,7 +69,7 @@ def throttle_words(bits: int) -> tuple[str, ...]:
 
 def field_number(field: Any) -> float | None:
     """Return the number of a field value, or None when NVML could not read it."""
-    if field.nvmlReturn != 0:
+    if field.nvmlReturn != 0 or field.valueType not in _VALUE_MEMBERS:
         return None
     return float(getattr(field.value, _VALUE_MEMBERS[field.valueType]))
 
@@ -66,6 +81,8 @@ class NvmlHandle:
     nvml: Any
     """The module ``pynvml``."""
     handle: Any
+    gpu: Any
+    """The handle of the GPU: of a MIG instance's parent, which alone has clocks."""
     is_mig: bool = False
 
     def close(self) -> None:
@@ -100,12 +117,14 @@ def open_handle(nvml: Any, device: DeviceInfo) -> NvmlHandle | Refusal | None:
     except nvml.NVMLError as error:
         return Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
     lookup = nvml.nvmlDeviceGetHandleByUUID if by_uuid else nvml.nvmlDeviceGetHandleByPciBusId
+    is_mig = device.hardware_id.startswith("MIG-")
     try:
         found = lookup(device.hardware_id)
+        parent = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(found) if is_mig else found
     except nvml.NVMLError as error:
         nvml.nvmlShutdown()
         return Refusal(f"NVML does not know {device.hardware_id}: {error}") if by_uuid else None
-    return NvmlHandle(nvml, found, device.hardware_id.startswith("MIG-"))
+    return NvmlHandle(nvml, found, parent, is_mig)
 
 
 class NvmlSource(TelemetrySource):
@@ -121,10 +140,14 @@ class NvmlSource(TelemetrySource):
     def __init__(self, opened: NvmlHandle) -> None:
         self._opened = opened
         self._nvml = opened.nvml
-        self._handle = opened.handle
         self._unsupported: set[str] = set()
         self._news: dict[str, str] = {}
-        self._pcie_before: dict[int, tuple[int, float]] = {}
+        if opened.is_mig:
+            self._news["energy_J"] = (
+                "NVML counts the energy of the whole GPU, which other instances use, too"
+            )
+        most_B_per_s = self._link_B_per_s()
+        self._pcie = {number: ByteCounter(most_B_per_s) for number in (PCIE_TX, PCIE_RX)}
 
     @classmethod
     def open(cls, device: DeviceInfo) -> NvmlSource | Refusal | None:
@@ -150,15 +173,16 @@ class NvmlSource(TelemetrySource):
             ("nvmlDeviceGetTemperatureV", nvml.NVML_TEMPERATURE_GPU),
             ("nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
         )
-        memory = self._ask("memory_used_B", ("nvmlDeviceGetMemoryInfo",))
-        rates = self._ask("load", ("nvmlDeviceGetUtilizationRates",))
+        own = self._opened.handle
+        memory = self._ask("memory_used_B", ("nvmlDeviceGetMemoryInfo",), of=own)
+        rates = self._ask("load", ("nvmlDeviceGetUtilizationRates",), of=own)
         bits = self._ask(
             "throttle_reasons",
             ("nvmlDeviceGetCurrentClocksEventReasons",),
             ("nvmlDeviceGetCurrentClocksThrottleReasons",),
         )
         power_W = self._power_W(fields)
-        energy_J = self._energy_J(fields)
+        energy_J = None if self._opened.is_mig else self._energy_J(fields)
         pcie_rx_B_per_s = self._pcie_B_per_s("pcie_rx_B_per_s", PCIE_RX, fields, t_ns)
         pcie_tx_B_per_s = self._pcie_B_per_s("pcie_tx_B_per_s", PCIE_TX, fields, t_ns)
         news, self._news = self._news, {}
@@ -175,6 +199,7 @@ class NvmlSource(TelemetrySource):
             energy_J=energy_J,
             pcie_rx_B_per_s=pcie_rx_B_per_s,
             pcie_tx_B_per_s=pcie_tx_B_per_s,
+            sources=dict.fromkeys(PARENTS_FIELDS, WHOLE_GPU) if self._opened.is_mig else {},
             missing=news,
         )
 
@@ -182,55 +207,72 @@ class NvmlSource(TelemetrySource):
         """Let go of NVML."""
         self._opened.close()
 
-    def _fields(self) -> dict[int, float]:
-        """Return the values by field number, of those that the device has; one call for all."""
+    def _fields(self) -> dict[int, Any]:
+        """Return the field values by number, of those that the device has; one call for all."""
         numbers = [POWER_INSTANT, POWER_AVERAGE, TOTAL_ENERGY, PCIE_TX, PCIE_RX]
         answer = self._ask("", ("nvmlDeviceGetFieldValues", numbers), key="fields")
-        if answer is None:
-            return {}
-        known = zip(numbers, map(field_number, answer), strict=False)
-        return {number: value for number, value in known if value is not None}
+        found = zip(numbers, answer or (), strict=False)
+        return {number: field for number, field in found if field_number(field) is not None}
 
-    def _power_W(self, fields: dict[int, float]) -> float | None:
+    def _power_W(self, fields: dict[int, Any]) -> float | None:
         """Return the power now; the driver's average where it has no momentary value."""
         for number in (POWER_INSTANT, POWER_AVERAGE):
             if number in fields:
-                return fields[number] / 1e3
-        power_mW = self._ask("power_W", ("nvmlDeviceGetPowerUsage",))
+                power_mW = field_number(fields[number])
+                break
+        else:
+            power_mW = self._ask("power_W", ("nvmlDeviceGetPowerUsage",))
         return None if power_mW is None else power_mW / 1e3
 
-    def _energy_J(self, fields: dict[int, float]) -> float | None:
+    def _energy_J(self, fields: dict[int, Any]) -> float | None:
         """Return the energy since the driver was loaded."""
         if TOTAL_ENERGY in fields:
-            return fields[TOTAL_ENERGY] / 1e3
-        energy_mJ = self._ask("energy_J", ("nvmlDeviceGetTotalEnergyConsumption",))
+            energy_mJ = field_number(fields[TOTAL_ENERGY])
+        else:
+            energy_mJ = self._ask("energy_J", ("nvmlDeviceGetTotalEnergyConsumption",))
         return None if energy_mJ is None else energy_mJ / 1e3
 
+    def _link_B_per_s(self) -> float | None:
+        """Return the most that the PCIe link moves one way, None where NVML does not say."""
+        generation = self._ask("", ("nvmlDeviceGetMaxPcieLinkGeneration",))
+        lanes = self._ask("", ("nvmlDeviceGetMaxPcieLinkWidth",))
+        return pcie_B_per_s(generation, lanes) if generation and lanes else None
+
     def _pcie_B_per_s(
-        self, field: str, number: int, fields: dict[int, float], t_ns: int
+        self, name: str, number: int, fields: dict[int, Any], t_ns: int
     ) -> float | None:
         """Return a direction's traffic since the last reading, from the link's byte counter.
 
         The older question (``nvmlDeviceGetPcieThroughput``) keeps the caller waiting for 20 ms
         and sees only those, so it is not asked.
         """
-        before, count_B = self._pcie_before.get(number), fields.get(number)
-        if count_B is None:
-            if before is None and field not in self._unsupported:
-                self._unsupported.add(field)
-                self._news[field] = f"{self.title}: this GPU or driver has no PCIe byte counter"
+        field, counter = fields.get(number), self._pcie[number]
+        bits = None if field is None else _VALUE_BITS.get(field.valueType)
+        if field is None or bits is None:
+            self._say_once(name, f"{self.title}: this GPU or driver has no PCIe byte counter")
             return None
-        self._pcie_before[number] = (t_ns, count_B)
-        if before is None or t_ns <= before[0] or count_B < before[1]:
-            return None
-        return (count_B - before[1]) / ((t_ns - before[0]) * 1e-9)
+        value_B = int(getattr(field.value, _VALUE_MEMBERS[field.valueType])) % (1 << bits)
+        rate_B_per_s = counter.rate_B_per_s(t_ns, value_B, bits)
+        if not counter.can_tell(READ_EVERY_S, bits):
+            self._say_once(
+                name, f"{self.title}: the link's byte counter may start over between two readings"
+            )
+        return rate_B_per_s
 
-    def _ask(self, field: str, *calls: tuple[Any, ...], key: str | None = None) -> Any | None:
+    def _say_once(self, field: str, why: str) -> None:
+        if field not in self._unsupported:
+            self._unsupported.add(field)
+            self._news[field] = why
+
+    def _ask(
+        self, field: str, *calls: tuple[Any, ...], key: str | None = None, of: Any = None
+    ) -> Any | None:
         """Return what the first call that works answers; None, said once, when none does.
 
         The one place where NVML's errors end. A call that this device does not support is not
-        made again.
+        made again. ``of`` is the handle that is asked about, the GPU's by default.
         """
+        handle = self._opened.gpu if of is None else of
         answer: Any = None
         reason = ""
         for function, *arguments in calls:
@@ -239,7 +281,7 @@ class NvmlSource(TelemetrySource):
                 continue
             try:
                 call: Callable[..., Any] = getattr(self._nvml, function)
-                answer = call(self._handle, *arguments)
+                answer = call(handle, *arguments)
                 return answer
             except AttributeError:
                 reason = f"{function} is not in this pynvml"

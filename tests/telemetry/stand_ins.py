@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import ctypes
+import inspect
 from typing import Any, ClassVar
+
+import pynvml
 
 from gpuexplorer.core.device import DeviceInfo
 
 UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"
-MIG = "MIG-00112233-4455-6677-8899-aabbccddeeff"
+MIG = "MIG-11112233-4455-6677-8899-aabbccddeeff"
+OF_INSTANCES = {
+    "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", "nvmlDeviceGetGpuInstanceId",
+    "nvmlDeviceGetMemoryInfo",
+}  # fmt: skip
+"""What a MIG instance's own handle may be asked."""
+_MEMBERS = {
+    pynvml.NVML_VALUE_TYPE_DOUBLE: "dVal", pynvml.NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
+    pynvml.NVML_VALUE_TYPE_SIGNED_LONG_LONG: "sllVal", pynvml.NVML_VALUE_TYPE_SIGNED_INT: "siVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_SHORT: "usVal",
+}  # fmt: skip
+
+
+def field(kind: int, status: int, value: float) -> Any:
+    """Return a field value of a type as NVML fills it in."""
+    made = pynvml.c_nvmlFieldValue_t(valueType=kind, nvmlReturn=status)
+    setattr(made.value, _MEMBERS[kind], value)
+    return made
 
 
 def gpu(hardware_id: str = UUID, kind: str = "gpu", **more: Any) -> DeviceInfo:
@@ -19,23 +41,12 @@ def gpu(hardware_id: str = UUID, kind: str = "gpu", **more: Any) -> DeviceInfo:
     )  # fmt: skip
 
 
-class NVMLError(Exception):
-    def __init__(self, value: int) -> None:
-        super().__init__(f"NVML {value}")
-        self.value = value
-
-
 class Nvml:
-    """A GPU as ``pynvml`` shows it; ``failing`` holds error codes by function."""
+    """A GPU as ``pynvml`` shows it; ``failing`` holds error codes by function.
 
-    NVMLError = NVMLError
-    NVML_ERROR_INVALID_ARGUMENT = 2
-    NVML_ERROR_NOT_SUPPORTED = 3
-    NVML_ERROR_NO_PERMISSION = 4
-    NVML_ERROR_FUNCTION_NOT_FOUND = 13
-    NVML_CLOCK_SM = 1
-    NVML_CLOCK_MEM = 2
-    NVML_TEMPERATURE_GPU = 0
+    Constants, errors and structures are the real module's, and a call must fit the real function.
+    A handle is ``gpu`` or ``instance``, a MIG instance of it, which has no clocks of its own.
+    """
 
     def __init__(self, **failing: int) -> None:
         self.failing = failing
@@ -43,22 +54,31 @@ class Nvml:
         self.open = 0
         self.allocated = 0
         self.snapshots = 0
-        self.fields = {
-            186: (1, 0, 412_500),
-            185: (1, 0, 400_000),
-            83: (3, 0, 9_000_000),
-            197: (3, 0, 1000),
-            198: (3, 0, 5000),
+        self._taken: dict[int, int] = {}
+        """Which snapshot lies at an address."""
+        self.link = (4, 16)
+        """Generation and lanes."""
+        self.fields: dict[int, tuple[int, int, int]] = {
+            186: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 412_500),
+            185: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 400_000),
+            83: (pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG, 0, 9_000_000),
+            197: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 1000),
+            198: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 5000),
         }
+        """By number: type, status and value."""
 
     def __getattr__(self, name: str) -> Any:
+        real = getattr(pynvml, name)
         if not name.startswith("nvml"):
-            raise AttributeError(name)
+            return real
 
         def call(*arguments: Any) -> Any:
+            inspect.signature(real).bind(*arguments)
             self.calls.append(name)
             if name in self.failing:
-                raise NVMLError(self.failing[name])
+                raise pynvml.NVMLError(self.failing[name])
+            if arguments[:1] == ("instance",) and name not in OF_INSTANCES:
+                raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
             return getattr(self, f"_{name}")(*arguments)
 
         return call
@@ -69,16 +89,31 @@ class Nvml:
     def _nvmlShutdown(self) -> None:
         self.open -= 1
 
+    def _nvmlSystemGetDriverVersion(self) -> str:
+        return "580.95.05"
+
     def _nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
         if uuid not in (UUID, MIG):
-            raise NVMLError(6)
-        return "handle"
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
+        return "gpu" if uuid == UUID else "instance"
 
     def _nvmlDeviceGetHandleByPciBusId(self, address: str) -> str:
-        return f"handle of {address}"
+        return "gpu"
 
     def _nvmlDeviceGetClockInfo(self, handle: str, kind: int) -> int:
-        return {1: 1980, 2: 3201}[kind]
+        return {pynvml.NVML_CLOCK_SM: 1980, pynvml.NVML_CLOCK_MEM: 3201}[kind]
+
+    def _nvmlDeviceGetMaxClockInfo(self, handle: str, kind: int) -> int:
+        return {pynvml.NVML_CLOCK_SM: 2040, pynvml.NVML_CLOCK_MEM: 3202}[kind]
+
+    def _nvmlDeviceGetMemoryBusWidth(self, handle: str) -> int:
+        return 6144
+
+    def _nvmlDeviceGetMaxPcieLinkGeneration(self, handle: str) -> int:
+        return self.link[0]
+
+    def _nvmlDeviceGetMaxPcieLinkWidth(self, handle: str) -> int:
+        return self.link[1]
 
     def _nvmlDeviceGetTemperatureV(self, handle: str, sensor: int) -> int:
         return 44
@@ -87,10 +122,10 @@ class Nvml:
         return 43
 
     def _nvmlDeviceGetMemoryInfo(self, handle: str) -> Any:
-        return SimpleNamespace(used=5 << 30)
+        return pynvml.c_nvmlMemory_t(used=(5 if handle == "gpu" else 1) << 30)
 
     def _nvmlDeviceGetUtilizationRates(self, handle: str) -> Any:
-        return SimpleNamespace(gpu=87, memory=12)
+        return pynvml.c_nvmlUtilization_t(gpu=87, memory=12)
 
     def _nvmlDeviceGetCurrentClocksEventReasons(self, handle: str) -> int:
         return 0x4 | 0x40
@@ -102,26 +137,12 @@ class Nvml:
         return 390_000
 
     def _nvmlDeviceGetFieldValues(self, handle: str, numbers: list[int]) -> Any:
-        return [
-            SimpleNamespace(
-                valueType=kind, nvmlReturn=status, value=SimpleNamespace(uiVal=value, ullVal=value)
-            )
-            for kind, status, value in (self.fields[number] for number in numbers)
-        ]
+        return [field(*self.fields[number]) for number in numbers]
 
     def _nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:
         return 8_000_000
 
     # ---- performance monitoring: a snapshot is a list with the counters' time in it
-
-    NVML_GPM_METRICS_GET_VERSION = 1
-
-    class c_nvmlGpmMetricsGet_t:
-        def __init__(self) -> None:
-            self.version = self.numMetrics = 0
-            self.sample1: Any = None
-            self.sample2: Any = None
-            self.metrics = [SimpleNamespace(metricId=0, nvmlReturn=0, value=0.0) for _ in range(8)]
 
     gpm_supported = 1
     gpm_values: ClassVar[dict[int, tuple[int, float]]] = {
@@ -129,33 +150,36 @@ class Nvml:
     }  # fmt: skip
 
     def _nvmlGpmQueryDeviceSupport(self, handle: str) -> Any:
-        return SimpleNamespace(isSupportedDevice=self.gpm_supported)
+        return pynvml.c_nvmlGpmSupport_t(isSupportedDevice=self.gpm_supported)
 
-    def _nvmlGpmSampleAlloc(self) -> list[int]:
+    def _nvmlGpmSampleAlloc(self) -> Any:
         self.allocated += 1
-        return [0]
+        return pynvml.c_nvmlGpmSample_t(pynvml.struct_c_nvmlGpmSample_t())
 
-    def _nvmlGpmSampleFree(self, sample: list[int]) -> None:
+    def _nvmlGpmSampleFree(self, sample: Any) -> None:
         self.allocated -= 1
 
-    def _nvmlGpmSampleGet(self, handle: str, sample: list[int]) -> None:
-        assert handle != "mig"
-        self.snapshots += 1
-        sample[0] = self.snapshots
+    def _nvmlGpmSampleGet(self, handle: str, sample: Any) -> None:
+        self._take(sample)
 
     def _nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, handle: str) -> str:
-        return f"parent of {handle}"
+        assert handle == "instance"
+        return "gpu"
 
     def _nvmlDeviceGetGpuInstanceId(self, handle: str) -> int:
         return 3
 
-    def _nvmlGpmMigSampleGet(self, handle: str, instance: int, sample: list[int]) -> None:
-        assert (handle, instance) == ("parent of handle", 3)
+    def _nvmlGpmMigSampleGet(self, handle: str, instance: int, sample: Any) -> None:
+        assert (handle, instance) == ("gpu", 3)
+        self._take(sample)
+
+    def _take(self, sample: Any) -> None:
         self.snapshots += 1
-        sample[0] = self.snapshots
+        self._taken[ctypes.addressof(sample.contents)] = self.snapshots
 
     def _nvmlGpmMetricsGet(self, asked: Any) -> None:
-        assert asked.version == 1
-        assert asked.sample1[0] < asked.sample2[0], "the older snapshot comes first"
+        assert asked.version == pynvml.NVML_GPM_METRICS_GET_VERSION
+        times = [self._taken[ctypes.addressof(s.contents)] for s in (asked.sample1, asked.sample2)]
+        assert times == sorted(times), "the older snapshot comes first"
         for metric in asked.metrics[: asked.numMetrics]:
             metric.nvmlReturn, metric.value = self.gpm_values[metric.metricId]

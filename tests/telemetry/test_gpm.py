@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pynvml
 import pytest
 
 from gpuexplorer.telemetry.base import Refusal
@@ -125,13 +126,13 @@ def test_closing_frees_every_snapshot(clock: list[int]) -> None:
     assert nvml.open == 0
 
 
-def test_the_real_module_has_the_numbers_and_the_structure() -> None:
-    pynvml = pytest.importorskip("pynvml", reason="nvidia-ml-py is part of the CUDA extras")
+def test_an_instance_is_supported_where_its_gpu_is(clock: list[int]) -> None:
+    nvml = Nvml()  # which refuses the question about an instance
+    assert isinstance(GpmSource.find(nvml, gpu(MIG)), GpmSource)
+    nvml.gpm_supported = 0
+    assert isinstance(GpmSource.find(nvml, gpu(MIG)), Refusal)
+
+
+def test_the_numbers_of_metrics_are_the_real_modules() -> None:
     names = ("SM_UTIL", "SM_OCCUPANCY", "DRAM_BW_UTIL", "PCIE_TX_PER_SEC", "PCIE_RX_PER_SEC")
     assert [getattr(pynvml, f"NVML_GPM_METRIC_{n}") for n in names] == list(FIELDS)
-    asked = pynvml.c_nvmlGpmMetricsGet_t()
-    asked.version, asked.numMetrics = pynvml.NVML_GPM_METRICS_GET_VERSION, 1
-    asked.metrics[0].metricId = 10
-    assert asked.metrics[0].nvmlReturn == 0
-    assert isinstance(asked.metrics[0].value, float)
-    asked.sample1 = asked.sample2 = pynvml.c_nvmlGpmSample_t()

@@ -73,6 +73,13 @@ def test_each_field_comes_from_the_best_rung_that_has_it() -> None:
     assert reading.missing == {}
 
 
+def test_a_rungs_own_word_on_whose_a_field_is_stays() -> None:
+    best = made("best", {"occupancy": 0.5, "sources": {"occupancy": "another"}})
+    broad = made("broad", {"power_W": 300.0, "load": 0.5, "sources": {"power_W": "the whole GPU"}})
+    reading = ladder(best, broad).read()
+    assert reading.sources == {"occupancy": "another", "power_W": "the whole GPU"}
+
+
 def test_why_a_field_is_missing_is_said_once_with_what_enables_it() -> None:
     closed = refusing("closed", Refusal("not permitted", "ask root"), "occupancy", "dram_B_per_s")
     broken = refusing("broken", RuntimeError("a library is torn"), "occupancy")

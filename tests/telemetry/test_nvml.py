@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import time
 
+import pynvml
 import pytest
 
 from gpuexplorer.telemetry.base import Refusal
-from gpuexplorer.telemetry.nvml import NvmlSource, field_number, throttle_words
-from tests.telemetry.stand_ins import Nvml, gpu
+from gpuexplorer.telemetry.nvml import (
+    PCIE_RX,
+    PCIE_TX,
+    POWER_AVERAGE,
+    POWER_INSTANT,
+    THROTTLE_REASONS,
+    TOTAL_ENERGY,
+    NvmlSource,
+    field_number,
+    throttle_words,
+)
+from tests.telemetry.stand_ins import MIG, Nvml, field, gpu
+
+UINT = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A clock that stands still until its one element is changed."""
+    now = [1_000_000_000]
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: now[0])
+    return now
 
 
 def source(nvml: Nvml) -> NvmlSource:
@@ -33,22 +54,54 @@ def test_a_reading_is_in_base_units() -> None:
     assert reading.t_ns > 0
 
 
-def test_pcie_rates_are_the_link_counters_differences() -> None:
+def test_pcie_rates_are_the_link_counters_differences(clock: list[int]) -> None:
     nvml = Nvml()
     reader = source(nvml)
-    first = reader.read()
-    nvml.fields[197], nvml.fields[198] = (3, 0, 1000 + 7_000_000), (3, 0, 5000 + 3_000_000)
+    reader.read()
+    clock[0] += 105_000_000
+    nvml.fields[197], nvml.fields[198] = (UINT, 0, 1000 + 7_000_000), (UINT, 0, 5000 + 3_000_000)
     second = reader.read()
-    passed_s = (second.t_ns - first.t_ns) * 1e-9
-    assert second.pcie_tx_B_per_s == pytest.approx(7e6 / passed_s)
-    assert second.pcie_rx_B_per_s == pytest.approx(3e6 / passed_s)
-    nvml.fields[197] = (3, 0, 5)  # the counter began anew
+    assert second.pcie_tx_B_per_s == pytest.approx(7e6 / 0.105)
+    assert second.pcie_rx_B_per_s == pytest.approx(3e6 / 0.105)
+    assert second.missing == {}
+
+
+def test_a_link_counter_of_32_bits_starts_over_at_4_GiB(clock: list[int]) -> None:
+    nvml = Nvml()
+    nvml.fields[197] = (UINT, 0, 2**32 - 1000)
+    reader = source(nvml)
+    reader.read()
+    clock[0] += 100_000_000
+    nvml.fields[197] = (UINT, 0, 4000)
+    assert reader.read().pcie_tx_B_per_s == pytest.approx(5000 / 0.1)
+
+
+def test_a_link_that_fills_its_counter_between_two_readings_has_no_rate(clock: list[int]) -> None:
+    nvml = Nvml()
+    nvml.link = (5, 16)
+    reader = source(nvml)
+    said = reader.read().missing
+    assert set(said) == {"pcie_rx_B_per_s", "pcie_tx_B_per_s"}
+    assert "may start over between two readings" in said["pcie_rx_B_per_s"]
+    clock[0] += 105_000_000
+    nvml.fields[197] = (UINT, 0, 2_000_000)
+    later = reader.read()
+    assert later.pcie_tx_B_per_s is None
+    assert later.missing == {}
+
+
+def test_a_value_that_cannot_be_a_byte_counter_is_none(clock: list[int]) -> None:
+    nvml = Nvml()
+    nvml.fields[197] = (pynvml.NVML_VALUE_TYPE_UNSIGNED_SHORT, 0, 100)
+    reader = source(nvml)
+    assert set(reader.read().missing) == {"pcie_tx_B_per_s"}
+    clock[0] += 105_000_000
     assert reader.read().pcie_tx_B_per_s is None
 
 
 def test_a_gpu_without_link_counters_says_so_once() -> None:
     nvml = Nvml()
-    nvml.fields[197] = nvml.fields[198] = (3, 3, 0)
+    nvml.fields[197] = nvml.fields[198] = (UINT, pynvml.NVML_ERROR_NOT_SUPPORTED, 0)
     reader = source(nvml)
     assert set(reader.read().missing) == {"pcie_rx_B_per_s", "pcie_tx_B_per_s"}
     assert reader.read().missing == {}
@@ -56,7 +109,7 @@ def test_a_gpu_without_link_counters_says_so_once() -> None:
 
 def test_energy_falls_back_to_the_older_call() -> None:
     nvml = Nvml()
-    nvml.fields[83] = (3, 3, 0)
+    nvml.fields[83] = (UINT, pynvml.NVML_ERROR_NOT_SUPPORTED, 0)
     assert source(nvml).read().energy_J == 8000.0
     nvml.failing["nvmlDeviceGetTotalEnergyConsumption"] = 3
     reading = source(nvml).read()
@@ -71,7 +124,7 @@ def test_a_device_is_matched_by_uuid_never_by_index() -> None:
     assert nvml.open == 0
     found = NvmlSource.find(nvml, gpu("0000:65:00.0"))
     assert isinstance(found, NvmlSource)
-    assert nvml.calls[-1] == "nvmlDeviceGetHandleByPciBusId"
+    assert "nvmlDeviceGetHandleByPciBusId" in nvml.calls
     found.close()
     assert nvml.open == 0
 
@@ -134,22 +187,54 @@ def test_throttle_bits_in_words() -> None:
     assert throttle_words(0x4 | 0x10000) == ("power cap", "reason 0x10000")
 
 
-def test_a_field_is_read_by_its_type() -> None:
-    value = SimpleNamespace(dVal=1.5, uiVal=7, ullVal=9)
-    for kind, expected in ((0, 1.5), (1, 7.0), (3, 9.0)):
-        field = SimpleNamespace(valueType=kind, nvmlReturn=0, value=value)
-        assert field_number(field) == expected
-    assert field_number(SimpleNamespace(valueType=1, nvmlReturn=3, value=value)) is None
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pynvml.NVML_VALUE_TYPE_DOUBLE, 1.5),
+        (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 2**32 - 1),
+        (pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG, 2**31),
+        (pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG, 2**40),
+        (pynvml.NVML_VALUE_TYPE_SIGNED_LONG_LONG, -(2**40)),
+        (pynvml.NVML_VALUE_TYPE_SIGNED_INT, -7),
+        (pynvml.NVML_VALUE_TYPE_UNSIGNED_SHORT, 65_535),
+    ],
+)
+def test_a_field_is_read_by_its_type(kind: int, value: float) -> None:
+    assert field_number(field(kind, 0, value)) == value
+    assert field_number(field(kind, pynvml.NVML_ERROR_NOT_SUPPORTED, value)) is None
 
 
-def test_the_real_module_has_every_name_that_is_used() -> None:
-    pynvml = pytest.importorskip("pynvml", reason="nvidia-ml-py is part of the CUDA extras")
+def test_a_field_of_a_type_from_the_future_is_none() -> None:
+    unknown = pynvml.c_nvmlFieldValue_t(valueType=pynvml.NVML_VALUE_TYPE_COUNT, nvmlReturn=0)
+    assert field_number(unknown) is None
+
+
+def test_a_mig_instance_has_its_own_memory_and_the_rest_of_the_gpu(clock: list[int]) -> None:
     nvml = Nvml()
-    source(nvml).read()
-    names = set(nvml.calls) | {n for n in dir(Nvml) if n.startswith(("NVML", "_nvml", "c_nvml"))}
-    for name in sorted(n.removeprefix("_") for n in names):
-        assert hasattr(pynvml, name), name
-    for name in (n for n in dir(Nvml) if n.startswith("NVML_")):
-        assert getattr(pynvml, name) == getattr(Nvml, name), name
-    for bit in (0x2, 0x4, 0x8, 0x10, 0x20, 0x40, 0x80, 0x100):
-        assert pynvml.nvmlClocksThrottleReasonAll & bit
+    found = NvmlSource.find(nvml, gpu(MIG))
+    assert isinstance(found, NvmlSource)
+    reading = found.read()
+    assert reading.memory_used_B == 1 << 30
+    assert (reading.sm_clock_Hz, reading.power_W, reading.temperature_C) == (1.98e9, 412.5, 44)
+    assert reading.throttle_reasons == ("power cap", "temperature (hardware)")
+    of_the_gpu = {"sm_clock_Hz", "memory_clock_Hz", "power_W", "temperature_C", "throttle_reasons"}
+    assert {f for f in of_the_gpu if reading.sources[f] == "nvml of the whole GPU"} == of_the_gpu
+    assert "memory_used_B" not in reading.sources
+    assert reading.load is None
+    assert "nvmlDeviceGetUtilizationRates" in reading.missing["load"]
+    assert reading.energy_J is None
+    assert "whole GPU" in reading.missing["energy_J"]
+    found.close()
+    assert nvml.open == 0
+
+
+def test_every_throttle_bit_that_the_real_module_knows_has_a_word() -> None:
+    idle = pynvml.nvmlClocksThrottleReasonGpuIdle
+    assert sum(THROTTLE_REASONS) == pynvml.nvmlClocksThrottleReasonAll & ~idle
+
+
+def test_the_numbers_of_fields_are_the_real_modules() -> None:
+    names = ("TOTAL_ENERGY_CONSUMPTION", "POWER_AVERAGE", "POWER_INSTANT", "PCIE_COUNT_TX_BYTES",
+             "PCIE_COUNT_RX_BYTES")  # fmt: skip
+    real = [getattr(pynvml, f"NVML_FI_DEV_{name}") for name in names]
+    assert real == [TOTAL_ENERGY, POWER_AVERAGE, POWER_INSTANT, PCIE_TX, PCIE_RX]

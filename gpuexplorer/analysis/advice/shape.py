@@ -34,7 +34,7 @@ def has_warps(situation: Situation) -> bool:
     """Whether the device runs threads in warps of 32: NVIDIA's GPUs, through whatever backend."""
     device = situation.device
     return device.kind == "gpu" and (
-        device.backend == "cuda" or device.hardware_id.startswith("GPU-")
+        device.backend == "cuda" or device.hardware_id.startswith(("GPU-", "MIG-"))
     )
 
 

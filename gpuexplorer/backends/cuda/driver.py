@@ -7,15 +7,21 @@ ends at the first zero byte.
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 import sys
 import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S
 
 SUCCESS = 0
 NO_DEVICE = 100
+NOT_FOUND = 500
+_INSTANCE = re.compile(r"\bMIG \d+[cg]\.")
+"""In a device's name, a MIG instance's profile: ``NVIDIA H100 80GB HBM3 MIG 1g.10gb``."""
 
 # CUdevice_attribute, cuda.h
 MAX_THREADS_PER_BLOCK = 1
@@ -45,8 +51,11 @@ class DeviceFacts:
     index: int
     name: str
     uuid: str
+    """As NVML writes it: ``GPU-`` and the GPU's, or ``MIG-`` and the instance's."""
     memory_B: int
     attributes: dict[int, int | None]
+    max_clock_Hz: float | None = None
+    """The highest clock of the multiprocessors by NVML's word."""
 
     def attribute(self, number: int) -> int | None:
         """Return an attribute's value, or None."""
@@ -65,9 +74,12 @@ class DeviceFacts:
 
     @property
     def clock_Hz(self) -> float | None:
-        """The highest clock of the multiprocessors, in Hz."""
+        """The highest clock of the multiprocessors, in Hz.
+
+        The driver's own attribute is the rated boost, which many cards exceed.
+        """
         clock_kHz = self.attribute(CLOCK_kHz)
-        return clock_kHz * 1e3 if clock_kHz else None
+        return self.max_clock_Hz or (clock_kHz * 1e3 if clock_kHz else None)
 
     @property
     def max_launch_s(self) -> float | None:
@@ -119,8 +131,9 @@ class Driver:
         return number // 1000, number % 1000 // 10
 
     def devices(self) -> list[DeviceFacts]:
-        """Return every device, in CUDA's order."""
-        return [self._facts(i) for i in range(self._number("cuDeviceGetCount"))]
+        """Return every device, in CUDA's order; where NVML is there, with what it alone knows."""
+        found = [self._facts(i) for i in range(self._number("cuDeviceGetCount"))]
+        return nvml.completed(found)
 
     def _facts(self, index: int) -> DeviceFacts:
         device = ctypes.c_int(self._number("cuDeviceGet", ctypes.c_int(index)))
@@ -128,20 +141,40 @@ class Driver:
         self._check(self._library.cuDeviceGetName(name, ctypes.c_int(len(name)), device))
         memory_B = ctypes.c_size_t()
         self._check(self._library.cuDeviceTotalMem_v2(ctypes.byref(memory_B), device))
+        called = name.value.decode(errors="replace")
         return DeviceFacts(
             index=index,
-            name=name.value.decode(errors="replace"),
-            uuid=self._uuid(device),
+            name=called,
+            uuid=self._uuid(device, called),
             memory_B=memory_B.value,
             attributes={number: self._attribute(number, device) for number in _ATTRIBUTES},
         )
 
-    def _uuid(self, device: ctypes.c_int) -> str:
-        """Return the UUID as NVML writes it; of a MIG instance, where the device is one."""
+    def _uuid(self, device: ctypes.c_int, name: str) -> str:
+        """Return the UUID as NVML writes it; of the MIG instance, where the device is one.
+
+        The newer call gives the instance's UUID and the older one the GPU's, so where they differ
+        it is an instance. Its name and the variable that chose it say so, too.
+        """
+        newer = self._uuid_of("cuDeviceGetUuid_v2", device)
+        older = self._uuid_of("cuDeviceGetUuid", device)
+        number = newer or older
+        if number is None:
+            raise DriverError(NOT_FOUND, "CUDA_ERROR_NOT_FOUND")
+        is_instance = (
+            (older is not None and older != number)
+            or _INSTANCE.search(name) is not None
+            or f"MIG-{number}" in os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        )
+        return f"{'MIG' if is_instance else 'GPU'}-{number}"
+
+    def _uuid_of(self, function: str, device: ctypes.c_int) -> uuid.UUID | None:
+        """Return what a function says, None where this driver does not have it."""
+        call = getattr(self._library, function, None)
         raw = (ctypes.c_ubyte * 16)()
-        call = getattr(self._library, "cuDeviceGetUuid_v2", self._library.cuDeviceGetUuid)
-        self._check(call(ctypes.byref(raw), device))
-        return f"GPU-{uuid.UUID(bytes=bytes(raw))}"
+        if call is None or call(ctypes.byref(raw), device) != SUCCESS:
+            return None
+        return uuid.UUID(bytes=bytes(raw))
 
     def _attribute(self, number: int, device: ctypes.c_int) -> int | None:
         try:

@@ -17,6 +17,7 @@ from gpuexplorer.backends.cpu import (
     memory_total_B,
     nominal_clock_Hz,
 )
+from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.backends.frameworks import pip_install
 from gpuexplorer.backends.opencl.drivers import (
     CHOICE_VARIABLE,
@@ -116,16 +117,20 @@ class OpenCLBackend(Backend):
         if offers_shuffles(probed):
             features.append("shuffle")
         memory_B = min(probed.memory_B, memory_total_B()) if is_cpu else probed.memory_B
+        hardware_id = cpu_hardware_id() if is_cpu else self._gpu_id(probed)
+        clock_Hz = nominal_clock_Hz() if is_cpu else probed.clock_Hz
+        if hardware_id.startswith(("GPU-", "MIG-")):
+            clock_Hz = nvml.max_clock_Hz(hardware_id) or clock_Hz
         return DeviceInfo(
             id=name,
-            hardware_id=cpu_hardware_id() if is_cpu else self._gpu_id(probed),
+            hardware_id=hardware_id,
             name=cpu_name() if is_cpu else probed.name,
             backend=self.name,
             kind=probed.kind,
             driver=probed.driver,
             compute_units=cpu_cores() if is_cpu else probed.compute_units,
             last_level_cache_B=last_level_cache_B() if is_cpu else probed.cache_B,
-            nominal_clock_Hz=nominal_clock_Hz() if is_cpu else probed.clock_Hz,
+            nominal_clock_Hz=clock_Hz,
             limits=DeviceLimits(
                 max_threads_per_block=min(GPU_THREADS, probed.max_threads_per_block),
                 max_block=(
@@ -148,8 +153,9 @@ class OpenCLBackend(Backend):
     def _gpu_id(probed: ProbedDevice) -> str:
         if probed.uuid is None:
             return f"{probed.platform}:{probed.name}:{probed.index}"
-        # NVIDIA's own tools write the same UUID with this prefix.
-        return f"GPU-{probed.uuid}" if "NVIDIA" in probed.platform else probed.uuid
+        # NVIDIA's own tools write the same UUID with a prefix.
+        is_nvidia = "NVIDIA" in probed.platform
+        return nvml.known_as(f"GPU-{probed.uuid}") if is_nvidia else probed.uuid
 
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one configuration."""
