@@ -1,56 +1,58 @@
-"""CUDA source to a cubin with NVRTC: for an exact architecture, on any machine, GPU or not."""
+"""CUDA source to a cubin with NVRTC: for an exact architecture, on any machine, GPU or not.
+
+A GPU newer than NVRTC gets PTX of the newest architecture before it, which its driver compiles.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
-import io
-import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
+from gpuexplorer.compile import targets
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.cubin import KernelResources, read_cubin
 from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
+from gpuexplorer.compile.headers import Headers, header_folders, headers_in
 from gpuexplorer.compile.prelude import cuda_prelude
-from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
-from gpuexplorer.core.frozen import is_frozen, to_get
+from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
+from gpuexplorer.core.errors import InputError, WorkFailed
 
-_REMEDY = to_get("gpuexplorer[nvrtc]", in_an_engine=True)
-if not is_frozen():
-    _REMEDY += ", or [cuda13] or [cuda12] for an NVIDIA GPU here"
-_FORMAT = "nvrtc-2"
+_FORMAT = "nvrtc-3"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
-_RUNTIME_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12")
+_MACROS_TOO = "cuda/std/cmath"
+"""This header defines INFINITY and NAN whether they are defined or not, as the prelude has done."""
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
+_LINE = re.compile(r'^(#line \d+ ")([^"\n]+)(")', re.MULTILINE)
 _SPILLS = re.compile(
     r"Function properties for (\S+)\s+ptxas\s*\.?\s*(\d+) bytes stack frame, "
     r"(\d+) bytes spill stores, (\d+) bytes spill loads"
 )
-
-
+_WRONG_TARGET = re.compile(r"^NVRTC_ERROR_INVALID_OPTION|: Command-line error: .*arch")
 _BARRIERS = re.compile(r"\bused (\d+) barriers?\b")
 
 
 class CompiledKernel(msgspec.Struct, frozen=True, kw_only=True):
-    """One kernel of a cubin; what ptxas did not say is None."""
+    """One compiled kernel; what is not known before the driver compiles PTX is None."""
 
     symbol: str
-    resources: KernelResources
+    resources: KernelResources | None
     spill_store_B: int | None = None
     spill_load_B: int | None = None
     barriers: int | None = None
     """Barriers a block of it takes."""
 
 
-class Cubin(msgspec.Struct, frozen=True, kw_only=True):
-    """A cubin for one architecture, its kernels by entry name, and the compiler's log."""
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """A cubin, or PTX; its kernels by entry name, and the compiler's log."""
 
     code: bytes
-    arch: str
+    target: str
+    """What it was compiled for: ``sm_90``, or ``compute_90`` for PTX."""
     kernels: dict[str, CompiledKernel]
     log: str
 
@@ -61,16 +63,30 @@ def signatures(source: str, files: Mapping[str, str]) -> dict[str, Signature]:
     return {name: text.signature(kernel) for name, kernel in text.kernels.items()}
 
 
-def compile_cubin(
+def target_for(arch: str) -> str:
+    """Return what is compiled for a GPU of ``arch``: itself, or ``compute_90`` for PTX.
+
+    Raises CannotRunHere for a GPU older than NVRTC's oldest, and where NVRTC is not installed.
+    """
+    nvrtc = Nvrtc.load()
+    return targets.target_for(arch, nvrtc.known, nvrtc.version)
+
+
+def headers() -> Headers:
+    """Return CUDA's headers for the NVRTC in use; CannotRunHere where that is not installed."""
+    return headers_in(header_folders(Nvrtc.load().version[0]))
+
+
+def compile_kernels(
     source: str,
     files: Mapping[str, str],
-    arch: str,
+    target: str,
     *,
     precision: str = "fp32",
     defines: Mapping[str, int] | None = None,
     entries: Iterable[str] | None = None,
-) -> Cubin:
-    """Compile file ``source`` of a workload for ``arch`` (such as ``sm_90``).
+) -> Compiled:
+    """Compile file ``source`` of a workload for ``target``, such as ``sm_90`` or ``compute_90``.
 
     ``entries`` are the kernels to be found in it, template arguments included (``scale<4>``); by
     default every kernel that is not a template. Raises WorkFailed with the compiler's message, the
@@ -84,18 +100,23 @@ def compile_cubin(
         if name.partition("<")[0].rpartition("::")[2].strip() not in known:
             there = ", ".join(known) or "no kernel"
             raise InputError(f"{source} has no kernel '{name}'", remedy=f"it has {there}")
+    nvrtc = Nvrtc.load()
+    if targets.number(target.replace("compute_", "sm_")) not in nvrtc.known:
+        raise targets.unknown(target, nvrtc.known, nvrtc.version)
     text = cuda_prelude(precision, defines or {}) + _without_host_headers(flat) + "\n"
+    included = headers().included_by(text)
     cache = DiskCache("nvrtc")
-    entry = key(_FORMAT, _nvrtc_version(), arch, text, *names)
+    spelled = [part for item in included.items() for part in item]
+    entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled, *names)
     kept = cache.get(entry)
     if kept is not None:
         try:
-            return msgspec.msgpack.decode(kept, type=Cubin)
+            return msgspec.msgpack.decode(kept, type=Compiled)
         except msgspec.MsgspecError:
             cache.remove(entry)
-    cubin = _compile(source, text, arch, names)
-    cache.put(entry, msgspec.msgpack.encode(cubin))
-    return cubin
+    compiled = _compile(nvrtc, _Program(source, text, included), target, names)
+    cache.put(entry, msgspec.msgpack.encode(compiled))
+    return compiled
 
 
 def _without_host_headers(source: CudaSource) -> str:
@@ -107,69 +128,92 @@ def _without_host_headers(source: CudaSource) -> str:
     return text
 
 
-def _compile(source: str, text: str, arch: str, names: list[str]) -> Cubin:
-    try:
-        from cuda.core import Program, ProgramOptions
-    except ImportError as error:
-        raise CannotRunHere(f"NVRTC is not installed ({error})", remedy=_REMEDY) from None
-    log = io.StringIO()
-    try:
-        options = ProgramOptions(
-            arch=arch, std="c++17", ptxas_options=["-v"], include_path=header_folders()
-        )
-        program = Program(text, "c++", options)
-        code = program.compile("cubin", name_expressions=tuple(names), logs=log)
-    except Exception as error:  # noqa: BLE001  cuda-core's classes differ between versions
-        raise _failure(source, arch, error) from None
-    found = log.getvalue().replace("\0", "").strip()
-    return _describe(bytes(code.code), arch, found, code.symbol_mapping)
+@dataclass(frozen=True)
+class _Program:
+    """A source as NVRTC gets it, with the headers it may include."""
+
+    source: str
+    text: str
+    headers: dict[str, bytes]
 
 
-def _failure(source: str, arch: str, error: Exception) -> Exception:
-    text = str(error)
-    if "NVRTC_ERROR" not in text:
-        return CannotRunHere(f"NVRTC cannot be used here ({_first_line(text)})", remedy=_REMEDY)
-    if "architecture" in text or "INVALID_OPTION" in text:
-        return InputError(
-            f"this NVRTC does not compile for '{arch}'", remedy="give one such as sm_80 or sm_90"
-        )
-    log = clean_log(text)
+def _compile(nvrtc: Nvrtc, program: _Program, target: str, names: list[str]) -> Compiled:
+    ptx = targets.is_ptx(target)
+    options = [f"--gpu-architecture={target}", "--std=c++17"]
+    options += [] if ptx else ["--ptxas-options=-v"]
+    if _MACROS_TOO in program.headers:
+        options.append("--diag-suppress=47")
+    text, named = _with_plain_names(program.text)
+    try:
+        built = nvrtc.build(text, program.headers, options, names, ptx=ptx)
+    except Refused as refused:
+        if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
+            raise targets.unknown(target, nvrtc.known, nvrtc.version) from None
+        said = clean_log(_with_names(refused.log, named))
+        raise _failure(program.source, refused.status, said) from None
+    except Exception as error:  # noqa: BLE001  a function that this library does not have
+        raise missing(error) from None
+    return _describe(built, target, _with_names(built.log, named))
+
+
+def _with_plain_names(text: str) -> tuple[str, dict[str, str]]:
+    """Return a text whose files have ASCII names, and each real name by that which stands for it.
+
+    NVRTC does not write others back on Windows as they were.
+    """
+    named: dict[str, str] = {}
+
+    def plain(match: re.Match[str]) -> str:
+        name = match[2]
+        if not name.isascii():
+            name = f"named-{len(named)}-elsewhere"
+            named[name] = match[2]
+        return f"{match[1]}{name}{match[3]}"
+
+    return _LINE.sub(plain, text), named
+
+
+def _with_names(log: str, named: Mapping[str, str]) -> str:
+    for plain, name in named.items():
+        log = log.replace(plain, name)
+    return log
+
+
+def _failure(source: str, status: str, log: str) -> WorkFailed:
     first = re.search(r"^(\S[^(\n]*)\((\d+)\): (?:catastrophic )?error:? *(.*)$", log, re.MULTILINE)
-    what = f"{first[1]}:{first[2]}: {first[3]}" if first else f"{source}: {_first_line(log)}"
+    what = f"{first[1]}:{first[2]}: {first[3]}" if first else f"{source}: {_first(log, status)}"
     return WorkFailed(
         f"the kernel does not compile: {what}", remedy="correct the source", detail=log
     )
 
 
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[0] if lines else "no reason given"
+def _first(log: str, otherwise: str) -> str:
+    lines = log.splitlines()
+    return lines[0] if lines else otherwise
 
 
 def clean_log(text: str) -> str:
-    """Return NVRTC's messages from the first one on, without the wrapper's words."""
-    text = text.replace("\0", "")
+    """Return NVRTC's messages from the first one on."""
     start = re.search(r"^\S[^(\n]*\(\d+\): ", text, re.MULTILINE)
     text = text[start.start() :] if start else text
     lines = [line for line in text.splitlines() if "detected in the compilation of" not in line]
     return "\n".join(lines).strip()
 
 
-def _describe(code: bytes, arch: str, log: str, symbols: Mapping[str, Any]) -> Cubin:
-    resources = read_cubin(code, arch)
+def _describe(built: Built, target: str, log: str) -> Compiled:
+    resources = {} if targets.is_ptx(target) else read_cubin(built.code, target)
     said = {m[1]: (int(m[3]), int(m[4]), _barriers(log, m.end())) for m in _SPILLS.finditer(log)}
     kernels = {}
-    for name, raw in symbols.items():
-        symbol = raw.decode() if isinstance(raw, bytes) else str(raw)
+    for name, symbol in built.symbols.items():
         stores, loads, barriers = said.get(symbol, (None, None, None))
         kernels[name] = CompiledKernel(
             symbol=symbol,
-            resources=resources[symbol],
+            resources=resources.get(symbol),
             spill_store_B=stores,
             spill_load_B=loads,
             barriers=barriers,
         )
-    return Cubin(code=code, arch=arch, kernels=kernels, log=log)
+    return Compiled(code=built.code, target=target, kernels=kernels, log=log)
 
 
 def _barriers(log: str, start: int) -> int | None:
@@ -179,35 +223,10 @@ def _barriers(log: str, start: int) -> int | None:
     return int(found[1]) if found else None
 
 
-def header_folders() -> list[str]:
-    """Return where CUDA's headers stand: beside the runtime from pip, or in a toolkit."""
-    for package in _RUNTIME_PACKAGES:
-        try:
-            files = importlib.metadata.files(package) or []
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        for file in files:
-            if file.name == "cuda_fp16.h":
-                return [str(Path(str(file.locate())).resolve().parent)]
-    for variable in ("CUDA_PATH", "CUDA_HOME"):
-        folder = Path(os.environ.get(variable, "")) / "include"
-        if (folder / "cuda_fp16.h").is_file():
-            return [str(folder)]
-    return []
-
-
-def _nvrtc_version() -> str:
-    """Return NVRTC's version as installed, or as it says itself (loading it takes longer)."""
+def _exact(nvrtc: Nvrtc) -> str:
+    """Return NVRTC's version to the last digit as far as pip knows it."""
+    told = ".".join(map(str, nvrtc.version))
     for package in _NVRTC_PACKAGES:
-        try:
-            return f"{package} {importlib.metadata.version(package)}"
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    try:
-        from cuda.bindings import nvrtc
-
-        return f"nvrtc {nvrtc.nvrtcVersion()[1:]}"
-    except Exception as error:  # noqa: BLE001  not installed, or no library: it says which
-        raise CannotRunHere(
-            f"NVRTC is not installed ({_first_line(str(error))})", remedy=_REMEDY
-        ) from None
+        with suppress(importlib.metadata.PackageNotFoundError):
+            told += f" {package} {importlib.metadata.version(package)}"
+    return told

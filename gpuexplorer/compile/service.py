@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
 from gpuexplorer.compile.device_part import device_part
-from gpuexplorer.compile.nvrtc import Cubin, compile_cubin, header_folders
+from gpuexplorer.compile.nvrtc import Compiled, compile_kernels, headers
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 
 POLITENESS = 10
@@ -49,8 +48,12 @@ def answer(requests: list[CompileRequest]) -> CompileAnswer:
 
 
 def figures_of(request: CompileRequest) -> list[KernelFigures]:
-    """Compile one source file and return what its kernels take; raises ExplorerError."""
-    cubin = _program(request) if request.whole_program else _compile(request, request.files)
+    """Compile one source file and return what its kernels take; raises ExplorerError.
+
+    Of PTX (``arch`` is ``compute_90``, say) nothing is known before a driver has compiled it: that
+    is compiled for the cache alone, and the list is empty.
+    """
+    compiled = _program(request) if request.whole_program else _compile(request, request.files)
     return [
         KernelFigures(
             name=name,
@@ -64,12 +67,13 @@ def figures_of(request: CompileRequest) -> list[KernelFigures]:
             barriers=kernel.barriers,
             max_threads_per_block=kernel.resources.max_threads,
         )
-        for name, kernel in cubin.kernels.items()
+        for name, kernel in compiled.kernels.items()
+        if kernel.resources is not None
     ]
 
 
-def _compile(request: CompileRequest, files: Mapping[str, str]) -> Cubin:
-    return compile_cubin(
+def _compile(request: CompileRequest, files: Mapping[str, str]) -> Compiled:
+    return compile_kernels(
         request.source,
         files,
         request.arch,
@@ -79,12 +83,12 @@ def _compile(request: CompileRequest, files: Mapping[str, str]) -> Cubin:
     )
 
 
-def _program(request: CompileRequest) -> Cubin:
+def _program(request: CompileRequest) -> Compiled:
     """Compile a file without its host code; as it stands, should too much have been left out."""
-    folders = [Path(folder) for folder in header_folders()]
+    found = headers()
 
     def is_known(name: str) -> bool:
-        return name in request.files or any((folder / name).is_file() for folder in folders)
+        return name in request.files or found.has(name)
 
     parts = {name: device_part(text, is_known) for name, text in request.files.items()}
     left_out = [what for _, names in parts.values() for what in names]

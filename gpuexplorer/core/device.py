@@ -61,12 +61,16 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     compute_capability: tuple[int, int] | None = None
 
     def has(self, requirement: str) -> bool:
-        """Whether the device offers ``requirement``; ``sm_80`` means 8.0 or newer."""
+        """Whether the device offers ``requirement``; ``sm_80`` means 8.0 or newer.
+
+        Where kernels are compiled for ``compute_90`` among the features, 9.0 is the newest.
+        """
         if requirement in self.features:
             return True
         if requirement.startswith("sm_") and requirement[3:].isdigit() and self.compute_capability:
             major, minor = self.compute_capability
-            return major * 10 + minor >= int(requirement[3:])
+            compiled_for = [int(f[8:]) for f in self.features if f.startswith("compute_")]
+            return min([major * 10 + minor, *compiled_for]) >= int(requirement[3:])
         return False
 
 

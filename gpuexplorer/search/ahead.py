@@ -160,8 +160,8 @@ class BuildAhead:
 
 
 def exact_arch(device: DeviceInfo) -> str:
-    """Return the architecture that the engine compiles for, such as ``sm_90a``.
+    """Return what the engine compiles for, such as ``sm_90a``; ``compute_90`` for PTX.
 
     Of a chip with instructions of its own the device lists ``sm_90`` and ``sm_90a``, in this order.
     """
-    return [feature for feature in device.features if feature.startswith("sm_")][-1]
+    return [one for one in device.features if one.startswith(("sm_", "compute_"))][-1]

@@ -51,7 +51,7 @@ def make_plan(
 
 
 def build(plan: Plan, step: Step) -> BuiltStep:
-    return BuiltStep(b"cubin", step.entry, [a.name for a in step.arguments])
+    return BuiltStep(b"cubin", "sm_90a", step.entry, [a.name for a in step.arguments])
 
 
 def floats(address: int, count: int = N) -> npt.NDArray[np.float32]:

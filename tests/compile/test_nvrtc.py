@@ -10,13 +10,15 @@ import pytest
 from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.compile import nvrtc
 from gpuexplorer.compile.cubin import CubinError, read_cubin
-from gpuexplorer.compile.nvrtc import Cubin, compile_cubin, signatures
+from gpuexplorer.compile.nvrtc import Compiled, compile_kernels, signatures, target_for
 from gpuexplorer.compile.service import answer
+from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+KNOWN = [arch for arch in ARCHITECTURES if target_for(arch) == arch]
 SHIPPED = load()
 HEAVY = """\
 __global__ void __launch_bounds__(256) heavy(const real *A, real *B, int n)
@@ -69,14 +71,18 @@ def test_analyze_agrees_with_ptxas_on_every_shipped_kernel_and_architecture(
     entries: set[str],
     arch: str,
 ) -> None:
-    cubin = compile_cubin(
+    target = target_for(arch)
+    cubin = compile_kernels(
         source,
         SHIPPED[workload].source.files,
-        arch,
+        target,
         precision=precision,
         defines=defines,
         entries=sorted(entries),
     )
+    assert set(cubin.kernels) == entries
+    if is_ptx(target):  # this NVRTC does not know it: the driver says what kernels take
+        return
     request = CompileRequest(
         source=source,
         files=SHIPPED[workload].source.files,
@@ -93,7 +99,7 @@ def test_analyze_agrees_with_ptxas_on_every_shipped_kernel_and_architecture(
         assert_ptxas_said(cubin, kernel)
 
 
-def assert_ptxas_said(cubin: Cubin, kernel: KernelFigures) -> None:
+def assert_ptxas_said(cubin: Compiled, kernel: KernelFigures) -> None:
     """Compare figures, which come from the cubin, with what ptxas printed of the same kernel."""
     symbol = cubin.kernels[kernel.name].symbol
     log = cubin.log.partition(f"Function properties for {symbol}\n")[2]
@@ -108,19 +114,21 @@ def assert_ptxas_said(cubin: Cubin, kernel: KernelFigures) -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", KNOWN)
 def test_the_cubins_figures_are_what_ptxas_printed(arch: str, precision: str) -> None:
     entries = ("heavy", "wide<3>")
     files = {"k.cu": HEAVY}
-    cubin = compile_cubin("k.cu", files, arch, precision=precision, entries=entries)
+    cubin = compile_kernels("k.cu", files, arch, precision=precision, entries=entries)
     request = CompileRequest(
         source="k.cu", files=files, arch=arch, precision=precision, entries=entries
     )
     for kernel in answer([request]).figures[0]:
         assert_ptxas_said(cubin, kernel)
-    assert cubin.kernels["heavy"].resources.max_threads == 256
-    assert cubin.kernels["wide<3>"].resources.max_threads is None
-    assert cubin.kernels["heavy"].resources.static_shared_B > 0
+    heavy, wide = (cubin.kernels[name].resources for name in entries)
+    assert heavy is not None and wide is not None
+    assert heavy.max_threads == 256
+    assert wide.max_threads is None
+    assert heavy.static_shared_B > 0
 
 
 def number(pattern: str, log: str) -> int:
@@ -129,7 +137,7 @@ def number(pattern: str, log: str) -> int:
 
 
 def test_no_kernel_is_named_means_all_that_are_not_templates() -> None:
-    assert set(compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90").kernels) == {"heavy"}
+    assert set(compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90").kernels) == {"heavy"}
     assert [p.name for p in signatures("k.cu", {"k.cu": HEAVY})["heavy"].parameters] == [
         "A",
         "B",
@@ -144,50 +152,50 @@ def test_textbook_headers_and_the_folders_own_are_understood(precision: str) -> 
         "__global__ void k(real *A, int64_t n) { A[n] = (real)same(INFINITY); }\n",
         "h.cuh": "#pragma once\n__device__ float same(float x) { return x; }\n",
     }
-    assert set(compile_cubin("k.cu", files, "sm_80", precision=precision).kernels) == {"k"}
+    assert set(compile_kernels("k.cu", files, "sm_80", precision=precision).kernels) == {"k"}
 
 
 def test_the_compilers_message_names_the_users_file_and_line() -> None:
     files = {"k.cu": '#include <stdio.h>\n#include "h.cuh"\n__global__ void k() { oops; }\n'}
     files["h.cuh"] = "\n"
     with pytest.raises(WorkFailed, match=r"k\.cu:3: .*oops") as caught:
-        compile_cubin("k.cu", files, "sm_90")
+        compile_kernels("k.cu", files, "sm_90")
     assert caught.value.detail.splitlines()[0].startswith("k.cu(3): error")
     files["h.cuh"] = "\n\nint x = oops;"
     with pytest.raises(WorkFailed, match=r"h\.cuh:3: "):
-        compile_cubin("k.cu", files, "sm_90")
+        compile_kernels("k.cu", files, "sm_90")
 
 
 def test_unknown_names_are_input_errors() -> None:
     with pytest.raises(InputError, match="no kernel 'other'"):
-        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90", entries=["other"])
+        compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90", entries=["other"])
     with pytest.raises(InputError, match="sm_12"):
-        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_12")
+        compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_12")
 
 
 def test_a_second_compile_is_read_from_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90")
+    first = compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90")
 
     def refuse(*_: object) -> None:
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(nvrtc, "_compile", refuse)
-    assert compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90") == first
+    assert compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90") == first
     with pytest.raises(AssertionError, match="compiled again"):
-        compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90", defines={"TILE": 8})
+        compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90", defines={"TILE": 8})
 
 
 def test_without_nvrtc_there_is_a_reason_and_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(CannotRunHere, match="pip install"):
-        compile_cubin("k.cu", {"k.cu": HEAVY + "// never compiled before\n"}, "sm_90")
+        compile_kernels("k.cu", {"k.cu": HEAVY + "// never compiled before\n"}, "sm_90")
 
 
 @pytest.mark.parametrize("length", [0, 3, 40, 200, 900])
 def test_a_damaged_cubin_is_refused(length: int) -> None:
-    code = compile_cubin("k.cu", {"k.cu": HEAVY}, "sm_90").code
+    code = compile_kernels("k.cu", {"k.cu": HEAVY}, "sm_90").code
     with pytest.raises(CubinError):
         read_cubin(code[:length], "sm_90")
     with pytest.raises(CubinError):

@@ -157,7 +157,7 @@ def test_the_engines_build_finds_what_was_built_ahead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the real compiler: the very entry of the cache on disk that the engine looks for."""
-    pytest.importorskip("cuda.core", reason="NVRTC is not installed")
+    pytest.importorskip("cuda.bindings", reason="NVRTC is not installed")
     monkeypatch.setenv("GPUEXPLORER_CACHE_DIR", str(tmp_path))
     from gpuexplorer.backends.cuda.build import builder
     from gpuexplorer.workloads.plan import make_plan
@@ -178,5 +178,5 @@ def test_the_engines_build_finds_what_was_built_ahead(
     assert len(before) == 1
     plan = make_plan(workload, configs[2], GPU)
     assert plan.defines == {"TILE": 2}
-    assert builder("sm_90a")(plan, plan.steps[0]).cubin
+    assert builder("sm_90a")(plan, plan.steps[0]).code
     assert {path.name for path in folder.glob("*.bin")} == before

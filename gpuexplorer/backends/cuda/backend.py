@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import sys
 from typing import ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
@@ -11,14 +12,13 @@ from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.backends.cuda.describe import architecture, describe, peak_bandwidth_B_per_s
 from gpuexplorer.backends.cuda.session import Api, Session
+from gpuexplorer.core.cuda_choice import OLDEST_GPUS, choose, fit, this_machine
+from gpuexplorer.core.cuda_driver import Driver as CudaDriver
+from gpuexplorer.core.cuda_driver import Gpu
 from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.frozen import to_get
 from gpuexplorer.workloads.plan import Plan
-
-OLDEST_CUDA = 12
-NEWEST_CUDA = 13
-"""CUDA's majors that there is an extra for; a newer driver runs the newest of them."""
 
 
 class CudaBackend(Backend):
@@ -44,7 +44,8 @@ class CudaBackend(Backend):
             return self._driver_trouble(error)
         if not found:
             return self._driver_trouble(cu.DriverError(cu.NO_DEVICE, "CUDA_ERROR_NO_DEVICE"))
-        missing = cupy_trouble(major, minor)
+        gpus = tuple(Gpu(facts.name, facts.capability) for facts in found)
+        missing = cupy_trouble(major, minor, gpus)
         if missing is not None:
             return self._without(*missing)
         version = nvml.driver_version()
@@ -52,7 +53,8 @@ class CudaBackend(Backend):
         libraries = _libraries()
         devices = []
         for facts in found:
-            info = describe(facts, label, _peak_B_per_s(facts), libraries)
+            target = _target(facts.capability)
+            info = describe(facts, label, _peak_B_per_s(facts), libraries, target)
             self._facts[info.id] = facts
             devices.append(info)
         return tuple(devices)
@@ -124,14 +126,16 @@ class CudaBackend(Backend):
         )
 
 
-def cupy_trouble(major: int, minor: int) -> tuple[str, str] | None:
-    """Return reason and remedy when CuPy cannot run under a driver for CUDA ``major.minor``."""
-    if major < OLDEST_CUDA:
-        return (
-            f"the NVIDIA driver supports CUDA {major}.{minor} only",
-            f"install a driver for CUDA {OLDEST_CUDA} or newer",
-        )
-    remedy = to_get(f"gpuexplorer[cuda{min(major, NEWEST_CUDA)}]", in_an_engine=True)
+def cupy_trouble(major: int, minor: int, gpus: tuple[Gpu, ...] = ()) -> tuple[str, str] | None:
+    """Return reason and remedy when CuPy cannot run under a driver for CUDA ``major.minor``.
+
+    ``gpus``: what it drives, which decides with it about the CuPy that is named.
+    """
+    here = this_machine(CudaDriver((major, minor), gpus), sys.version_info[:2])
+    choice = choose(here)
+    if choice.cuda is None:
+        return f"no CuPy runs here: {choice.said}", "follow that, or measure on the CPU"
+    remedy = to_get(f"gpuexplorer[cuda{choice.cuda}]", in_an_engine=True)
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", remedy
     try:
@@ -146,6 +150,9 @@ def cupy_trouble(major: int, minor: int) -> tuple[str, str] | None:
             f"CuPy is built for CUDA {built}, and the NVIDIA driver supports {major}.{minor}",
             f"pip uninstall cupy-cuda{built}x, then {remedy}",
         )
+    trouble = fit(built, False, here).trouble if built in OLDEST_GPUS else ""
+    if trouble:
+        return trouble, f"pip uninstall cupy-cuda{built}x, then {remedy}"
     return None
 
 
@@ -157,6 +164,16 @@ def cupy_version() -> str:
         except importlib.metadata.PackageNotFoundError:
             continue
     return ""
+
+
+def _target(capability: tuple[int, int]) -> str | None:
+    """Return what kernels are compiled for; None where they cannot be, which their runs explain."""
+    from gpuexplorer.compile.nvrtc import target_for
+
+    try:
+        return target_for(architecture(capability))
+    except ExplorerError:
+        return None
 
 
 def _libraries() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""From a step's source to a cubin for the device's exact architecture."""
+"""From a step's source to a cubin for the device's exact architecture, or PTX for a newer one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable
 from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
 from gpuexplorer.compile.arguments import bind_arguments
-from gpuexplorer.compile.nvrtc import compile_cubin, signatures
+from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.plan import Plan, Step
 
 
 def builder(arch: str) -> Build:
-    """Return what compiles one step for ``arch``, such as ``sm_90a``."""
+    """Return what compiles one step for a GPU of ``arch``, such as ``sm_90a``."""
 
     def build(plan: Plan, step: Step) -> BuiltStep:
         entries = sorted({s.entry for s in plan.steps if s.source == step.source})
-        cubin = compile_cubin(
+        compiled = compile_kernels(
             step.source,
             plan.files,
-            arch,
+            target_for(arch),
             precision=plan.config.precision,
             defines=plan.defines,
             entries=entries,
@@ -30,8 +30,9 @@ def builder(arch: str) -> Build:
         if name not in known:
             raise InputError(f"{step.source} has no kernel '{step.entry}'")
         return BuiltStep(
-            cubin=cubin.code,
-            symbol=cubin.kernels[step.entry].symbol,
+            code=compiled.code,
+            target=compiled.target,
+            symbol=compiled.kernels[step.entry].symbol,
             arguments=bind_arguments(step, plan, known[name]),
         )
 
@@ -39,10 +40,10 @@ def builder(arch: str) -> Build:
 
 
 def gate_compiler(arch: str) -> Callable[[], bytes]:
-    """Return what compiles the gate's kernels for ``arch``."""
+    """Return what compiles the gate's kernels for a GPU of ``arch``."""
 
     def compile_gate() -> bytes:
         files = {gate.SOURCE_NAME: gate.SOURCE}
-        return compile_cubin(gate.SOURCE_NAME, files, arch, entries=gate.ENTRIES).code
+        return compile_kernels(gate.SOURCE_NAME, files, target_for(arch), entries=gate.ENTRIES).code
 
     return compile_gate

@@ -53,14 +53,19 @@ def describe(
     driver: str,
     peak_B_per_s: float | None,
     libraries: tuple[str, ...],
+    target: str | None = None,
 ) -> DeviceInfo:
-    """Return the device as the rest of the program sees it."""
+    """Return the device as the rest of the program sees it.
+
+    ``target`` is what kernels are compiled for, by default the exact architecture: ``compute_90``,
+    say, where the compiler does not know the device. Then instructions of that chip alone, or of
+    any after 9.0, are not to be had.
+    """
     capability = facts.capability
     half = capability >= FIRST_WITH_HALF
-    exact = architecture(capability)
-    features = ["cuda", "shuffle", "fp64", *(["fp16"] if half else []), exact.rstrip("a")]
-    if exact not in features:
-        features.append(exact)
+    target = target or architecture(capability)
+    features = ["cuda", "shuffle", "fp64", *(["fp16"] if half else [])]
+    features += dict.fromkeys([target.rstrip("a"), target])
     x, y, z = (facts.needed(n) for n in cu.MAX_BLOCK_DIM)
     grid_x, grid_y, grid_z = (facts.needed(n) for n in cu.MAX_GRID_DIM)
     return DeviceInfo(

@@ -17,6 +17,7 @@ from gpuexplorer.backends.cuda.driver import MULTIPROCESSORS
 from gpuexplorer.backends.cuda.predict import predict_s
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.session import LoadedKernel, Session
+from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
@@ -24,12 +25,16 @@ from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.plan import Plan, Step
 
+DRIVER_COMPILED = "the driver compiled PTX for {}, as NVRTC does not know this GPU"
+
 
 @dataclass(frozen=True)
 class BuiltStep:
-    """One step compiled: its cubin, the kernel's symbol in it, and its typed arguments."""
+    """One step compiled: a cubin or PTX, the kernel's symbol in it, and its typed arguments."""
 
-    cubin: bytes
+    code: bytes
+    target: str
+    """What it was compiled for: ``sm_90a``, or ``compute_90`` for PTX."""
     symbol: str
     arguments: list[str | np.generic]
 
@@ -53,6 +58,15 @@ class KernelRunner(CudaRunner):
         super().__init__(plan, device, session)
         self._build = build
         self._steps: list[_Step] = []
+        self._ptx = ""
+        """The architecture of the PTX that the driver compiled; empty where NVRTC did it all."""
+
+    @property
+    def method(self) -> str:
+        """How launches are timed, what the caches hold, and who compiled, where that is unusual."""
+        if not self._ptx:
+            return super().method
+        return f"{super().method}; {DRIVER_COMPILED.format(self._ptx)}"
 
     def build(self) -> None:
         """Compile every step and check that the device can launch it."""
@@ -60,7 +74,8 @@ class KernelRunner(CudaRunner):
         for step in self.plan.steps:
             built = self._build(self.plan, step)
             with self.session.explained(f"loading '{step.entry}'"):
-                kernel = self.session.load(built.cubin, built.symbol)
+                kernel = self.session.load(built.code, built.symbol)
+            self._ptx = built.target if is_ptx(built.target) else ""
             _check(step, kernel, self.device)
             self._allow_shared(kernel, step.entry, step.shared_B)
             self._steps.append(_Step(step, kernel, built.arguments))

@@ -19,6 +19,7 @@ from gpuexplorer.backends.cuda.driver import (
 from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
+_NO_GATE = "launches are not queued behind a gate: %s"
 USUAL_SHARED_B = 48 * 1024
 """Above this a kernel has to be told that it may use more."""
 
@@ -59,7 +60,7 @@ class Session:
     def __init__(
         self, facts: DeviceFacts, api: Api, compile_gate: Callable[[], bytes] | None
     ) -> None:
-        """Open the device; ``compile_gate`` returns the gate kernel's cubin, None for no gate."""
+        """Open the device; ``compile_gate`` returns the gate's cubin or PTX, None for no gate."""
         self.facts = facts
         self.api = api
         self.gate: gate.Gate | None = None
@@ -78,38 +79,52 @@ class Session:
             waiting = api.runtime.eventBlockingSync | api.runtime.eventDisableTiming
             self._done = int(api.runtime.eventCreateWithFlags(waiting))
         if compile_gate is not None:
-            self._open_gate(compile_gate)
+            self._try_gate(compile_gate)
 
     def activate(self) -> None:
         """Make this device current, with its context."""
         self.api.runtime.setDevice(self.facts.index)
         self.api.runtime.memGetInfo()  # the driver's calls need the context to exist
 
-    def _open_gate(self, compile_gate: Callable[[], bytes]) -> None:
-        """Have a gate if one works here: a profiler may make every launch wait for its end."""
+    def _try_gate(self, compile_gate: Callable[[], bytes]) -> None:
+        """Have a gate if one works here; without one, launches are timed as they come.
+
+        A profiler may make every launch wait for its end, the compiler may not know the device.
+        """
         if gate.launches_block():
             return
         if not self.facts.attribute(CAN_MAP_HOST_MEMORY):
-            _log.warning("launches are not queued behind a gate: no host-mapped memory")
+            _log.warning(_NO_GATE, "no host-mapped memory")
             return
-        with self.explained("opening the gate"):
-            cubin = compile_gate()
-            opening, end = (self.load(cubin, entry).function for entry in gate.ENTRIES)
-            multiprocessors = self.facts.needed(MULTIPROCESSORS)
-            made = gate.Gate(self.api, (opening, end), self.stream, multiprocessors)
-            made.load()
-            late = False
-            for _ in range(2):  # the first loads the kernel
-                with made.closed():
-                    self.api.runtime.eventRecord(self._done, self.stream)
-                self.wait()
-                late = made.take_late()
-            made.take_clock_Hz()  # of no batch
-        if late:
-            _log.warning("launches are not queued behind a gate: something makes each one wait")
-            made.close()
-        else:
-            self.gate = made
+        try:
+            with self.explained("opening the gate"):
+                self.gate = self._opened_gate(compile_gate())
+        except DeviceLost:
+            raise
+        except Exception as error:  # whatever it is: all but the gate may work
+            _log.warning(_NO_GATE, error)
+
+    def _opened_gate(self, code: bytes) -> gate.Gate | None:
+        """Return a gate that holds launches back; None where something makes each one wait.
+
+        After an error its memory stays: its kernel may still be looking at it.
+        """
+        opening, end = (self.load(code, entry).function for entry in gate.ENTRIES)
+        multiprocessors = self.facts.needed(MULTIPROCESSORS)
+        made = gate.Gate(self.api, (opening, end), self.stream, multiprocessors)
+        made.load()
+        late = False
+        for _ in range(2):  # the first loads the kernel
+            with made.closed():
+                self.api.runtime.eventRecord(self._done, self.stream)
+            self.wait()
+            late = made.take_late()
+        made.take_clock_Hz()  # of no batch
+        if not late:
+            return made
+        _log.warning(_NO_GATE, "something makes each one wait")
+        made.close()
+        return None
 
     @contextmanager
     def explained(self, action: str) -> Iterator[None]:
@@ -140,12 +155,12 @@ class Session:
             self._events.append(int(self.api.runtime.eventCreateWithFlags(flags)))
         return self._events
 
-    def load(self, cubin: bytes, symbol: str) -> LoadedKernel:
-        """Return a kernel of a cubin, loaded once."""
+    def load(self, code: bytes, symbol: str) -> LoadedKernel:
+        """Return a kernel of a cubin or of PTX, which the driver compiles, loaded once."""
         driver = self.api.driver
-        if cubin not in self._modules:
-            self._modules[cubin] = int(driver.moduleLoadData(cubin))
-        module = self._modules[cubin]
+        if code not in self._modules:
+            self._modules[code] = int(driver.moduleLoadData(code))
+        module = self._modules[code]
         key = (module, symbol)
         if key not in self._kernels:
             function = int(driver.moduleGetFunction(module, symbol))
