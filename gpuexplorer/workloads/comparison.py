@@ -113,7 +113,7 @@ class ByElement:
         found, right = part.reshape(-1)[flat : flat + 1], self._expected.value(flat)
         element = f"{self._array.name}[{', '.join(map(str, index))}]"
         if is_poison(found)[0]:
-            return f"{element} was never written and should be {right:.7g}"
+            return f"{element} holds what was there before the launch and should be {right:.7g}"
         return f"{element} is {float(found[0]):.7g} and should be {right:.7g}"
 
     def _chosen(self, output: HostArray) -> HostArray:

@@ -20,6 +20,7 @@ from tests.support.kernels import (
     ENDLESS_BODY,
     FAR_OUT_OF_BOUNDS_BODY,
     OUT_OF_BOUNDS_BODY,
+    STALE_SHARED_BODY,
     write_article,
     write_vector,
 )
@@ -63,6 +64,17 @@ def test_a_kernel_that_writes_past_its_array_is_reported(tmp_path: Path) -> None
     folder = write_vector(tmp_path, OUT_OF_BOUNDS_BODY)
     done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
     assert "outside" in assert_one_sentence(done, 1)
+
+
+def test_a_result_that_another_launch_left_is_not_verified(tmp_path: Path) -> None:
+    folder = write_vector(tmp_path, STALE_SHARED_BODY)
+    done = run_cli(
+        "run", "vector", "--kernels", folder, "--size", "64", "--seconds", "0.1", "--threads", "1",
+        cwd=tmp_path,
+    )  # fmt: skip
+    sentence = assert_one_sentence(done, 1)
+    # In some orders of the blocks the first launches are wrong all alike.
+    assert "changes from launch to launch" in sentence or "is wrong" in sentence
 
 
 def test_a_kernel_that_writes_far_away_fails_in_a_sentence(tmp_path: Path) -> None:

@@ -104,6 +104,11 @@ ENDLESS_BODY = (
 )
 OUT_OF_BOUNDS_BODY = "if (i < N) { B[i] = 2.0f * A[i]; if (i < 8) B[N + i] = 1.0f; }"
 FAR_OUT_OF_BOUNDS_BODY = "if (i < N) { B[i] = 2.0f * A[i]; B[(long)i * 1000003L * 4099L] = 1.0f; }"
+STALE_SHARED_BODY = (
+    "__shared__ float shared[64]; float found = shared[threadIdx.x]; __syncthreads(); "
+    "shared[threadIdx.x] = i < N ? A[i] : 0.0f; if (i < N) B[i] = 2.0f * found;"
+)
+"""Reads what the launch before left in shared memory: right, where that was of the same data."""
 
 
 def write_article(root: Path, name: str = "article") -> Path:
