@@ -27,8 +27,8 @@ LAUNCH_DEADLINE_S = 10.0
 DEADLINE_FACTOR = 10.0
 """A launch may take this many times its prediction before it counts as hung."""
 LARGE_INPUTS_B = 1 << 26
-"""Inputs above this many bytes take long enough to make that a launch is predicted before, and none is
-made for a second check."""
+"""Inputs above this many bytes take long to make: a launch is predicted before, and none are made
+for a second check."""
 
 
 class Stopped(Exception):
