@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpuexplorer.cli.parser import parse
@@ -20,6 +21,7 @@ from tests.gpu.first_minutes.here import Here
 from tests.gpu.first_minutes.plan import CHECKS, by_group
 from tests.gpu.first_minutes.sources import KERNELS
 from tests.gpu.machine import ROOT
+from tests.support.results import made_result
 
 NO_DRIVER = """\
 import ctypes
@@ -53,9 +55,10 @@ def test_without_a_driver_one_sentence_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "facts.json").exists()
 
 
-def test_without_a_driver_nothing_else_is_tried(tmp_path: Path) -> None:
+@pytest.mark.parametrize("only", [(), ("--only", "run copy", "selftest")])
+def test_without_a_driver_nothing_else_is_tried(tmp_path: Path, only: tuple[str, ...]) -> None:
     done = run_without_driver(
-        tmp_path, str(ROOT / "tests/gpu/check_all.py"), "--out", str(tmp_path / "out")
+        tmp_path, str(ROOT / "tests/gpu/check_all.py"), "--out", str(tmp_path / "out"), *only
     )
     assert done.returncode == 3, done.stderr
     assert "no NVIDIA driver is installed" in done.stdout
@@ -209,10 +212,30 @@ def test_the_document_holds_what_a_figure_depends_on() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("last", "code"), [(fails, 1), (is_left_out, 0)])
+def test_the_exit_code_and_the_last_lines_say_whether_all_passed(
+    last: Any, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    checks = [made(passes), made(last)]
+    monkeypatch.setattr(riskiest, "CHECKS", checks)
+    monkeypatch.setattr(riskiest, "by_group", lambda: {check.name: [check] for check in checks})
+    monkeypatch.setattr(riskiest, "Watch", Watched)
+    target = tmp_path / "deep" / "facts.json"
+    assert riskiest.main(["--json", str(target)]) == code
+    found = json.loads(target.read_text(encoding="utf-8"))
+    assert found["passed"] == (code == 0)
+    assert [record["name"] for record in found["checks"]] == ["passes", last.__name__]
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "1 passed, 0 left out, 1 failed: fails" if code else "1 passed, 1 left out, 0 failed",
+        f"written: {target}",
+    ]
+
+
 # ---- everything
 
 
-@pytest.mark.parametrize("check", plan.CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize("check", [*plan.CHECKS, plan.WHICH_GPU], ids=lambda check: check.name)
 def test_the_plan_names_files_and_commands_that_exist(check: plan.Check, tmp_path: Path) -> None:
     python, first, *rest = check.command(sys.executable, tmp_path)
     assert python == sys.executable
@@ -235,7 +258,7 @@ def test_the_plan_leaves_no_test_on_a_gpu_out() -> None:
     assert len({check.name for check in plan.CHECKS}) == len(plan.CHECKS)
     written = [w for check in plan.CHECKS for w in check.arguments if w.startswith(plan.OUT)]
     assert len(written) == len(set(written))
-    assert plan.CHECKS[0].name == check_all.FIRST
+    assert plan.CHECKS[0] is plan.RISKIEST
 
 
 def program(name: str, code: str, **more: Any) -> plan.Check:
@@ -261,6 +284,7 @@ def test_a_failure_does_not_stop_the_others_and_the_summary_says_it(
     }  # fmt: skip
     failed = found["checks"][0]
     assert (failed["exit_code"], failed["said"]) == (1, "7 µs")
+    assert str(tmp_path) not in json.dumps(found["checks"])  # it may be committed
     assert (tmp_path / failed["log"]).read_text(encoding="utf-8").strip() == "7 µs"
     assert (tmp_path / "made.txt").is_file()
     summary = capsys.readouterr().out.partition("=== summary\n")[2].splitlines()
@@ -268,6 +292,32 @@ def test_a_failure_does_not_stop_the_others_and_the_summary_says_it(
     assert summary[1].startswith("FAIL      hangs (") and "ended after" in summary[1]
     assert summary[2] == "left out  is left out: no_such_package is not installed"
     assert summary[-1].startswith("2 failed")
+
+
+def test_the_document_of_everything_holds_the_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = msgspec.json.encode(made_result(median_s=2e-3, variant="tiled"))
+    (tmp_path / "made.json").write_bytes(written)
+    (tmp_path / "facts.json").write_text(json.dumps({"device": "NVIDIA H100", "driver": "580"}))
+    copy = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])"
+    checks = [
+        plan.Check(name, 60.0, ("-c", copy, str(tmp_path / source), f"{plan.OUT}/{to}"), figure=run)
+        for name, source, to, run in (
+            ("which GPU", "facts.json", "gpu.json", False),
+            ("run tiled", "made.json", "run-tiled.json", True),
+            ("run lost", "nothing.json", "run-lost.json", True),
+        )
+    ]
+    out = tmp_path / "out"
+    assert check_all.check_all(checks, out, 1.0) == 1
+    found = json.loads((out / "check_all.json").read_text(encoding="utf-8"))
+    assert (found["device"], found["driver"]) == ("NVIDIA H100", "580")
+    (run,) = found["runs"]
+    assert (run["variant"], run["samples"]) == ("tiled", 400)
+    assert run["median_s"] == pytest.approx(2e-3, rel=0.02)
+    shown = capsys.readouterr().out.partition("=== figures\n")[2].splitlines()[0]
+    assert shown.startswith("matmul/tiled fp32 {'N': 512} | 2.0")
 
 
 def test_what_does_not_fit_into_the_time_is_no_success(tmp_path: Path) -> None:

@@ -321,6 +321,12 @@ def test_a_clock_above_the_highest_is_no_clock(here: StandIn, nvml: Nvml) -> Non
         found(timing.clock, here)
 
 
+def test_a_clock_that_the_gate_never_tells_is_a_failure(here: StandIn, nvml: Nvml) -> None:
+    here.fake.same_multiprocessor, here.fake.queries = False, 10_000
+    with pytest.raises(Failed, match="the clock by the gate is not known"):
+        found(timing.clock, here)
+
+
 def test_without_nvmls_clock_there_is_nothing_to_agree_with(here: StandIn, nvml: Nvml) -> None:
     nvml.failing["nvmlDeviceGetClockInfo"] = 3
     here.fake.queries = 10_000

@@ -24,15 +24,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # wherever this wa
 
 from tests.gpu import figures
 from tests.gpu.machine import ROOT, environment, lacks, speak_plainly, system
-from tests.gpu.plan import CHECKS, Check
+from tests.gpu.plan import CHECKS, RISKIEST, WHICH_GPU, Check
 from tests.gpu.supervise import run
 
 SCHEMA = "gpuexplorer/check-all/1"
 MINUTES = 25.0
-OK, FAILED, LEFT_OUT, NOT_RUN, NO_GPU = "ok", "failed", "left out", "not run", "no GPU"
+OK, FAILED, LEFT_OUT, NOT_RUN = "ok", "failed", "left out", "not run"
 EXIT_NO_GPU = 3
-FIRST = "riskiest"
-"""The check that knows whether there is a GPU."""
+WHOSE = ("device", "uuid", "compute_capability", "driver", "cuda")
 SAID_LINES = 20
 
 
@@ -41,7 +40,7 @@ def run_check(check: Check, out: Path, folder: Path, left_s: float) -> dict[str,
     log = out / "logs" / f"{_file_name(check.name)}.txt"
     record: dict[str, Any] = {
         "name": check.name, "state": NOT_RUN, "seconds": None, "exit_code": None, "error": "",
-        "command": ["python", *check.command("", out)[1:]], "log": None, "said": "",
+        "command": check.command("python", Path("out")), "log": None, "said": "",
     }  # fmt: skip
     lacking = lacks(check.needs) if check.needs else ""
     if lacking:
@@ -59,8 +58,7 @@ def run_check(check: Check, out: Path, folder: Path, left_s: float) -> dict[str,
     if ended.code == 0:
         return record | {"state": OK}
     error = f"exit code {ended.code}" if ended.in_time else f"ended after {ended.seconds:.0f} s"
-    state = NO_GPU if check.name == FIRST and ended.code == EXIT_NO_GPU else FAILED
-    return record | {"state": state, "error": error, "said": "\n".join(lines[-SAID_LINES:])}
+    return record | {"state": FAILED, "error": error, "said": "\n".join(lines[-SAID_LINES:])}
 
 
 def _file_name(name: str) -> str:
@@ -75,33 +73,35 @@ def line(record: dict[str, Any]) -> str:
     return f"{word:<8}  {record['name']}{took}{why}"
 
 
-def document(records: list[dict[str, Any]], out: Path) -> dict[str, Any]:
+def document(
+    first: dict[str, Any], records: list[dict[str, Any]], runs: list[dict[str, Any]]
+) -> dict[str, Any]:
     """Return everything as one document: what was found first, each check, and the figures."""
-    first = _read(out / f"{FIRST}.json") if any(r["name"] == FIRST for r in records) else None
-    made: dict[str, Any] = first or {}
     return {
         "schema": SCHEMA,
         "date_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{
-            key: made.get(key) for key in ("device", "uuid", "compute_capability", "driver", "cuda")
-        },
+        **{key: first.get(key) for key in WHOSE},
         "versions": system(),
         "passed": all(record["state"] in (OK, LEFT_OUT) for record in records),
         "checks": records,
-        "riskiest": first,
+        "first": first,
+        "runs": runs,
     }
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        return {}
     return found
 
 
 def check_all(checks: Sequence[Check], out: Path, minutes: float) -> int:
-    """Run checks one after another and return the exit code."""
+    """Run checks one after another and return the exit code.
+
+    The first of them says whether there is a GPU, and its last argument names its document.
+    """
     until, records = time.monotonic() + 60 * minutes, list[dict[str, Any]]()
     (out / "logs").mkdir(parents=True, exist_ok=True)
     for check in checks:  # what an earlier call left is no result of this one
@@ -111,17 +111,16 @@ def check_all(checks: Sequence[Check], out: Path, minutes: float) -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for check in checks:
             records.append(run_check(check, out, Path(folder), until - time.monotonic()))
-            if records[-1]["state"] == NO_GPU:
+            if check is checks[0] and records[-1]["exit_code"] == EXIT_NO_GPU:
                 print(f"\nnothing can be checked here; see {records[-1]['log']}")
                 return EXIT_NO_GPU
-    runs = [out / f"run-{c.name.removeprefix('run ')}.json" for c in checks if c.figure]
-    if any(path.is_file() for path in runs):
-        print("\n=== figures")
-        figures.main(str(out / "runs.json"), [str(path) for path in runs if path.is_file()])
+    runs = figures.read(Path(c.command("", out)[-1]) for c in checks if c.figure)
+    print("\n=== figures")
+    print("\n".join(map(figures.line, runs)))
     target = out / "check_all.json"
-    target.write_text(
-        json.dumps(document(records, out), indent=1, ensure_ascii=False), encoding="utf-8"
-    )
+    first = _read(Path(checks[0].command("", out)[-1]))
+    text = json.dumps(document(first, records, runs), indent=1, ensure_ascii=False)
+    target.write_text(text, encoding="utf-8")
     failed = [record for record in records if record["state"] in (FAILED, NOT_RUN)]
     print("\n=== summary")
     print("\n".join(map(line, records)))
@@ -140,6 +139,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     speak_plainly()
     chosen = [check for check in CHECKS if not options.only or check.name in options.only]
+    if RISKIEST not in chosen:
+        chosen.insert(0, WHICH_GPU)
     if options.list:
         for check in chosen:
             print(f"{check.name}: {' '.join(check.command('python', options.out))}")

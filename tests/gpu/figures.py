@@ -1,47 +1,60 @@
-"""Print one line for each run's document, and put them all into one file: OUT RUN..."""
+"""What a run's document says in short: a line to read, and the numbers to keep."""
 
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from gpuexplorer.core.units import percent, quantity
 
 
-def line(run: dict[str, Any]) -> str:
-    """Return workload, variant, time, rates and state of one run."""
+def short(run: dict[str, Any]) -> dict[str, Any]:
+    """Return configuration, time, rates and state of one run, in SI units."""
     config, timing, rates = run["config"], run["timing"], run["throughput"]
     state = run["telemetry"]
-    bandwidth, peak = rates["bandwidth_B_per_s"], run["device"]["peak_bandwidth_B_per_s"]
+    return {
+        **{key: config[key] for key in ("workload", "variant", "precision", "size", "block")},
+        **{key: config[key] for key in ("cache", "fill")},
+        "median_s": timing["median_s"],
+        "ci95_low_s": timing["ci95_low_s"],
+        "ci95_high_s": timing["ci95_high_s"],
+        "samples": timing["samples"],
+        "stopped_by": timing["stopped_by"],
+        "method": timing["method"],
+        "flop_per_s": rates["flop_per_s"],
+        "bandwidth_B_per_s": rates["bandwidth_B_per_s"],
+        "peak_bandwidth_B_per_s": run["device"]["peak_bandwidth_B_per_s"],
+        "sm_clock_Hz": state["sm_clock_Hz"],
+        "power_W": state["power_W"],
+    }
+
+
+def line(found: dict[str, Any]) -> str:
+    """Return a run in short as one line."""
+    bandwidth, peak = found["bandwidth_B_per_s"], found["peak_bandwidth_B_per_s"]
     share = bandwidth / peak if bandwidth and peak else None
     parts = [
-        f"{config['workload']}/{config['variant']} {config['precision']} {config['size']}",
-        quantity(timing["median_s"], "s"),
-        quantity(rates["flop_per_s"], "FLOP/s"),
+        f"{found['workload']}/{found['variant']} {found['precision']} {found['size']}",
+        quantity(found["median_s"], "s"),
+        quantity(found["flop_per_s"], "FLOP/s"),
         f"{quantity(bandwidth, 'B/s')} ({percent(share, 3)} of peak)",
-        f"{timing['samples']} samples, {timing['stopped_by']}",
-        f"{quantity(state['sm_clock_Hz'], 'Hz')}, {quantity(state['power_W'], 'W')}",
-        timing["method"],
+        f"{found['samples']} samples, {found['stopped_by']}",
+        f"{quantity(found['sm_clock_Hz'], 'Hz')}, {quantity(found['power_W'], 'W')}",
+        found["method"],
     ]
     return " | ".join(parts)
 
 
-def main(out: str, paths: list[str]) -> int:
-    """Print a line for each document that can be read; write all of them to ``out``."""
-    runs = []
+def read(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return each run in short whose document is there, and say of the others what is wrong."""
+    found = []
     for path in paths:
         try:
-            runs.append(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            print(f"{path}: {error}")
-            continue
-        print(line(runs[-1]))
-        del runs[-1]["samples_s"][1000:]
-    Path(out).write_text(json.dumps(runs), encoding="utf-8")
-    return 0 if len(runs) == len(paths) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1], sys.argv[2:]))
+            found.append(short(json.loads(path.read_text(encoding="utf-8"))))
+        except FileNotFoundError:
+            continue  # its check says that it failed
+        except (OSError, ValueError, KeyError) as error:
+            print(f"{path}: {type(error).__name__}: {error}")
+    return found

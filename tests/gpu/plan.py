@@ -21,7 +21,7 @@ class Check:
     needs: str = ""
     """A package without which there is nothing to check."""
     figure: bool = False
-    """Whether it is a run whose document belongs to the figures."""
+    """Whether it is a run, whose document the last argument names, that belongs to the figures."""
 
     def command(self, python: str, out: Path) -> list[str]:
         """Return the command that runs it."""
@@ -54,8 +54,13 @@ def _run(name: str, *arguments: str) -> Check:
 
 
 TORCH = "torch:cuda:0"
+RISKIEST = _script("riskiest", 150, f"{FOLDER}/riskiest.py", "--json", f"{OUT}/riskiest.json")
+WHICH_GPU = _script(
+    "which GPU", 60, f"{FOLDER}/riskiest.py", "--only", "versions", "--json", f"{OUT}/gpu.json"
+)
+"""Comes before all others where the riskiest are not asked for: whose figures are they?"""
 CHECKS = (
-    _script("riskiest", 150, f"{FOLDER}/riskiest.py", "--json", f"{OUT}/riskiest.json"),
+    RISKIEST,
     _program("devices", 60, "devices", "--json", f"{OUT}/devices.json"),
     _program("doctor", 60, "doctor", "--json", f"{OUT}/doctor.json"),
     _tests("device", 60),

@@ -25,8 +25,12 @@ LONGEST_EMPTY_S = 20e-6
 BUSY_S = 0.4
 """Long enough for NVML's clock to be read a few times, and below what a display GPU allows."""
 BUSY_THREADS = 256
+CLOCK_TRIES = 3
+"""The gate's end tells the clock where it runs on the multiprocessor of its gate, mostly."""
 CLOCKS_AGREE = 0.05
 RECORDED_S = 100e-6
+SPIN_SHARE = (0.8, 1.5)
+"""A device's timer may go in steps, of 32 µs on some GPUs."""
 RECORDS_AGREE = 0.03
 RECORDED_LAUNCHES = 16
 
@@ -88,7 +92,8 @@ def events_tell_time(here: Here, note: Note) -> None:
     batch = time_launches(here.session, Work(launch, None, 1), RECORDED_LAUNCHES, gated=True)
     median_s = float(np.median(batch.seconds))
     note("a kernel of 100 µs by events_s", median_s)
-    within("a kernel of 100 µs", median_s, 0.97 * RECORDED_S, 1.2 * RECORDED_S, "s")
+    low, high = SPIN_SHARE
+    within("a kernel of 100 µs", median_s, low * RECORDED_S, high * RECORDED_S, "s")
 
 
 def clock(here: Here, note: Note) -> None:
@@ -102,13 +107,16 @@ def clock(here: Here, note: Note) -> None:
         launch()  # from here on the clock is that of a busy GPU
         session.wait()
         shut.take_clock_Hz()
-        with shut.closed():
-            launch()
-        read_Hz = _clocks_while(session, lambda: source.read().sm_clock_Hz)
-        session.wait()
+        for _ in range(CLOCK_TRIES):
+            with shut.closed():
+                launch()
+            read_Hz = _clocks_while(session, lambda: source.read().sm_clock_Hz)
+            session.wait()
+            held_Hz = shut.take_clock_Hz()
+            if held_Hz is not None:
+                break
     finally:
         source.close()
-    held_Hz = shut.take_clock_Hz()
     note("clock by the gate_Hz", held_Hz)
     note("readings of NVML's", len(read_Hz))
     require(read_Hz, "NVML told no SM clock")
