@@ -2,7 +2,7 @@
 
 The grammar is Python's expression grammar cut down to numbers, names, ``+ - * / // % **``,
 ``@`` between arrays, comparisons, ``and or not``, ``a if c else b`` and calls of the functions
-listed here. Attributes, subscripts, strings, keywords and everything else are refused when the
+listed here and in ``array_functions``. Attributes, subscripts, strings, keywords and everything else are refused when the
 formula is read, before anything is evaluated; evaluation is simpleeval's, with our operators.
 """
 
@@ -21,14 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import simpleeval
 
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.array_functions import ARRAY_FUNCTIONS, MAX_ELEMENTS, check_size
+from gpuexplorer.workloads.array_functions import FormulaError as FormulaError
 
 MAX_LENGTH = 400
 MAX_NODES = 120
 MAX_EXPONENT = 64
 MAX_BITS = 4096
-MAX_ELEMENTS = 2**28
-"""Elements that one array of a reference may have (2 GiB of float64)."""
 MAX_MATMUL_FLOP = 4e12
 """Operations that one product of a reference may need (a minute or so)."""
 
@@ -42,10 +41,6 @@ _ALLOWED = (
     ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
 )  # fmt: skip
-
-
-class FormulaError(InputError):
-    """A formula that cannot be read or evaluated; the message quotes it."""
 
 
 def _refuse(formula: str, why: str) -> FormulaError:
@@ -67,70 +62,6 @@ NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "floor": math.floor,
 }
-
-
-def _named(called: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a wrapper the name that Python's message on wrong arguments shows."""
-    called.__qualname__ = function.__name__
-    return called
-
-
-def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a NumPy function take one array only: a second one would be overwritten."""
-
-    def called(a: Any) -> Any:
-        return function(a)
-
-    return _named(called, function)
-
-
-def _along(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a NumPy reduction take an array and, when wanted, an axis."""
-
-    def called(a: Any, axis: int | None = None) -> Any:
-        return function(a, axis=axis)
-
-    return _named(called, function)
-
-
-def _of_two(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a NumPy function take two arrays whose result stays within bounds."""
-
-    def called(a: Any, b: Any) -> Any:
-        _check_size(a, b)
-        return function(a, b)
-
-    return _named(called, function)
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    _check_size(condition, a, b)
-    return np.where(condition, a, b)
-
-
-def _check_size(*operands: Any) -> None:
-    """Refuse operands that would spread out to a result of too many elements."""
-    shape = np.broadcast_shapes(*(np.shape(o) for o in operands))
-    if math.prod(shape) > MAX_ELEMENTS:
-        raise FormulaError("an intermediate result has too many elements")
-
-
-ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "transpose": _of_one(np.transpose),
-    "sum": _along(np.sum),
-    "mean": _along(np.mean),
-    "max": _along(np.max),
-    "min": _along(np.min),
-    "abs": _of_one(np.abs),
-    "sqrt": _of_one(np.sqrt),
-    "exp": _of_one(np.exp),
-    "log": _of_one(np.log),
-    "tanh": _of_one(np.tanh),
-    "maximum": _of_two(np.maximum),
-    "minimum": _of_two(np.minimum),
-    "where": _where,
-}
-"""``sum``, ``mean``, ``max`` and ``min`` take an axis as a second argument."""
 
 
 @lru_cache(maxsize=4096)
@@ -188,7 +119,7 @@ def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool 
 
 def _bounded_power(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        _check_size(a, b)
+        check_size(a, b)
         return a**b
     if abs(b) > MAX_EXPONENT:
         raise FormulaError(f"exponent {b} is above {MAX_EXPONENT}")
@@ -206,7 +137,7 @@ def _within_bounds(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any],
 
     def called(a: Any, b: Any) -> Any:
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            _check_size(a, b)
+            check_size(a, b)
         return _bounded(operation(a, b))
 
     return called
@@ -276,7 +207,7 @@ def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any])
         raise _refuse(formula, "divides by zero") from None
     except simpleeval.InvalidExpression as error:
         raise _refuse(formula, f"failed: {error}") from None
-    except (ArithmeticError, ValueError, TypeError, MemoryError) as error:
+    except (ArithmeticError, LookupError, ValueError, TypeError, MemoryError) as error:
         raise _refuse(formula, f"failed: {error}") from None
     finally:
         evaluator.names = {}  # which may hold arrays

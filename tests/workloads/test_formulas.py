@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.formulas import FormulaError
+from gpuexplorer.workloads.references import verify
+from tests.support.problems import made, plan_of
 
 NAMES = {"N": 512, "block_x": 16, "itemsize": 4}
 
@@ -164,3 +169,84 @@ def test_shapes_that_do_not_fit_are_an_error_of_the_formula() -> None:
         formulas.array("a + b", {"a": np.zeros(3), "b": np.zeros(4)})
     with pytest.raises(FormulaError):
         formulas.array("a @ b", {"a": np.zeros((2, 3)), "b": np.zeros((2, 3))})
+
+
+# ---- functions of references
+
+NUMBERS = np.random.default_rng(3).standard_normal((4, 6))
+LABELS = np.array([3.0, 0.0, 3.0, 1.0, 4.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("cumsum(A)", NUMBERS.cumsum()),
+        ("cumsum(A, 1)", NUMBERS.cumsum(axis=1)),
+        ("sort(A)", np.sort(NUMBERS, axis=1)),
+        ("sort(A, 0)", np.sort(NUMBERS, axis=0)),
+        ("roll(A, 2, 1)", np.roll(NUMBERS, 2, axis=1)),
+        ("roll(A, -1)", np.roll(NUMBERS, -1)),
+        ("take(A, L, 1)", NUMBERS[:, LABELS.astype(int)]),
+        ("take(A, L)", NUMBERS.reshape(-1)[LABELS.astype(int)]),
+        ("bincount(L, 6)", [1, 1, 0, 3, 1, 0]),
+        ("bincount(L, 5, sum(A, 0))", np.bincount(LABELS.astype(int), NUMBERS.sum(axis=0), 5)),
+        ("reshape(A, 3, 4 + 4)", NUMBERS.reshape(3, 8)),
+        ("arange(N / 2)", [0, 1, 2]),
+        ("argmax(A, 1) + argmin(A)", NUMBERS.argmax(axis=1) + NUMBERS.argmin()),
+        ("floor(A) + sin(A) * cos(A)", np.floor(NUMBERS) + np.sin(NUMBERS) * np.cos(NUMBERS)),
+    ],
+)
+def test_references_shift_sum_sort_index_and_count(text: str, right: object) -> None:
+    names: dict[str, Any] = {"A": NUMBERS, "L": LABELS, "N": 6}
+    formulas.check_names(text, {"A", "L", "N"}, arrays=True)
+    np.testing.assert_array_equal(formulas.array(text, names), right)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("take(A, L, 0)", "an index lies outside 0 to 3"),
+        ("take(A, 0 - L, 1)", "an index lies outside 0 to 5"),
+        ("take(A, A)", "indices must be whole numbers"),
+        ("take(A, L, 7)", "out of range"),
+        ("bincount(L, 4)", "a number to count lies outside 0 to 3"),
+        ("bincount(L, 2**40)", "too many elements"),
+        ("bincount(L, 6, A)", "length"),
+        ("arange(2**40)", "too many elements"),
+        ("arange(1.5)", "a count must be a whole number"),
+        ("arange(A)", "failed"),
+        ("roll(A, 0.5)", "a shift must be a whole number"),
+        ("roll(A, 1, 5)", "out of bounds"),
+        ("sort(A, 9)", "out of bounds"),
+        ("reshape(A, 5, 5)", "cannot reshape"),
+        ("take(A, arange(2**20), 1)", "lies outside"),
+        ("take(reshape(arange(2**20), 1, 2**20), arange(2**20) * 0, 0)", "too many elements"),
+    ],
+)
+def test_a_function_used_wrongly_is_one_sentence(text: str, why: str) -> None:
+    with pytest.raises(FormulaError, match=why):
+        formulas.array(text, {"A": NUMBERS, "L": LABELS})
+
+
+@pytest.mark.parametrize(
+    ("expression", "right"),
+    [
+        ("cumsum(A)", lambda a: np.cumsum(a)),
+        ("sort(A)", lambda a: np.sort(a)),
+        (
+            "where((arange(N) > 0) * (arange(N) < N - 1), roll(A, 1) - 2*A + roll(A, -1), A)",
+            lambda a: np.concatenate([a[:1], a[:-2] - 2 * a[1:-1] + a[2:], a[-1:]]),
+        ),
+        ("bincount(floor(abs(A)), N)", lambda a: np.bincount(np.abs(a).astype(int), minlength=100)),
+    ],
+)
+def test_a_scan_a_sort_a_stencil_and_a_histogram_are_references(
+    expression: str, right: Callable[[Any], Any]
+) -> None:
+    workload = made(("2 * A", expression))
+    plan = plan_of(workload, precision="fp64")
+    inputs = make_inputs(plan)
+    outputs = {"B": np.asarray(right(inputs["A"]), np.float64)}
+    assert verify(workload, plan, inputs, outputs).ok
+    outputs["B"][50] += 1
+    assert not verify(workload, plan, inputs, outputs).ok
