@@ -2,8 +2,9 @@
 
 The grammar is Python's expression grammar cut down to numbers, names, ``+ - * / // % **``,
 ``@`` between arrays, comparisons, ``and or not``, ``a if c else b`` and calls of the functions
-listed here and in ``array_functions``. Attributes, subscripts, strings, keywords and everything else are refused when the
-formula is read, before anything is evaluated; evaluation is simpleeval's, with our operators.
+listed here and in ``array_functions``. Attributes, subscripts, strings, keywords and everything
+else are refused when the formula is read, before anything is evaluated; evaluation is simpleeval's,
+with our operators.
 """
 
 from __future__ import annotations
