@@ -28,6 +28,7 @@ from gpuexplorer.backends.cuda.kernels import KernelRunner
 from gpuexplorer.backends.cuda.library import CALLS
 from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.core.device import Unavailable
+from gpuexplorer.telemetry.base import Refusal
 from gpuexplorer.telemetry.ladder import Ladder
 from gpuexplorer.telemetry.nvml import NvmlSource
 from tests.backends.fake_cuda import FACTS, FakeCuda, LaunchCall
@@ -200,7 +201,7 @@ def test_the_gate_is_compiled_for_the_device(here: StandIn) -> None:
 
 
 def test_a_time_limit_that_the_limits_do_not_know_is_a_failure(here: StandIn) -> None:
-    assert found(device.time_limit, here)["the longest launch allowed_s"] is None
+    assert found(device.time_limit, here) == {"long kernels are ended": False}
     limited = StandIn(KERNEL_TIME_LIMIT=1)
     facts = found(device.time_limit, limited)
     assert facts["long kernels are ended"] is True
@@ -318,6 +319,13 @@ def test_a_clock_above_the_highest_is_no_clock(here: StandIn, nvml: Nvml) -> Non
     here.fake.clock_Hz, here.fake.queries = 1.98e9, 10_000
     here.__dict__["device"] = msgspec.structs.replace(here.device, nominal_clock_Hz=1.6e9)
     with pytest.raises(Failed, match="the clock by the gate is"):
+        found(timing.clock, here)
+
+
+def test_without_nvml_the_reason_is_told(here: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = Refusal("NVML does not start", "install NVIDIA's driver")
+    monkeypatch.setattr(NvmlSource, "open", staticmethod(lambda device: refusal))
+    with pytest.raises(Failed, match=rf"about {FACTS.uuid}: NVML does not start$"):
         found(timing.clock, here)
 
 

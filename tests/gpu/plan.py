@@ -54,7 +54,7 @@ def _run(name: str, *arguments: str) -> Check:
 
 
 TORCH = "torch:cuda:0"
-RISKIEST = _script("riskiest", 150, f"{FOLDER}/riskiest.py", "--json", f"{OUT}/riskiest.json")
+RISKIEST = _script("riskiest", 210, f"{FOLDER}/riskiest.py", "--json", f"{OUT}/riskiest.json")
 WHICH_GPU = _script(
     "which GPU", 60, f"{FOLDER}/riskiest.py", "--only", "versions", "--json", f"{OUT}/gpu.json"
 )

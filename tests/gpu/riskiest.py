@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 import tempfile
 import time
@@ -31,7 +32,8 @@ from tests.gpu.machine import ROOT, environment, speak_plainly, system
 from tests.gpu.supervise import POLL_S, Child, Tail
 
 SCHEMA = "gpuexplorer/riskiest/1"
-ALL_S = 120.0
+ALL_S = 180.0
+"""More than it takes: slow disks and hanging checks are allowed for."""
 START_S = 30.0
 """A process has so long until its first check begins, imports included."""
 OK, FAILED, LEFT_OUT, NOT_RUN, NO_GPU = "ok", "failed", "left out", "not run", "no GPU"
@@ -63,7 +65,8 @@ def run_checks(checks: list[Check], here: Here, reports: TextIO) -> None:
         except NoGpu as reason:
             state, error = NO_GPU, str(reason)
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is this check's
-            state, error, detail = FAILED, _first_line(problem), traceback.format_exc()
+            state, error = FAILED, _first_line(problem)
+            detail = traceback.format_exc().replace(f"{ROOT}{os.sep}", "")
         seconds = time.perf_counter() - began
         report(check, "end", state=state, seconds=seconds, error=error, detail=detail)
         if state in (FAILED, NO_GPU):

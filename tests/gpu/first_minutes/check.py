@@ -36,7 +36,7 @@ class Check:
     run: Run
     look_into: tuple[str, ...]
     """Files of the package in which a failure has its cause, most likely first."""
-    limit_s: float = 20.0
+    limit_s: float = 30.0
 
 
 def require(condition: object, said: str) -> None:

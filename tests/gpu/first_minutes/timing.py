@@ -102,7 +102,8 @@ def clock(here: Here, note: Note) -> None:
     launch = _spinner(here, BUSY_S)
     source = NvmlSource.open(here.device)
     if not isinstance(source, NvmlSource):
-        raise Failed(f"NVML does not know {here.device.hardware_id}: {source}")
+        why = "it is not NVIDIA's" if source is None else source.reason
+        raise Failed(f"NVML cannot be asked about {here.device.hardware_id}: {why}")
     try:
         launch()  # from here on the clock is that of a busy GPU
         session.wait()
