@@ -16,7 +16,7 @@ from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.search.engines import Engines
@@ -38,7 +38,7 @@ SHOWN_REASONS = 6
 
 
 def command(options: argparse.Namespace) -> int:
-    """Measure the space; 1 when everything failed, 2 or 3 when nothing of it can be run."""
+    """Measure the space; 1 when all failed, one is wrong or lost, 2 or 3 when nothing can run."""
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     space = space_of(options, workload.manifest)
@@ -77,22 +77,38 @@ def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
             document = study.run(engines)
     except KeyboardInterrupt:
         _deliver(study.document(), study.cells, options)
-        again = "" if study.group is None else f"; go on with: {_resume_line(options)}"
-        say(f"gpuexplorer: stopped with {_state(study)}{again}")
+        say(f"gpuexplorer: stopped with {_state(study)}{_again(study, options)}")
         return EXIT_INTERRUPTED
     except ExplorerError:
         _deliver(study.document(), study.cells, options)
         say(f"gpuexplorer: ended with {_state(study)}")
         raise
     code = _deliver(document, study.cells, options)
+    if wrong := study.count("wrong"):
+        say(f"gpuexplorer: {_some(wrong)} gave a wrong result")
+        code = code or WrongResult.exit_code
+    if study.lost:
+        again = _again(study, options)
+        were = f"{_some(study.lost)} {'was' if study.lost == 1 else 'were'}"
+        say(f"gpuexplorer: {were} lost because the engine was ended{again}")
+        code = code or WorkFailed.exit_code
     if not document.measured:
         why = next(iter(reasons(document.runs)))
         raise WorkFailed(f"none of the {count(len(document.runs))} configurations ran: {why}")
     return code
 
 
+def _some(number: int) -> str:
+    return f"{count(number)} configuration{'' if number == 1 else 's'}"
+
+
+def _again(study: Study, options: argparse.Namespace) -> str:
+    """Say how to go on with a sweep that is in the history."""
+    return "" if study.group is None else f"; go on with: {_resume_line(options)}"
+
+
 def _state(study: Study) -> str:
-    done = len(study.cells) - study.waiting
+    done = len(study.cells) - study.waiting - study.lost
     return f"{count(done)} of {count(len(study.cells))} configurations done"
 
 

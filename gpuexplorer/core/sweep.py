@@ -1,13 +1,13 @@
 """A sweep as a document: its axes, and one entry for each configuration that was tried.
 
 In JSON an entry is a run's document with the ``values`` of the axes beside it, or, for one that
-could not be measured, its configuration, its ``values`` and ``skipped`` with the reason.
+could not be measured, its configuration, its ``values``, ``skipped`` with the reason, and ``why``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,10 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
 
 SWEEP_SCHEMA = "gpuexplorer/sweep/1"
+
+Why = Literal["cannot", "failed", "wrong", "lost"]
+"""Why a point has no figure: it cannot run here, its work failed, its result was wrong, or it was
+lost with an engine that somebody else ended, and would be measured if it were tried again."""
 
 
 class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +30,7 @@ class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
     config: RunConfig
     run: RunResult | None = None
     skipped: str | None = None
+    why: Why | None = None
 
 
 class SweepDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +96,7 @@ class _Entry(msgspec.Struct, kw_only=True):
     values: dict[str, Any] = {}
     config: RunConfig
     skipped: str | None = None
+    why: Why | None = None
 
 
 def _entry(entry: SweptRun) -> Mapping[str, Any]:
@@ -100,6 +106,7 @@ def _entry(entry: SweptRun) -> Mapping[str, Any]:
             "values": entry.values,
             "config": entry.config,
             "skipped": entry.skipped,
+            "why": entry.why,
         }
     fields = {name: getattr(entry.run, name) for name in entry.run.__struct_fields__}
     return {**fields, "values": entry.values, "skipped": None}
@@ -108,7 +115,9 @@ def _entry(entry: SweptRun) -> Mapping[str, Any]:
 def _read_entry(data: msgspec.Raw) -> SweptRun:
     head = msgspec.json.decode(data, type=_Entry)
     run = None if head.skipped is not None else msgspec.json.decode(data, type=RunResult)
-    return SweptRun(values=head.values, config=head.config, run=run, skipped=head.skipped)
+    return SweptRun(
+        values=head.values, config=head.config, run=run, skipped=head.skipped, why=head.why
+    )
 
 
 def _compact(value: object) -> str:

@@ -17,7 +17,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine import failed_start, protocol
-from gpuexplorer.engine.death import how_it_ended, killed_for_memory
+from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memory
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_launch
@@ -77,7 +77,8 @@ class EngineLost:
     ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,
     ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
     ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
-    engine that never answered printed last.
+    engine that never answered printed last. ``outside``: somebody else ended or stopped it, so that
+    the run could be made again.
     """
 
     generation: int
@@ -87,6 +88,7 @@ class EngineLost:
     restarting: bool
     remedy: str = ""
     detail: str = ""
+    outside: bool = False
 
 
 Event = protocol.EngineMessage | EngineReady | EngineLost
@@ -436,7 +438,10 @@ class Engine:
             config = self._run.config if self._run is not None and self._began else None
             own = ended_by_file(self._workload, config, status, words, list(process.said))
             told = own or Told(words)
-            self._after_loss("crash", told.reason, status, told.remedy, told.detail)
+            outside = own is None and from_outside(status)
+            self._after_loss(
+                "crash", told.reason, status, told.remedy, told.detail, outside=outside
+            )
 
     def _start_failed(self, why: FailedStart, status: int | None) -> None:
         """Tell why an engine never answered; one in another Python that never did is given up."""
@@ -457,11 +462,24 @@ class Engine:
         """End a process that does not do what it should."""
         process = self._process
         assert process is not None
+        stopped = kind == "hang" and process.is_stopped()
+        if stopped:
+            reason = (
+                f"the engine was stopped from outside (SIGSTOP) and said nothing for "
+                f"{self._deadline_s:.0f} s, so it was ended"
+            )
         status = process.end(0)
-        self._after_loss(kind, reason, status)
+        self._after_loss(kind, reason, status, outside=stopped)
 
     def _after_loss(
-        self, kind: LossKind, reason: str, status: int | None, remedy: str = "", detail: str = ""
+        self,
+        kind: LossKind,
+        reason: str,
+        status: int | None,
+        remedy: str = "",
+        detail: str = "",
+        *,
+        outside: bool = False,
     ) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
         self._failed_starts += self._asked_devices and self._run is None
@@ -485,7 +503,7 @@ class Engine:
                 lost_generation = self._generation
                 self._run = None
         self._on_event(
-            EngineLost(lost_generation, kind, reason, status, restarting, remedy, detail)
+            EngineLost(lost_generation, kind, reason, status, restarting, remedy, detail, outside)
         )
         if restarting and self._process is None:
             self._spawn()

@@ -18,6 +18,8 @@ _CAUSES = {
     "SIGILL": "it met an instruction this processor does not have",
     "SIGFPE": "a kernel divided by zero",
 }
+_FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"}
+"""What a person or the system ends a process with; nothing that runs in it is the reason."""
 _WINDOWS_SHORT = {0xC0000017, 0xC000012D}
 """STATUS_NO_MEMORY and STATUS_COMMITMENT_LIMIT."""
 
@@ -55,6 +57,12 @@ def how_it_ended(status: int | None, killed_before: int | None, said: Iterable[s
     if name == "SIGABRT" and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:]):
         return f"the engine gave up ({name}) for want of memory"
     return f"the engine died ({name}): {_CAUSES.get(name, 'it was ended from outside')}"
+
+
+def from_outside(status: int | None) -> bool:
+    """Return whether a process was ended by somebody else, and not by what it did."""
+    posix = sys.platform != "win32"  # where no status tells
+    return posix and status is not None and status < 0 and signal_name(-status) in _FROM_OUTSIDE
 
 
 def signal_name(number: int) -> str:

@@ -182,6 +182,15 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return None
 
+    def is_stopped(self) -> bool:
+        """Return whether somebody stopped the process (SIGSTOP), so that it cannot answer."""
+        import psutil
+
+        try:
+            return psutil.Process(self.pid).status() == psutil.STATUS_STOPPED
+        except psutil.Error:
+            return False
+
     def end(self, grace_s: float) -> int | None:
         """Close its input, kill it when it is not gone in time, and let go of its pipes."""
         self._outgoing.put(None)

@@ -44,6 +44,12 @@ class LongRun(InputError):
         self.predicted_s = predicted_s
 
 
+class EngineKilled(WorkFailed):
+    """Somebody else ended the engine in the middle of a run: nothing says that it would fail."""
+
+    kind = "lost"
+
+
 class EngineGone(CannotRunHere):
     """There is no engine any more, and starting one failed too often to try again."""
 
@@ -305,12 +311,7 @@ class Session(Closing):
                 if self._record is not None:
                     self._record.end(event.kind)
                 if event.generation or not event.restarting:
-                    kind = WorkFailed if event.restarting else EngineGone
-                    self._error = kind(
-                        event.reason,
-                        remedy=event.remedy or _REMEDIES.get(event.kind, ""),
-                        detail=event.detail,
-                    )
+                    self._error = error_of_loss(event, _REMEDIES.get(event.kind, ""))
                     if not event.restarting:
                         self._cannot_start = self._error
 
@@ -320,6 +321,18 @@ _REMEDIES = {
     "hang": "look for a loop without an end, or choose a smaller size",
     "crash": "check the kernel's array bounds; nothing else was affected",
 }
+
+
+def error_of_loss(lost: EngineLost, remedy: str = "") -> ExplorerError:
+    """Return the error that a run ends with when its engine is lost; ``remedy`` is the usual one.
+
+    Of an engine that somebody else ended there is nothing to mend.
+    """
+    if not lost.restarting:
+        return EngineGone(lost.reason, remedy=lost.remedy or remedy, detail=lost.detail)
+    if lost.outside:
+        return EngineKilled(lost.reason, remedy="run it again", detail=lost.detail)
+    return WorkFailed(lost.reason, remedy=lost.remedy or remedy, detail=lost.detail)
 
 
 def error_of(failed: protocol.Failed) -> ExplorerError:

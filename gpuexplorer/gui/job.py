@@ -22,7 +22,7 @@ from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineGone, LongRun, error_of
+from gpuexplorer.engine.session import LongRun, error_of, error_of_loss
 from gpuexplorer.gui.worker import EngineWorker, Heard
 from gpuexplorer.workloads.workload import Workload
 
@@ -223,5 +223,4 @@ def _raise_of(heard: Heard) -> None:
     if isinstance(heard, protocol.Failed):
         raise error_of(heard)
     if isinstance(heard, EngineLost):
-        kind = WorkFailed if heard.restarting else EngineGone
-        raise kind(heard.reason, remedy=heard.remedy, detail=heard.detail)
+        raise error_of_loss(heard)

@@ -22,7 +22,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import LongRun
+from gpuexplorer.engine.session import EngineKilled, LongRun
 from gpuexplorer.search.block_grid import Grid, heats
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.racing import ROUNDS, Look, Race, Runner
@@ -316,7 +316,8 @@ class BlockMap:
             return
         except ExplorerError as error:
             entry.failures += 1
-            if not entry.records or entry.failures > 1:  # it ran before: once more
+            promising = entry.records or isinstance(error, EngineKilled)
+            if not promising or entry.failures > 1:  # what may run is tried once more
                 self._withdraw(look.number, "failed", error.what)
             return
         samples_s = record.samples_s()

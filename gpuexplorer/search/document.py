@@ -39,7 +39,7 @@ def _swept(space: Space, workload: Workload, cell: Cell) -> SweptRun:
     if cell.result is not None:
         return SweptRun(values=values, config=cell.result.config, run=cell.result)
     config = point.config or wanted_config(space, point.values, workload)
-    return SweptRun(values=values, config=config, skipped=cell.skipped)
+    return SweptRun(values=values, config=config, skipped=cell.skipped, why=cell.why)
 
 
 def plain(value: Any) -> Any:

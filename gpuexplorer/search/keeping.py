@@ -19,7 +19,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sweep import SWEEP_SCHEMA
+from gpuexplorer.core.sweep import SWEEP_SCHEMA, Why
 from gpuexplorer.history.holder import (
     FIELD,
     SIGN_EVERY_S,
@@ -34,6 +34,9 @@ from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "sweep"
+DONE = ("skipped", "why")
+"""What a sweep's document holds beside what was asked for: by the keys of the configurations that
+were tried and have no figure the reasons, and of what kind they are."""
 TOGETHER_S = 0.2
 """Runs that end within so short a time are written together, for a transaction takes as long as a
 short run. A program that is killed loses no more than twice that, and a later try repeats it."""
@@ -96,6 +99,7 @@ class SweepKeeper:
         self._is_ours = False
         self._sign_due = 0.0
         self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
+        self._why: dict[str, Why] = dict(self._document.get("why", {}))
         self._changed = threading.Condition()
         self._results: list[RunResult] = []
         """What is done and not written yet."""
@@ -127,7 +131,8 @@ class SweepKeeper:
         """Return the latest sweep that asked for the same; None when there is none."""
         for group in store.groups(KIND):
             if isinstance(group.document, dict):
-                asked = {k: v for k, v in without_holder(group.document).items() if k != "skipped"}
+                found = without_holder(group.document).items()
+                asked = {name: value for name, value in found if name not in DONE}
                 if asked == document:
                     return cls(store, group, on_trouble)
         return None
@@ -156,6 +161,7 @@ class SweepKeeper:
         """Take over what the program before noted since this one looked."""
         self._document = without_holder(self._store.group(self.group_id).document)
         self._skipped = dict(self._document.get("skipped", {}))
+        self._why = dict(self._document.get("why", {}))
 
     def fill(self, cells: Sequence[Cell]) -> list[Cell]:
         """Return the cells with what was finished before; raises what the store raises."""
@@ -166,7 +172,7 @@ class SweepKeeper:
             if key is not None and key in finished:
                 cell = cell.measured(finished[key])
             elif key is not None and key in self._skipped:
-                cell = cell.skip(self._skipped[key])
+                cell = cell.skip(self._skipped[key], self._why.get(key, "failed"))
             filled.append(cell)
         return filled
 
@@ -187,9 +193,9 @@ class SweepKeeper:
             self._changed.notify()
         self._write_skips()
 
-    def skip(self, config: RunConfig, reason: str) -> None:
+    def skip(self, config: RunConfig, reason: str, why: Why) -> None:
         """Note that a configuration cannot be measured, and why."""
-        self._skipped[config.key] = reason
+        self._skipped[config.key], self._why[config.key] = reason, why
         self._new_skips = True
         self._write_skips()
 
@@ -247,7 +253,7 @@ class SweepKeeper:
     def _write_document(self, *, finished: bool | None = None) -> bool:
         document = dict(self._document)
         if self._skipped:
-            document["skipped"] = self._skipped
+            document["skipped"], document["why"] = self._skipped, self._why
         if self._holder is not None:
             document[FIELD] = self._holder
         return self._try(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import Why
+from gpuexplorer.engine.session import EngineKilled
 from gpuexplorer.search.space import Point
 
 
@@ -19,6 +22,8 @@ class Cell:
     point: Point
     result: RunResult | None = None
     skipped: str | None = None
+    why: Why | None = None
+    """What kind of reason ``skipped`` is."""
 
     @property
     def waiting(self) -> bool:
@@ -37,16 +42,31 @@ class Cell:
 
     def measured(self, result: RunResult) -> Cell:
         """Return the cell with its result."""
-        return replace(self, result=result, skipped=None)
+        return replace(self, result=result, skipped=None, why=None)
 
-    def skip(self, reason: str) -> Cell:
+    def skip(self, reason: str, why: Why) -> Cell:
         """Return the cell with the reason why it has no result."""
-        return replace(self, result=None, skipped=reason)
+        return replace(self, result=None, skipped=reason, why=why)
 
 
 def cells_of(points: Iterable[Point]) -> list[Cell]:
     """Return a cell for each point; what cannot run is skipped from the start."""
-    return [Cell(point, skipped=point.skipped) for point in points]
+    return [
+        Cell(point) if point.skipped is None else Cell(point).skip(point.skipped, "cannot")
+        for point in points
+    ]
+
+
+def why_of(error: ExplorerError) -> Why:
+    """Return what kind of reason an error is for a point's having no figure."""
+    match error:
+        case WrongResult():
+            return "wrong"
+        case EngineKilled():
+            return "lost"
+        case InputError() | CannotRunHere():
+            return "cannot"
+    return "failed"
 
 
 def fastest(cells: Sequence[Cell]) -> Cell | None:

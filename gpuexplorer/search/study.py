@@ -11,7 +11,7 @@ from typing import Any
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.sweep import SweepDocument, Why
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.ahead import BuildAhead
@@ -93,6 +93,15 @@ class Study:
         return sum(cell.waiting for cell in self.cells)
 
     @property
+    def lost(self) -> int:
+        """How many were lost with an engine that somebody else ended; another try repeats them."""
+        return self.count("lost")
+
+    def count(self, why: Why) -> int:
+        """Return how many configurations have no figure for a kind of reason."""
+        return sum(cell.why == why for cell in self.cells)
+
+    @property
     def group(self) -> str | None:
         """The sweep's id in the store; None before it runs, and without a store."""
         return self._keeper.group_id if self._keeper is not None else None
@@ -113,7 +122,7 @@ class Study:
             self.sweep.run(engine)
         finally:
             if self._keeper is not None:
-                self._keeper.close(finished=not self.waiting)
+                self._keeper.close(finished=not self.waiting and not self.lost)
         return self.document()
 
     def document(self) -> SweepDocument:

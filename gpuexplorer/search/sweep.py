@@ -2,7 +2,8 @@
 
 A point that does not compile, gives a wrong result, hangs or takes its engine down is skipped with
 the reason, and the sweep goes on with a fresh engine. What is done is handed to the ``Keeper`` at
-once, so a crash loses the configuration that was being measured and nothing else.
+once, so a crash loses the configuration that was being measured and nothing else. A point that is
+lost with an engine that somebody else ended is not done: a later try repeats it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import Protocol
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import Why
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.order import measuring_order
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import Cell, why_of
 from gpuexplorer.workloads.workload import Workload
 
 ESTIMATE_EVERY_S = 0.25
@@ -33,7 +35,7 @@ class Keeper(Protocol):
     def keep(self, result: RunResult) -> None:
         """Keep a finished run; nothing is raised."""
 
-    def skip(self, config: RunConfig, reason: str) -> None:
+    def skip(self, config: RunConfig, reason: str, why: Why) -> None:
         """Keep that a configuration cannot be measured, and why; nothing is raised."""
 
 
@@ -207,10 +209,11 @@ class Sweep:
         except EngineGone:
             raise
         except ExplorerError as error:
-            self.cells[index] = cell.skip(error.what)
+            why = why_of(error)
+            self.cells[index] = cell.skip(error.what, why)
             self._estimator.took(config, 0.0, None)
-            if self.keeper is not None:
-                self.keeper.skip(config, error.what)
+            if self.keeper is not None and why != "lost":
+                self.keeper.skip(config, error.what, why)
         else:
             self.cells[index] = cell.measured(result)
             if self.keeper is not None:

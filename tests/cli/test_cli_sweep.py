@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from gpuexplorer.core.sweep import read_sweep
@@ -102,7 +103,7 @@ def test_what_fails_is_skipped_with_its_reason_and_the_sweep_goes_on(tmp_path: P
     (folder / "careful.cu").write_text(BAD_KERNELS, encoding="utf-8")
     (folder / "workload.toml").write_text(MANIFEST, encoding="utf-8")
     arguments = ("careful", "--kernels", tmp_path, "--tunable", "MODE=1:5", "--block", "64,128")
-    done = sweep(tmp_path, *arguments, "--samples", "5", "--json", "-")
+    done = sweep(tmp_path, *arguments, "--samples", "5", "--json", "-", code=1)
     said: dict[int, set[str | None]] = {}
     for entry in json.loads(done.stdout)["runs"]:
         said.setdefault(entry["values"]["tunable.MODE"], set()).add(entry["skipped"])
@@ -110,9 +111,56 @@ def test_what_fails_is_skipped_with_its_reason_and_the_sweep_goes_on(tmp_path: P
     assert all("does not compile: careful.cu:" in str(reason) for reason in said[2])
     assert all("is wrong: relative error" in str(reason) for reason in said[3])
     assert all("the engine died" in str(reason) for reason in said[4])
-    again = sweep(tmp_path, *arguments, "--samples", "5", "--resume", "--json", "-")
+    again = sweep(tmp_path, *arguments, "--samples", "5", "--resume", "--json", "-", code=1)
     assert "10 done before, 0 to measure" in again.stderr
     assert json.loads(again.stdout)["runs"] == json.loads(done.stdout)["runs"]
+
+
+def test_a_wrong_result_is_a_failure_of_the_sweep_also_when_it_was_found_before(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "careful"
+    folder.mkdir()
+    (folder / "careful.cu").write_text(BAD_KERNELS, encoding="utf-8")
+    (folder / "workload.toml").write_text(MANIFEST, encoding="utf-8")
+    arguments = ("careful", "--kernels", tmp_path, "--tunable", "MODE=1,3", "--samples", "3")
+    done = sweep(tmp_path, *arguments, "--json", "a.json", code=1)
+    assert "gpuexplorer: 1 configuration gave a wrong result" in done.stderr
+    assert "the fastest of 1" in done.stdout
+    entries = json.loads((tmp_path / "a.json").read_text())["runs"]
+    assert [entry.get("why") for entry in entries] == [None, "wrong"]
+    again = sweep(tmp_path, *arguments, "--resume", code=1)
+    assert "2 done before, 0 to measure" in again.stderr
+    assert "gpuexplorer: 1 configuration gave a wrong result" in again.stderr
+    refused = sweep(tmp_path, "careful", "--kernels", tmp_path, "--tunable", "MODE=1,2",
+                    "--samples", "3")  # fmt: skip
+    assert "does not compile" in refused.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
+    tmp_path: Path,
+) -> None:
+    store_path = tmp_path / "history.sqlite"
+    command = cli_command("sweep", "matmul", "--size", "16,32,48", "--seconds", "1.5")
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=cli_environment(**{HISTORY: str(store_path)}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        while process.poll() is None and not _stored(store_path):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
+        for engine in psutil.Process(process.pid).children(recursive=True):
+            engine.kill()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "1 configuration was lost because the engine was ended; go on with: " in said
+    again = sweep(tmp_path, "matmul", "--size", "16,32,48", "--seconds", "1.5", "--resume")
+    assert "2 done before, 1 to measure" in again.stderr
+    with Store.open_to_read(store_path) as store:
+        keys = [store.get(row.id).config.key for row in store.find(Query())]
+        assert len(keys) == len(set(keys)) == 3
+        assert [group.finished for group in store.groups("sweep")] == [True]
 
 
 MANIFEST = """

@@ -262,6 +262,7 @@ def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watche
     lost = watched.wait(EngineLost)
     assert isinstance(lost, EngineLost)
     assert lost.kind == "crash"
+    assert lost.outside
     assert "SIGKILL" in lost.reason
     ready = watched.wait(EngineReady, more_than=1)
     assert isinstance(ready, EngineReady)
@@ -281,7 +282,25 @@ def test_a_kernel_that_never_ends_meets_its_deadline(
     lost = watched.wait(EngineLost, timeout_s=40.0)
     assert isinstance(lost, EngineLost)
     assert lost.kind == "hang"
+    assert not lost.outside
     assert "never finish" in lost.reason
+    watched.wait(EngineReady, more_than=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is POSIX's")
+def test_an_engine_that_somebody_stopped_is_no_kernel_that_never_ends(watched: Watched) -> None:
+    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL, seconds=None)
+    watched.wait(protocol.Samples)
+    assert watched.engine.pid is not None
+    process = psutil.Process(watched.engine.pid)
+    os.kill(process.pid, signal.SIGSTOP)
+    watched.until(lambda: process.status() == psutil.STATUS_STOPPED)
+    watched.until(lambda: watched.engine._overdue_at is not None)
+    watched.engine._overdue_at = time.monotonic()  # its deadline is over
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert (lost.kind, lost.outside) == ("hang", True)
+    assert "stopped from outside (SIGSTOP)" in lost.reason and "kernel" not in lost.reason
     watched.wait(EngineReady, more_than=1)
 
 

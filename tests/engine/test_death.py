@@ -40,6 +40,23 @@ def test_other_ends() -> None:
     assert "had to be ended" in death.how_it_ended(None, 0)
 
 
+@pytest.mark.parametrize(
+    ("status", "outside"),
+    [
+        (-signal.SIGKILL, True),
+        (-signal.SIGTERM, True),
+        (-signal.SIGHUP, True),
+        (-signal.SIGSEGV, False),
+        (-signal.SIGFPE, False),
+        (-signal.SIGABRT, False),
+        (3, False),
+        (None, False),
+    ],
+)
+def test_who_ended_it(status: int | None, outside: bool) -> None:
+    assert death.from_outside(status) is outside
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux has signals without a name")
 def test_a_signal_without_a_name_has_its_number() -> None:
     assert "the engine died (signal 40)" in death.how_it_ended(-40, 0)

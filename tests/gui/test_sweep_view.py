@@ -276,6 +276,23 @@ def test_words_say_why_a_cell_has_no_figure(experiment: Experiment) -> None:
     assert number == sum(c.skipped is not None for c in held.cells) and "threads" in reason
 
 
+def test_what_was_lost_with_its_engine_is_told_apart_and_can_be_gone_on_with(
+    experiment: Experiment,
+) -> None:
+    held = swept(block_space(experiment))
+    model = SweepModel()
+    model.begin(held.space, WORKLOADS["matmul"], held.cells, held.measuring)
+    index = next(i for i, cell in enumerate(held.cells) if cell.result is not None)
+    cannot = sum(cell.skipped is not None for cell in held.cells)
+    model.take([(index, held.cells[index].skip("the engine was killed", "lost"))], None, "")
+    model.end()
+    assert (model.state, model.lost, model.waiting) == ("stopped", 1, 0)
+    assert f"{cannot} cannot run, 1 lost with the engine" in model.words
+    model.take([(index, held.cells[index])], None, "")
+    model.end()
+    assert model.state == "done" and "lost" not in model.words
+
+
 # ---- the table
 
 

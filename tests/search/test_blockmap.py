@@ -11,7 +11,7 @@ import pytest
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
-from gpuexplorer.engine.session import LongRun
+from gpuexplorer.engine.session import EngineKilled, LongRun
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
 from tests.support.problems import device
@@ -158,6 +158,20 @@ def test_an_engine_lost_once_does_not_cost_the_best_its_place() -> None:
 
     made.run(measure)
     assert failed and made.best == (32, 4, 1)
+
+
+def test_a_cell_is_tried_again_when_somebody_ended_its_engine_at_the_first_look() -> None:
+    bench, made = Bench(CPU, true_s), make()
+    killed: list[Block] = []
+
+    def measure(config: Any, workload: Any, **choices: Any) -> Any:
+        if config.block == (32, 4, 1) and not killed:
+            killed.append(config.block)
+            raise EngineKilled("the engine was killed (SIGKILL)")
+        return bench.measure_record(config, workload, **choices)
+
+    made.run(measure)
+    assert killed and made.best == (32, 4, 1)
 
 
 def test_a_map_that_was_left_goes_on_where_it_was() -> None:

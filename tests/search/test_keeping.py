@@ -12,7 +12,9 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
+from gpuexplorer.core.sweep import read_sweep, sweep_json
+from gpuexplorer.engine.session import EngineKilled
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search import keeping
 from gpuexplorer.search.measuring import Measuring
@@ -93,6 +95,32 @@ def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -
     assert engine.asked == []
     skipped = [c.skipped for c in again.cells if c.point.values == {"block.x": 4, "block.y": 2}]
     assert skipped == ["the engine died (SIGSEGV)"]
+
+
+def test_what_was_lost_with_its_engine_is_not_done_and_a_later_try_measures_it(
+    store: Store,
+) -> None:
+    def launch_s(config: RunConfig) -> float:
+        if config.block == (4, 2, 1):
+            raise EngineKilled("the engine was killed (SIGKILL), by hand")
+        if config.block == (8, 1, 1):
+            raise WrongResult("the result is wrong")
+        return 1e-3
+
+    first = study(store)
+    document = first.run(MadeEngine(launch_s))
+    assert (first.lost, first.count("wrong"), first.waiting) == (1, 1, 0)
+    why = {entry.why: entry.skipped for entry in document.runs if entry.skipped is not None}
+    assert why["lost"] == "the engine was killed (SIGKILL), by hand"
+    assert read_sweep(sweep_json(document)) == document
+    assert not store.groups("sweep")[0].finished
+
+    again, engine = study(store, resume=True), MadeEngine()
+    assert (again.lost, again.count("wrong"), again.waiting) == (0, 1, 1)
+    again.run(engine)
+    assert [config.block for config in engine.asked] == [(4, 2, 1)]
+    assert again.group == first.group
+    assert store.groups("sweep")[0].finished
 
 
 @pytest.mark.parametrize(

@@ -178,4 +178,4 @@ def test_cells_are_ranked_without_what_cannot_be_true() -> None:
     cells = [cells[0].measured(slow), cells[1].measured(fast), cells[2]]
     assert fastest(cells) is cells[1]
     assert ranking(cells) == [cells[1], cells[0]]
-    assert not cells[0].skip("wrong").ranked
+    assert not cells[0].skip("it is wrong", "wrong").ranked

@@ -9,8 +9,14 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed, WrongResult
-from gpuexplorer.engine.session import EngineGone, LongRun
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    WorkFailed,
+    WrongResult,
+)
+from gpuexplorer.engine.session import EngineGone, EngineKilled, LongRun
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of, fastest
 from gpuexplorer.search.space import Axis, Space
@@ -57,18 +63,21 @@ def test_every_legal_point_is_measured_once_in_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "why"),
     [
-        WorkFailed("the kernel does not compile: x.cu:3: expected ';'"),
-        WrongResult("the result is wrong: C[0, 0] is 1 and should be 2"),
-        WorkFailed("nothing came back within 10 s while the engine was at 'measure'"),
-        WorkFailed("the engine died (SIGSEGV)"),
-        InputError("opencl:0 refuses the block"),
-        CannotRunHere("a library is missing"),
-        LongRun(3.0),
+        (WorkFailed("the kernel does not compile: x.cu:3: expected ';'"), "failed"),
+        (WrongResult("the result is wrong: C[0, 0] is 1 and should be 2"), "wrong"),
+        (WorkFailed("nothing came back within 10 s while the engine was at 'measure'"), "failed"),
+        (WorkFailed("the engine died (SIGSEGV)"), "failed"),
+        (EngineKilled("the engine was killed (SIGKILL)"), "lost"),
+        (InputError("opencl:0 refuses the block"), "cannot"),
+        (CannotRunHere("a library is missing"), "cannot"),
+        (LongRun(3.0), "cannot"),
     ],
 )
-def test_what_fails_is_skipped_with_its_reason_and_the_rest_goes_on(error: Exception) -> None:
+def test_what_fails_is_skipped_with_its_reason_and_the_rest_goes_on(
+    error: ExplorerError, why: str
+) -> None:
     def launch_s(config: RunConfig) -> float:
         if width(config) == 16:
             raise error
@@ -78,7 +87,7 @@ def test_what_fails_is_skipped_with_its_reason_and_the_rest_goes_on(error: Excep
     assert len(engine.asked) == 12
     for cell in found:
         if cell.point.values["block.x"] == 16:
-            assert cell.skipped == error.what  # type: ignore[attr-defined]
+            assert (cell.skipped, cell.why) == (error.what, why)
             assert not cell.ranked
         elif cell.point.values["block.x"] != 2048:
             assert cell.ranked

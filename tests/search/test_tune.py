@@ -17,7 +17,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
-from gpuexplorer.engine.session import EngineGone, LongRun, Session
+from gpuexplorer.engine.session import EngineGone, EngineKilled, LongRun, Session
 from gpuexplorer.search.tune import HOPELESS, Options, Progress, Tuner
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
@@ -132,6 +132,21 @@ def test_what_fails_is_listed_and_the_rest_goes_on() -> None:
     assert "the result is wrong; correct the kernel" in failed.values()
     assert found.best is not None and found.best.block == FASTEST[0]
     assert found.best.tunables != FASTEST[1]
+
+
+def test_what_is_lost_with_an_engine_that_somebody_ended_is_tried_again() -> None:
+    killed: set[str] = set()
+
+    def fails(config: RunConfig) -> ExplorerError | None:
+        if config.key in killed:
+            return None
+        killed.add(config.key)
+        return EngineKilled("the engine was killed (SIGKILL)")
+
+    found = tune(SimulatedMachine(launch_s, fails=fails), sampler="grid", budget=Budget())
+    assert len(killed) == len(SPACE.legal)
+    assert found.count("failed") == 0
+    assert found.best is not None and found.best.block == FASTEST[0]
 
 
 def test_nothing_that_runs_is_an_error_with_the_reason_and_comes_soon() -> None:

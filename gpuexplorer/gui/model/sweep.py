@@ -98,9 +98,14 @@ class SweepModel:
             self.held = replace(self.held, group=group)
 
     def end(self) -> None:
-        """Note that nothing is measured any more."""
+        """Note that nothing is measured any more; what was lost with its engine is not done."""
         self.current = None
-        self.state = "stopped" if self.waiting else "done"
+        self.state = "stopped" if self.waiting or self.lost else "done"
+
+    @property
+    def lost(self) -> int:
+        """How many were lost with an engine that somebody else ended; going on repeats them."""
+        return sum(cell.why == "lost" for cell in self.cells)
 
     @property
     def running(self) -> bool:
@@ -116,8 +121,10 @@ class SweepModel:
         measured = total - waiting - skipped
         parts = [f"{count(measured)} measured"]
         if skipped:
+            lost = 0 if self.state == "file" else self.lost
             why = "without a figure" if self.state == "file" else "cannot run"
-            parts.append(f"{count(skipped)} {why}")
+            parts += [f"{count(skipped - lost)} {why}"] if skipped > lost else []
+            parts += [f"{count(lost)} lost with the engine"] if lost else []
         if self.resumed:
             parts.append(f"{count(self.resumed)} of them before")
         if waiting:
@@ -184,7 +191,7 @@ def decode(data: bytes, origin: str) -> Held:
                 raise InputError("a run of the sweep took an impossible time")
             found[place] = Cell(point, result=entry.run)
         else:
-            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED)
+            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
     cells = [
         found.get(place) or _not_reached(axes, place)
         for place in product(*(range(len(axis.values)) for axis in axes))

@@ -65,7 +65,8 @@ class SweepHead(QWidget):
         """Show what can be done now."""
         control, model = self._control, self._control.model
         state, held, busy = model.state, model.held, control.job is not None
-        left = held is not None and held.workload is not None and model.waiting > 0
+        open_ones = model.waiting > 0 or model.lost > 0
+        left = held is not None and held.workload is not None and open_ones
         self.start.setVisible(not busy)
         self.start.setEnabled(control.can_start and control.free)
         self.resume.setVisible(state == "paused" or (not busy and left))
