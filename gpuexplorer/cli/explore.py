@@ -20,7 +20,7 @@ from gpuexplorer.charts.words import block_words, config_parts, median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
-from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.messages import is_terminal, output_console, say
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -153,7 +153,7 @@ class _View(Protocol):
 
 @contextmanager
 def _view(total: int) -> Iterator[_View]:
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         yield _PlainView(total)
         return
     from rich.live import Live

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 
@@ -86,6 +87,7 @@ def error_console() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def is_terminal() -> bool:
-    """Whether progress can be drawn: standard error is a terminal."""
-    return sys.stderr.isatty()
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether progress can be drawn: the stream (standard error) is a terminal that moves back."""
+    stream = sys.stderr if stream is None else stream
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")

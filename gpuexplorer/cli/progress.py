@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.session import Progress
 
@@ -55,7 +54,7 @@ class ProgressSink(Protocol):
 @contextmanager
 def run_progress(title: str) -> Iterator[ProgressSink]:
     """Show one run's progress until the block ends."""
-    if sys.stderr.isatty():
+    if is_terminal():
         with _bar(title) as sink:
             yield sink
     else:
@@ -115,7 +114,7 @@ class StepSink(Protocol):
 @contextmanager
 def steps_progress(title: str) -> Iterator[StepSink]:
     """Show the progress of work in steps until the block ends."""
-    if not sys.stderr.isatty():
+    if not is_terminal():
         yield _PlainSteps(title)
         return
     from rich.progress import BarColumn, TextColumn

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.cli.progress import NowAndThen
 
 
@@ -24,7 +23,7 @@ class StepsSink(Protocol):
 @contextmanager
 def steps_progress(total: int, verb: str, noun: str) -> Iterator[StepsSink]:
     """Show progress until the block ends, in a log as "checked 5 of 9 cases"."""
-    if not sys.stderr.isatty():
+    if not is_terminal():
         yield _PlainSteps(total, verb, noun)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.core.units import count
 from gpuexplorer.search.sweep import Step
@@ -19,7 +18,7 @@ def sweep_progress(waiting: int) -> Iterator[StepSink]:
     """Show how far a sweep is until the block ends; ``waiting`` configurations are to come."""
     if not waiting:
         yield lambda step: None
-    elif not sys.stderr.isatty():
+    elif not is_terminal():
         yield _PlainLines()
     else:
         with _bar() as sink:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gpuexplorer.charts.words import knob_words
-from gpuexplorer.cli.messages import error_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.core.units import quantity
@@ -19,7 +18,7 @@ ProgressSink = Callable[[Progress], None]
 @contextmanager
 def tune_progress(title: str, budget: Budget) -> Iterator[ProgressSink]:
     """Show how far a tuning is until the block ends."""
-    if sys.stderr.isatty():
+    if is_terminal():
         with _bar(title, budget) as sink:
             yield sink
     else:

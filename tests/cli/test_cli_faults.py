@@ -85,13 +85,14 @@ def test_a_kernel_that_writes_far_away_fails_in_a_sentence(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal's Ctrl-C is a POSIX signal here")
-def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("terminal_type", ["xterm-256color", "dumb"])
+def test_ctrl_c_keeps_what_was_measured(terminal_type: str, tmp_path: Path) -> None:
     import pty
 
     watched, terminal = pty.openpty()
     process = subprocess.Popen(
         cli_command("run", "matmul", "--size", "128", "--seconds", "60", "--json", "part.json"),
-        cwd=tmp_path, env=cli_environment(), stdin=subprocess.DEVNULL,
+        cwd=tmp_path, env={**cli_environment(), "TERM": terminal_type}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
     )  # fmt: skip
     os.close(terminal)
@@ -106,6 +107,7 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
         os.close(watched)
     assert process.returncode == 130
     assert b"verified" in out
+    assert (b"\x1b" in said) == (terminal_type != "dumb"), said  # drawn, or plain lines
     result = msgspec.json.decode((tmp_path / "part.json").read_bytes(), type=RunResult)
     assert result.timing.stopped_by == "user"
     assert len(result.samples_s) > 0
