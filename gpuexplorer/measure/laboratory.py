@@ -51,6 +51,8 @@ class Laboratory:
         self._phases_s = Phases()
         self._predictions: dict[str, float] = {}
         self._verified: dict[str, Verification] = {}
+        self._verified_again: set[str] = set()
+        """Programs, whatever their block and size, whose result was checked twice."""
         self._memory: dict[str, MemoryUse] = {}
         """What was counted, by configuration: it does not change from run to run."""
 
@@ -144,6 +146,7 @@ class Laboratory:
         problem = self._problems.get(workload, plan)
         runner = self._backend(device.backend).runner(plan, device)
         key = f"{workload.sha256} {plan.config.key}"
+        program = f"{workload.sha256} {config.variant} {config.precision} {plan.defines}"
         previous = self._reusable(problem)
         free_B = self._backend(device.backend).memory_free_B(device)
         room_B = None if free_B is None else free_B + _kept_B(previous, device)
@@ -164,6 +167,7 @@ class Laboratory:
             in_search=in_search,
             rough_below_s=ROUGH_BELOW_S if in_search else 0.0,
             known_verification=self._verified.get(key) if in_search else None,
+            verified_again=in_search and program in self._verified_again,
             previous=previous,
             phases_s=self._phases_s,
             memory=self._memory.get(key) or _uncounted(runner),
@@ -193,6 +197,8 @@ class Laboratory:
             self._predictions[key] = job.predicted_s
         if len(self._verified) < MAX_PREDICTIONS and job.verification is not None:
             self._verified[key] = job.verification
+        if job.verified_again and len(self._verified_again) < MAX_PREDICTIONS:
+            self._verified_again.add(program)
         if len(self._memory) < MAX_PREDICTIONS and job.memory.peak_B is not None:
             self._memory[key] = job.memory
         return stopped_by, job.phases_s

@@ -1,0 +1,66 @@
+"""What a process remembers from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpuexplorer.backends.opencl.runner import OpenCLRunner
+from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.measure.laboratory import Laboratory
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load
+from tests.measure.test_recipe import Diary
+
+WORKLOAD = load()["matmul"]
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Iterator[Laboratory]:
+    made = Laboratory(threads=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def plain_launches(monkeypatch: pytest.MonkeyPatch) -> list[Block | None]:
+    """The block of each launch that was neither timed nor the first check."""
+    found: list[Block | None] = []
+    launch = OpenCLRunner.launch_plain
+
+    def counted(self: OpenCLRunner) -> None:
+        found.append(self.plan.config.block)
+        launch(self)
+
+    monkeypatch.setattr(OpenCLRunner, "launch_plain", counted)
+    return found
+
+
+def run(laboratory: Laboratory, *, in_search: bool, **request: object) -> None:
+    wanted = RunRequest(workload="matmul", size={"N": 32}, device="cpu", **request)  # type: ignore[arg-type]
+    config = complete(wanted, WORKLOAD, laboratory.devices())
+    laboratory.run(
+        WORKLOAD, config, Diary(), lambda: False,
+        seconds=None, max_noise=None, allow_s=2.0, samples=1, in_search=in_search,
+    )  # fmt: skip
+
+
+def test_a_search_checks_each_program_twice_and_not_each_block(
+    laboratory: Laboratory, plain_launches: list[Block | None]
+) -> None:
+    for block in ((8, 8), (16, 4), (32, 1)):
+        run(laboratory, variant="naive", block=block, in_search=True)
+    assert plain_launches == [(8, 8, 1)] * 2
+    run(laboratory, variant="naive", precision="fp64", block=(8, 8), in_search=True)
+    run(laboratory, variant="tiled", tunables={"TILE": 8}, in_search=True)
+    run(laboratory, variant="tiled", tunables={"TILE": 16}, in_search=True)
+    assert len(plain_launches) == 8
+
+
+def test_a_run_of_its_own_is_checked_twice_each_time(
+    laboratory: Laboratory, plain_launches: list[Block | None]
+) -> None:
+    for _ in range(2):
+        run(laboratory, variant="naive", block=(8, 8), in_search=False)
+    assert len(plain_launches) == 4
