@@ -41,6 +41,11 @@ def header_folders(major: int) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def lacks_some(folders: tuple[Path, ...]) -> bool:
+    """Return whether a part of CUDA's headers is in none of these folders."""
+    return not all(headers_in(folders).has(header) for header in _PARTS.values())
+
+
 @functools.cache
 def _packaged(part: str, major: int) -> Path | None:
     """Return the folder of one part in its package of this major version."""

@@ -17,10 +17,11 @@ from gpuexplorer.compile import targets
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.cubin import KernelResources, read_cubin
 from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
-from gpuexplorer.compile.headers import Headers, header_folders, headers_in
+from gpuexplorer.compile.headers import Headers, header_folders, headers_in, lacks_some
 from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.frozen import to_get
 
 _FORMAT = "nvrtc-3"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
@@ -32,6 +33,8 @@ _SPILLS = re.compile(
     r"Function properties for (\S+)\s+ptxas\s*\.?\s*(\d+) bytes stack frame, "
     r"(\d+) bytes spill stores, (\d+) bytes spill loads"
 )
+_NOT_FOUND = re.compile(r"^(?:cannot|could not) open source file")
+_NOWHERE = " (no directories in search list)"
 _WRONG_TARGET = re.compile(r"^NVRTC_ERROR_INVALID_OPTION|: Command-line error: .*arch")
 _BARRIERS = re.compile(r"\bused (\d+) barriers?\b")
 
@@ -150,7 +153,7 @@ def _compile(nvrtc: Nvrtc, program: _Program, target: str, names: list[str]) -> 
         if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
             raise targets.unknown(target, nvrtc.known, nvrtc.version) from None
         said = clean_log(_with_names(refused.log, named))
-        raise _failure(program.source, refused.status, said) from None
+        raise _failure(nvrtc, program.source, refused.status, said) from None
     except Exception as error:  # noqa: BLE001  a function that this library does not have
         raise missing(error) from None
     return _describe(built, target, _with_names(built.log, named))
@@ -179,11 +182,18 @@ def _with_names(log: str, named: Mapping[str, str]) -> str:
     return log
 
 
-def _failure(source: str, status: str, log: str) -> WorkFailed:
+def _failure(nvrtc: Nvrtc, source: str, status: str, log: str) -> WorkFailed:
     first = re.search(r"^(\S[^(\n]*)\((\d+)\): (?:catastrophic )?error:? *(.*)$", log, re.MULTILINE)
     what = f"{first[1]}:{first[2]}: {first[3]}" if first else f"{source}: {_first(log, status)}"
+    remedy = "correct the source"
+    if first and _NOT_FOUND.search(first[3]):
+        remedy = "put that file beside the source"
+        major = nvrtc.version[0]
+        if lacks_some(header_folders(major)):
+            extra = "nvrtc" if major > 12 else f"nvrtc{major}"
+            remedy += f"; CUDA's headers: {to_get(f'gpuexplorer[{extra}]', in_an_engine=True)}"
     return WorkFailed(
-        f"the kernel does not compile: {what}", remedy="correct the source", detail=log
+        f"the kernel does not compile: {what.removesuffix(_NOWHERE)}", remedy=remedy, detail=log
     )
 
 

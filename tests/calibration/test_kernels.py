@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 import gpuexplorer.calibration
 from gpuexplorer.analysis.static import CompileRequest
 from gpuexplorer.calibration.plan import ceiling_workloads
-from gpuexplorer.compile.prelude import cuda_prelude
+from gpuexplorer.compile.nvrtc import compile_kernels
 from gpuexplorer.compile.service import figures_of
 from tests.support.cli import run_cli
 
@@ -51,29 +49,12 @@ def test_chains_stay_in_registers(source: str, precision: str, chains: int, arch
     ],
 )
 def test_every_chain_has_its_multiply_add(source: str, precision: str, instruction: str) -> None:
-    nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
     files = ceiling_workloads()["ceiling-fma"].source.files
-    text = cuda_prelude(precision, {"CHAINS": 8}) + files[source]
-    options = ["--gpu-architecture=compute_90", *(f"-I{f}" for f in header_folders())]
-    _, program = nvrtc.nvrtcCreateProgram(text.encode(), source.encode(), 0, [], [])
-    encoded = [option.encode() for option in options]
-    (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
-    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS
-    _, size = nvrtc.nvrtcGetPTXSize(program)
-    ptx = bytearray(size)
-    nvrtc.nvrtcGetPTX(program, ptx)
-    lines = ptx.decode().splitlines()
+    compiled = compile_kernels(
+        source, files, "compute_90", precision=precision, defines={"CHAINS": 8}
+    )
+    lines = compiled.code.decode().splitlines()
     assert sum(instruction in line for line in lines) >= 8
-
-
-def header_folders() -> list[str]:
-    """Return where CUDA's headers stand, beside the runtime from pip."""
-    for package in ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            for file in importlib.metadata.files(package) or []:
-                if file.name == "cuda_fp16.h":
-                    return [str(Path(str(file.locate())).resolve().parent)]
-    return []
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

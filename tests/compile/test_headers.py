@@ -232,6 +232,21 @@ def test_a_toolkit_of_another_major_version_is_left_alone(elsewhere: Path) -> No
     assert header_folders(major) == ()
 
 
+def test_a_file_that_is_not_found_is_told_from_headers_that_are_not_installed(
+    elsewhere: Path,
+) -> None:
+    files = {"k.cu": '#include "mine.cuh"\n__global__ void k() { }\n'}
+    with pytest.raises(WorkFailed, match=r"mine\.cuh\"; put that file beside the source$"):
+        compile_kernels("k.cu", files, "sm_80")
+    shutil.rmtree(elsewhere / "crt")
+    headers.headers_in.cache_clear()
+    files = {"k.cu": "#include <mma.h>\n__global__ void k() { }\n"}
+    words = r"""mma\.h:\d+: .*"crt/mma\.h"; .*; CUDA's headers: pip install 'gpuexplorer\[nvrtc"""
+    with pytest.raises(WorkFailed, match=words) as caught:
+        compile_kernels("k.cu", files, "sm_80")
+    assert "search list" not in str(caught.value)
+
+
 def test_headers_belong_to_what_the_cache_knows(elsewhere: Path) -> None:
     """A result made with other headers is not taken for this one's."""
     files = {"k.cu": "#include <cuda_pipeline.h>\n__global__ void k(int *A) { A[0] = ANSWER; }\n"}

@@ -11,6 +11,7 @@ from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.compile import nvrtc
 from gpuexplorer.compile.cubin import CubinError, read_cubin
 from gpuexplorer.compile.nvrtc import Compiled, compile_kernels, signatures, target_for
+from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.compile.service import answer
 from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
@@ -18,7 +19,7 @@ from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-KNOWN = [arch for arch in ARCHITECTURES if target_for(arch) == arch]
+KNOWN = [f"sm_{number}" for number in Nvrtc.load().known]
 SHIPPED = load()
 HEAVY = """\
 __global__ void __launch_bounds__(256) heavy(const real *A, real *B, int n)

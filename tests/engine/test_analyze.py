@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import gpuexplorer
+from gpuexplorer.analysis.architectures import limits_of
 from gpuexplorer.analysis.static import CompileRequest, curve_blocks, shape_like
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant, read_kernel_file
@@ -166,7 +168,9 @@ def test_a_macro_that_marks_device_functions_is_no_host_code(tmp_path: Path) -> 
 
 
 def test_an_architecture_without_known_limits_has_no_occupancy(tmp_path: Path) -> None:
-    (found,) = analyze_file(written(tmp_path, TEXTBOOK), ["sm_110"]).kernels
+    known = (f"sm_{number}" for number in Nvrtc.load().known)
+    arch = next(arch for arch in known if limits_of(arch) is None)
+    (found,) = analyze_file(written(tmp_path, TEXTBOOK), [arch]).kernels
     assert found.registers_per_thread > 0
     assert found.occupancy is None
     assert found.occupancy_limiter is None
