@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
-from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sessions import open_session, opener
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -38,11 +39,17 @@ def command(options: argparse.Namespace) -> int:
     with open_session(options) as session:
         device = find_device(session.devices(), options.device)
         groups = plan_groups(workloads, session.devices(), device)
-        total = sum(len(g.cases) for g in groups)
+        threads = other_threads(device)
+        again = [g for g in groups if threads is not None and g.cases and g.runs_kernels]
+        total = sum(len(g.cases) for g in groups) + len(again)
         with steps_progress(total, "checked", "cases") as progress:
             try:
                 for group in groups:
                     _check(group, session, progress)
+                if again:
+                    session.close()  # two engines' threads would be in each other's way
+                    with opener(options)(threads) as other:
+                        _check_again(again, other, progress)
             except KeyboardInterrupt:
                 interrupted = True
     code = _deliver(groups, device, options)
@@ -63,6 +70,23 @@ def _check(group: Group, session: Session, progress: StepsSink) -> None:
             progress.done(len(group.cases) - index)
             return
         progress.done(1)
+
+
+def _check_again(groups: list[Group], session: Session, progress: StepsSink) -> None:
+    """Try the largest case of each group that was right with another number of CPU threads."""
+    for group in groups:
+        progress.running(f"{group.workload.name}/{group.variant} {group.precision}, other threads")
+        if not group.failures:
+            largest = max(group.cases, key=lambda case: math.prod(case.request.size.values()))
+            try_case(group, largest, session)
+        progress.done(1)
+
+
+def other_threads(device: DeviceInfo) -> int | None:
+    """Return another number of CPU threads than a device uses; None where there is none."""
+    if device.threads is None or device.compute_units < 2:
+        return None
+    return 1 if device.threads > 1 else 2
 
 
 # ---- what is shown
@@ -125,6 +149,7 @@ def _case_document(group: Group, tried: Tried) -> dict[str, Any]:
         "block": shape.block,
         "tunables": shape.tunables,
         "fill": shape.fill,
+        "threads": shape.threads,
         "finds": tried.case.finds,
         "ok": check is not None and check.ok,
         "max_rel_error": check.max_rel_error if check else None,

@@ -44,6 +44,11 @@ class Group:
     tried: list[Tried] = field(default_factory=list)
 
     @property
+    def runs_kernels(self) -> bool:
+        """Whether the variant launches kernels of its own, and calls no library or framework."""
+        return bool(self.workload.variant(self.variant).launch)
+
+    @property
     def failures(self) -> list[Tried]:
         """The cases that failed."""
         return [t for t in self.tried if t.error is not None]

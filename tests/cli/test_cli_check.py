@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from gpuexplorer.backends.cpu import cpu_cores
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.kernels import BROKEN_BODY, WRONG_BODY, write_article, write_vector
 
@@ -25,6 +26,29 @@ def test_right_kernels_pass_in_every_precision(tmp_path: Path) -> None:
         assert case["ok"] is True
         assert case["max_rel_error"] <= case["tolerance"]
     assert any(n % 2 for c in made["cases"] for n in c["size"].values())
+
+
+def test_kernels_are_tried_with_another_number_of_threads_too(tmp_path: Path) -> None:
+    write_article(tmp_path)
+    done = run_cli("check-kernels", tmp_path, "--threads", "1", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    cases = msgspec.json.decode(done.stdout.encode())["cases"]
+    others = [2] if cpu_cores() > 1 else []
+    assert [c["threads"] for c in cases] == [1] * (len(cases) - len(others)) + others
+    assert cases[-1]["size"] == max((c["size"] for c in cases), key=lambda size: size["N"])
+
+
+def test_a_check_that_cannot_fail_is_named_and_says_what_to_correct(tmp_path: Path) -> None:
+    folder = write_vector(tmp_path, "if (i < N) B[i] = 999.0f;")
+    manifest = folder / "workload.toml"
+    text = manifest.read_text(encoding="utf-8")
+    right = 'outputs = { B = "2 * A" }'
+    assert right in text
+    manifest.write_text(text.replace(right, f'{right}\nscale = "1 / (0 * A)"'), encoding="utf-8")
+    done = run_cli("check-kernels", tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the check of 'B' says nothing: its scale '1 / (0 * A)' is" in done.stderr
+    assert "verified" not in done.stdout
 
 
 def test_a_wrong_kernel_is_named_and_the_others_still_run(tmp_path: Path) -> None:
