@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, Unavailable
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.operators import Recorded
 from gpuexplorer.core.result import Arithmetic, Resources, Verification
 from gpuexplorer.workloads.plan import Plan
@@ -50,6 +50,10 @@ class Batch:
     launches: int = 1
     clock_Hz: float | None = None
     """The clock the device held while the batch ran; None where that cannot be told."""
+
+
+class TimingLost(WorkFailed):
+    """The way launches were timed stopped working; ``settle`` finds another one."""
 
 
 def build_deadline_s(plan: Plan | None = None) -> float:

@@ -13,6 +13,7 @@ STOPPED = {
     "race": "the race over a block map needed no more",
     "turns": "its turns in a comparison were over",
     "user": "stopped by the user",
+    "timing": "the way it was timed stopped working",
     "running": "still running",
     "imported": "measured by another program",
 }

@@ -134,6 +134,9 @@ class Listener(QObject):
         if isinstance(event, protocol.Stage):
             session.activity = STAGES.get(event.name, event.name)  # shown if it lasts
         elif isinstance(event, protocol.Prepared):
+            if len(run.trace):  # timed in another way from here on: what was measured is a run
+                session.end_current("timing")
+                session.live_model.begin(run.ticket, run.config)
             session.live_model.prepare(event, session.store.find(event.device))
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"

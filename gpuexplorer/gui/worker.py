@@ -308,11 +308,10 @@ class EngineWorker(QThread):
             )
         elif not isinstance(event, protocol.Welcome | protocol.Refused):
             if event.generation == self._generation and not isinstance(event, protocol.Stage):
+                self._finish_summary()
                 if isinstance(event, protocol.Prepared):
                     # Fresh: a run may be prepared again, timed in another way from there on.
                     self._tally = Tally(event.resolution_s, event.device.nominal_clock_Hz)
-                else:
-                    self._finish_summary()
             ticket = self._ticket if event.generation == self._generation else 0
             if ticket or event.generation == 0:
                 self._tell(ticket, event)

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_S, build_deadline_s
+from gpuexplorer.backends.base import MAX_QUEUED_S, TimingLost, build_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.memory import MemoryUse
-from gpuexplorer.core.result import Phases
+from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.units import quantity
 from gpuexplorer.measure.cooling import Cooling, pause
@@ -40,6 +42,7 @@ from gpuexplorer.measure.job import (
     launch_deadline_s,
 )
 from gpuexplorer.measure.series import Series
+from gpuexplorer.measure.stop import StopRule
 from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 from gpuexplorer.measure.verification import verify, verify_again
 from gpuexplorer.measure.warm_up import warm_up
@@ -70,28 +73,47 @@ def run_job(job: Job, sink: Sink) -> str:
     verification, first_s, download_s = verify(job, sink, predicted_s)
     phases.device_to_host_s = job.phases_s.device_to_host if download_s is None else download_s
     job.phases_s = phases.document()
-    if not job.include_transfers:
-        job.runner.settle(first_s)
-    sink.prepared(
-        Ready(
-            device=job.runner.device,
-            runner=job.runner,
-            verification=verification,
-            phases_s=job.phases_s,
-            predicted_s=predicted_s,
-            memory=job.memory,
-            not_verified=job.not_verified,
-        )
-    )
     if job.include_transfers:
+        sink.prepared(_ready(job, verification))
         verify_again(job, sink)
         stopped_by = _sample_sequences(job, sink, first_s)
     else:
-        stopped_by = _sample(job, sink, first_s)
+        stopped_by = _settle_and_sample(job, sink, verification, first_s)
         if not job.cancelled():
             verify_again(job, sink)
     _count_memory(job, sink)
     return stopped_by
+
+
+def _ready(job: Job, verification: Verification | None) -> Ready:
+    return Ready(
+        device=job.runner.device,
+        runner=job.runner,
+        verification=verification,
+        phases_s=job.phases_s,
+        predicted_s=job.predicted_s,
+        memory=job.memory,
+        not_verified=job.not_verified,
+    )
+
+
+def _settle_and_sample(
+    job: Job, sink: Sink, verification: Verification | None, first_s: float
+) -> str:
+    """Choose how launches are timed, and sample.
+
+    Where that stops working meanwhile, another way is chosen and sampling begins again: samples
+    of two ways never stand in one series.
+    """
+    for last in (False, True):
+        job.runner.settle(first_s)
+        sink.prepared(_ready(job, verification))
+        try:
+            return _sample(job, sink, first_s, deepcopy(job.stop_rules))
+        except TimingLost:
+            if last:
+                raise
+    raise AssertionError("the loop returns or raises")
 
 
 def _count_memory(job: Job, sink: Sink) -> None:
@@ -208,7 +230,7 @@ def _check_time_limit(device: DeviceInfo, predicted_s: float) -> None:
         )
 
 
-def _sample(job: Job, sink: Sink, first_s: float) -> str:
+def _sample(job: Job, sink: Sink, first_s: float, rules: Sequence[StopRule]) -> str:
     """Sample in batches until a rule is met or the run is cancelled."""
     series = Series()
     sink.stage("measure", launch_deadline_s(first_s))
@@ -237,15 +259,11 @@ def _sample(job: Job, sink: Sink, first_s: float) -> str:
             )
         )
         elapsed = time.perf_counter() - started
-        for rule in job.stop_rules:
+        for rule in rules:
             if rule.met(series.view(), elapsed):
                 return rule.reason
         launch_s = series.recent_median_s()
-        if (
-            not job.stop_rules
-            and elapsed > LATER_S
-            and (job.memory_waits or job.verification_waits)
-        ):
+        if not rules and elapsed > LATER_S and (job.memory_waits or job.verification_waits):
             verify_again(job, sink)
             _count_memory(job, sink)
             announced_s = 0.0  # the next batch is announced with a deadline of its own

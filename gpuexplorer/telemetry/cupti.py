@@ -7,8 +7,10 @@ would change what is being measured, and it needs the counters' permission.
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import os
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,9 +25,11 @@ SWITCH = "GPUEXPLORER_PM_SAMPLING"
 FETCH_EVERY_S = 0.25
 """Each fetch evaluates its samples on the host, which is dear."""
 SAMPLE_EVERY_NS = 10_000_000
+"""Or so many cycles, where a GPU cannot sample by time."""
 BUFFER_B = 16 << 20
 MAX_SAMPLES = 1024
 LEAST_CAPABILITY = (7, 5)
+WANTED = "'cupti-python>=13.3'"
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,7 @@ class CuptiSource(TelemetrySource):
             import cupti.pm_sampling
             import cupti.profiler_host
         except (ImportError, OSError, RuntimeError) as error:
-            return Refusal(
-                f"cupti-python cannot be imported: {error}",
-                "pip install 'cupti-python>=13.3', with a driver of CUDA 13",
-            )
+            return _cannot_import(error)
         return cls.find(cupti, int(device.id.partition(":")[2]))
 
     @classmethod
@@ -106,7 +107,7 @@ class CuptiSource(TelemetrySource):
         try:
             collector.enable()
             chosen = _choose(_counters(cupti, index))
-            configured = _configure(collector, chosen)
+            configured = _configure(collector, chosen, cupti.pm_sampling.TriggerMode)
             if not configured:
                 collector.disable()
                 return Refusal("this chip's counters are not known by the names it asks for")
@@ -154,12 +155,49 @@ class CuptiSource(TelemetrySource):
             self._collector.disable()
 
 
+def _cannot_import(error: Exception) -> Refusal:
+    """Say what is missing, and what brings it: PM sampling came with cupti-python 13.3."""
+    if sys.platform != "linux":
+        return Refusal("NVIDIA has no cupti-python for this system")
+    version = _version("cupti-python")
+    if version is None:
+        reason = "cupti-python is not installed"
+    elif isinstance(error, ModuleNotFoundError) and error.name == "cupti.pm_sampling":
+        reason = f"cupti-python {version} has no PM sampling"
+    else:
+        return Refusal(
+            f"cupti-python {version} cannot be imported: {error}", f"pip install {WANTED}"
+        )
+    if _torch_brings_cupti():  # in the version of its own toolkit, and no other beside it
+        return Refusal(reason, f"use an engine without PyTorch; there pip install {WANTED}")
+    return Refusal(reason, f"pip install {WANTED}")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _torch_brings_cupti() -> bool:
+    """Return whether PyTorch asks for a CUPTI of its own."""
+    try:
+        asked = importlib.metadata.requires("torch") or []
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return any(words.startswith("nvidia-cuda-cupti") for words in asked)
+
+
 def _counters(cupti: Any, index: int) -> set[str]:
     """Return the names of the chip's counters."""
-    parameters = cupti.cupti.DeviceGetChipNameParams()
-    parameters.struct_size = cupti.cupti.DEVICE_GET_CHIP_NAME_PARAMS_STRUCT_SIZE
+    module = cupti.cupti
+    # The first spelling is that of 13.4, the second that of 13.3.
+    kind = getattr(module, "DeviceGetChipNameParams", None) or module.Device_GetChipName_Params
+    parameters = kind()
+    parameters.struct_size = module.DEVICE_GET_CHIP_NAME_PARAMS_STRUCT_SIZE
     parameters.device_index = index
-    cupti.cupti.device_get_chip_name(parameters.ptr)
+    module.device_get_chip_name(parameters.ptr)
     kinds = cupti.profiler_host
     host = kinds.ProfilerHost(parameters.p_chip_name, kinds.ProfilerType.PM_SAMPLING)
     host.initialize()
@@ -179,21 +217,31 @@ def _choose(counters: set[str]) -> list[tuple[Metric, str]]:
     ]
 
 
-def _configure(collector: Any, chosen: list[tuple[Metric, str]]) -> tuple[Metric, ...]:
-    """Configure as many metrics as one pass holds; return them."""
-    for count in range(len(chosen), 0, -1):
-        try:
-            collector.configure(
-                metrics=[name for _, name in chosen[:count]],
-                hardware_buffer_size=BUFFER_B,
-                sampling_interval=SAMPLE_EVERY_NS,
-            )
-        except ValueError as error:
-            if count == 1:
-                raise
-            _log.info("%d metrics do not fit: %s", count, error)
-            continue
-        return tuple(metric for metric, _ in chosen[:count])
+def _configure(
+    collector: Any, chosen: list[tuple[Metric, str]], triggers: Any
+) -> tuple[Metric, ...]:
+    """Configure as many metrics as one pass holds, by the first trigger that the GPU has.
+
+    Turing and the A100 cannot sample by time, but every so many cycles of the system's clock,
+    which makes some milliseconds; samples say themselves when they began and ended.
+    """
+    refused: ValueError | None = None
+    for trigger in (triggers.GPU_TIME_INTERVAL, triggers.GPU_SYSCLK_INTERVAL):
+        for count in range(len(chosen), 0, -1):
+            try:
+                collector.configure(
+                    metrics=[name for _, name in chosen[:count]],
+                    hardware_buffer_size=BUFFER_B,
+                    sampling_interval=SAMPLE_EVERY_NS,
+                    trigger_mode=trigger,
+                )
+            except ValueError as error:
+                _log.info("%d metrics are refused: %s", count, error)
+                refused = error
+            else:
+                return tuple(metric for metric, _ in chosen[:count])
+    if refused is not None:
+        raise refused
     return ()
 
 

@@ -1,7 +1,7 @@
 """CUDA on the host, for tests of what surrounds it: one in-order queue over ordinary memory.
 
 Only the order of things is real: what is queued runs when the host waits, and not before. Function
-names and arguments are those of CuPy's wrappers; ``test_cuda_against_cupy`` holds them together.
+names and arguments are those of CuPy's wrappers; ``test_signatures`` holds them together.
 """
 
 from __future__ import annotations

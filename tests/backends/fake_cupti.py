@@ -1,7 +1,6 @@
 """CUPTI's activity interface on the host: what the fake device ran, as records.
 
-Names, values and arguments are those of ``cupti.cupti`` (cupti-python 13); ``test_cuda_activity``
-holds them together where it is installed.
+Names, values and arguments are those of ``cupti.cupti``; ``test_signatures`` holds them together.
 """
 
 from __future__ import annotations
@@ -35,6 +34,10 @@ class FakeCupti:
         self.refuse: int | None = None
         self.lose = 0
         """How many records get lost in each flush."""
+        self.lose_in = 1 << 30
+        """In how many flushes from now on."""
+        self.registered = 0
+        """How often somebody registered callbacks."""
         self.enabled = False
         self._completed: Callable[[list[Any]], None] = lambda activities: None
         self._seen = 0
@@ -47,6 +50,13 @@ class FakeCupti:
         size, records = func_buffer_requested()
         assert size >= 1024 and records == 0
         self._completed = func_buffer_completed
+        self.registered += 1
+
+    def taken_over(self) -> list[list[Any]]:
+        """Have another subscriber register its callbacks; return where it gets its records."""
+        theirs: list[list[Any]] = []
+        self.activity_register_callbacks(lambda: (1 << 20, 0), theirs.append)
+        return theirs
 
     def activity_enable(self, kind: int) -> None:
         if self.refuse is not None:
@@ -66,7 +76,9 @@ class FakeCupti:
             )
             for name, start, end in spans
         ]
-        kept = records[: len(records) - self.lose]
+        lost = self.lose if self.lose_in > 0 else 0
+        self.lose_in -= 1
+        kept = records[: len(records) - lost]
         half = len(kept) // 2  # buffers come back in any order
         self._completed(kept[half:])
         self._completed([*kept[:half], SimpleNamespace(kind=1, name="memcpy", start=0, end=9)])

@@ -13,6 +13,7 @@ import pytest
 from gpuexplorer.backends.cuda.library import CALLS, Call
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
+from tests.signatures import all_of
 
 KINDS = {"fp16": 2, "fp32": 0, "fp64": 1}
 """cudaDataType_t of R_16F, R_32F and R_64F."""
@@ -60,14 +61,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         out[...] = factor * product + (old * out if old else 0)
         seen.append((a_kind, compute))
 
-    cublas = SimpleNamespace(
-        gemmEx=gemm_ex, CUBLAS_OP_N=0, CUBLAS_GEMM_DEFAULT=-1, CUBLAS_COMPUTE_32F=68,
-        CUBLAS_COMPUTE_64F=70,
-    )  # fmt: skip
-    runtime = SimpleNamespace(CUDA_R_16F=2, CUDA_R_32F=0, CUDA_R_64F=1)
+    cupy = all_of("cupy")[-1]
+    functions = cupy.namespace("cublas", {"gemmEx": gemm_ex})
+    cublas = SimpleNamespace(**vars(functions), **vars(cupy.constants("cublas")))
+    runtime = cupy.constants("runtime")
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(cublas=cublas, runtime=runtime))
-    device = SimpleNamespace(get_cublas_handle=lambda: 5)
+    device = cupy.namespace("device", {"get_cublas_handle": lambda: 5})
     monkeypatch.setitem(sys.modules, "cupy.cuda.device", device)
     return seen
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gpuexplorer.backends.base import TimingLost
 from gpuexplorer.backends.cuda import activity, gate, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
 from gpuexplorer.backends.cuda.kernels import KernelRunner
@@ -264,12 +266,61 @@ def test_a_gate_that_only_recording_opens_stays_in_use(monkeypatch: pytest.Monke
     assert timing.PLAIN not in runner.method
 
 
-def test_lost_records_are_noticed_before_and_during_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_go_on_after_another_profiler_took_the_callbacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    theirs = cupti.taken_over()
+    runner.settle(LAUNCH_S)
+    assert timing.RECORDED in runner.method
+    cupti.taken_over()
+    batch = runner.launch(40)
+    assert batch.seconds == pytest.approx(np.full(40, LAUNCH_S / 2), abs=2e-9)
+    assert theirs == []
+
+
+def test_a_batch_with_a_lost_record_is_taken_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     _, cupti, runner = use_cupti(monkeypatch)
     runner.settle(LAUNCH_S)
+    cupti.lose, cupti.lose_in = 1, 1
+    assert len(runner.launch(40).seconds) == 40
+    runner.settle(LAUNCH_S)
+    assert timing.RECORDED in runner.method
+
+
+def lose_records(cupti: FakeCupti) -> None:
     cupti.lose = 1
-    with pytest.raises(Exception, match="did not record every kernel"):
+
+
+def refuse_records(cupti: FakeCupti) -> None:
+    cupti.refuse = activity.MULTIPLE_SUBSCRIBERS
+
+
+@pytest.mark.parametrize(
+    ("vanish", "said"),
+    [(lose_records, "did not record every kernel"), (refuse_records, "another profiler holds")],
+)
+def test_records_that_vanish_are_given_up_for_events_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, vanish: Callable[[FakeCupti], None], said: str
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    runner.settle(LAUNCH_S)
+    vanish(cupti)
+    with pytest.raises(TimingLost, match=said):
         runner.launch(40)
+    cupti.lose, cupti.refuse = 0, None
+    runner.settle(LAUNCH_S)  # does not try what failed in this very run
+    assert said in runner.method
+    assert "launches at a time" in runner.method
+    assert runner.launch(50).launches > 1
+    assert not cupti.enabled
+
+
+def test_records_that_a_kernel_defeats_from_the_start_are_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    cupti.lose = 1
     runner.settle(LAUNCH_S)
     assert "did not record every kernel" in runner.method
     assert runner.launch(50).launches > 1

@@ -5,6 +5,7 @@ The real thing is in ``tests/gpu``; here it is the order of things that counts.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -365,3 +366,33 @@ def test_with_transfers_a_call_is_made_without_spin_and_events(
     (name,) = (array.name for array in plan.outputs)
     first, second = inputs.values()
     np.testing.assert_array_equal(runner.download((name,))[name], first + second)
+
+
+# ---- the stand-in itself
+
+
+def test_the_stand_in_is_called_as_torch_is() -> None:
+    import torch
+
+    fake = FakeCuda()
+    pairs: list[tuple[Any, Any]] = [
+        (getattr(torch.cuda, name), method)
+        for name, method in inspect.getmembers(fake, inspect.ismethod)
+        if not name.startswith("__")
+    ]
+    for kind in ("Event", "Stream", "CUDAGraph"):
+        methods = inspect.getmembers(getattr(fake, kind), inspect.isfunction)
+        pairs += [
+            (getattr(getattr(torch.cuda, kind), name), method)
+            for name, method in methods
+            if not name.startswith("__")
+        ]
+    assert len(pairs) > 12
+    for real, stand_in in pairs:
+        taken = inspect.signature(stand_in).parameters.values()
+        needed = [p for p in taken if p.default is inspect.Parameter.empty]
+        for count in {len(taken), len(needed)}:
+            inspect.signature(real).bind(*[None] * count)
+    inspect.signature(torch.cuda.Event).bind(enable_timing=True)
+    inspect.signature(torch.cuda.Event).bind(blocking=True)
+    inspect.signature(torch.cuda.Stream).bind("cuda:0")

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
@@ -152,6 +152,68 @@ def test_the_textbook_order() -> None:
     assert sink.ready.verification is not None and sink.ready.verification.ok
     assert sink.ready.phases_s.host_to_device is not None
     assert sum(sum(b.counts) for b in sink.batches) >= 100
+
+
+class Vanishing(Arithmetic):
+    """The first way of timing stops working after some batches, the second where ``again``."""
+
+    def __init__(self, plan: Plan, *, again: bool = False) -> None:
+        super().__init__(plan)
+        self.again = again
+        self.settled = 0
+        self.left = 0
+
+    def settle(self, first_s: float) -> None:
+        self.settled += 1
+        self.left = 3
+
+    @property
+    def method(self) -> str:
+        return f"way {self.settled}"
+
+    def launch(self, count: int) -> Batch:
+        if self.settled == 1 or (self.settled and self.again):
+            self.left -= 1
+            if self.left < 0:
+                raise TimingLost("the records vanished", remedy="do without")
+        return super().launch(count)
+
+
+class Methods(Diary):
+    """Remembers how many batches came in which way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways: list[tuple[str, int]] = []
+
+    def prepared(self, ready: Ready) -> None:
+        super().prepared(ready)
+        self.ways.append((ready.runner.method, 0))
+
+    def samples(self, batch: SampleBatch) -> None:
+        super().samples(batch)
+        way, count = self.ways[-1]
+        self.ways[-1] = (way, count + 1)
+
+
+def test_a_run_whose_timing_vanishes_is_sampled_anew_in_another_way() -> None:
+    runner, sink = Vanishing(plan()), Methods()
+    rule = Enough(500)
+    one = job(runner, stop_rules=[rule], samples=500, warm_up_s=0.0)
+    assert run_job(one, sink) == "samples"
+    (first, batches), (second, _) = sink.ways
+    assert (first, second) == ("way 1", "way 2")
+    assert batches == 3
+    later = sink.batches[batches:]
+    assert sum(sum(b.counts) for b in later) == 500
+    assert runner.diary.count("build") == 1
+
+
+def test_a_run_whose_timing_vanishes_twice_fails_with_the_reason() -> None:
+    runner = Vanishing(plan(), again=True)
+    with pytest.raises(TimingLost, match="the records vanished"):
+        run_job(job(runner, stop_rules=[Enough(500)], samples=500, warm_up_s=0.0), Methods())
+    assert runner.settled == 2
 
 
 def test_what_was_verified_before_is_launched_but_not_compared_again() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import sys
 import time
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +13,17 @@ import pytest
 
 from gpuexplorer.telemetry.base import Refusal
 from gpuexplorer.telemetry.cupti import FETCH_EVERY_S, SWITCH, CuptiSource
+from tests.signatures import Signatures, all_of
 from tests.telemetry.stand_ins import gpu
 
 COUNTERS = {
     "dram__bytes_read", "dram__bytes_write", "sm__cycles_active", "sm__warps_active",
     "pcie__read_bytes", "pcie__write_bytes", "lts__t_bytes",
 }  # fmt: skip
+
+
+VERSIONS = [v for v in all_of("cupti") if "pm_sampling.Collector" in v]
+NEWEST = VERSIONS[-1]
 
 
 class CuptiError(Exception):
@@ -32,6 +40,7 @@ class Collector:
         self.index = device_index
         self.state: list[str] = []
         self.metrics: list[str] = []
+        self.trigger = -1
         self.queue: list[list[Any]] = []
 
     def enable(self) -> None:
@@ -40,11 +49,20 @@ class Collector:
         self.state.append("enabled")
 
     def configure(
-        self, *, metrics: list[str], hardware_buffer_size: int = 1, sampling_interval: int = 1
+        self,
+        *,
+        metrics: list[str],
+        hardware_buffer_size: int,
+        sampling_interval: int,
+        trigger_mode: int,
     ) -> None:
+        assert hardware_buffer_size > 0
+        assert sampling_interval > 0
+        if trigger_mode not in self.cupti.triggers:
+            raise ValueError("the trigger is not supported on this GPU")
         if len(metrics) > self.cupti.per_pass:
             raise ValueError("the metrics cannot be collected in a single pass")
-        self.metrics = metrics
+        self.metrics, self.trigger = metrics, trigger_mode
 
     def start(self) -> None:
         self.state.append("started")
@@ -55,60 +73,74 @@ class Collector:
     def disable(self) -> None:
         self.state.append("disabled")
 
-    def decode(self, max_samples: int = 1) -> Any:
+    def decode(self, max_samples: int) -> Any:
         assert self.state[-1] == "started", "decode before disable"
         return iter(self.queue.pop(0) if self.queue else [])
 
 
+class Host:
+    """What knows the counters of a chip."""
+
+    def __init__(self, cupti: Cupti, chip: str, kind: int) -> None:
+        assert (chip, kind) == ("GH100", 1)
+        self.cupti = cupti
+
+    def initialize(self) -> None:
+        self.cupti.hosts_open += 1
+
+    def deinitialize(self) -> None:
+        self.cupti.hosts_open -= 1
+
+    def get_base_metrics(self, kind: int) -> list[str]:
+        assert kind == 0
+        return sorted(self.cupti.counters)
+
+
+class Params(SimpleNamespace):
+    @property
+    def ptr(self) -> Any:
+        return self
+
+
 class Cupti:
-    """The package: ``cupti``, ``pm_sampling``, ``profiler_host`` as far as they are used."""
+    """The package in one version: ``cupti``, ``pm_sampling``, ``profiler_host``."""
 
     def __init__(
-        self, counters: set[str] = COUNTERS, per_pass: int = 6, fails: Exception | None = None
+        self,
+        counters: set[str] = COUNTERS,
+        per_pass: int = 6,
+        fails: Exception | None = None,
+        triggers: Sequence[int] = (0, 1),
+        version: Signatures = NEWEST,
     ) -> None:
-        self.per_pass, self.fails = per_pass, fails
+        self.counters, self.per_pass, self.fails = counters, per_pass, fails
+        self.triggers = triggers
         self.collectors: list[Collector] = []
         self.hosts_open = 0
-        outer = self
+        modules: dict[str, dict[str, Any]] = {
+            "cupti": {
+                "DeviceGetChipNameParams": Params,
+                "Device_GetChipName_Params": Params,
+                "device_get_chip_name": self.name_of,
+            },
+            "pm_sampling": {"Collector": self.collector},
+            "profiler_host": {"ProfilerHost": lambda chip, kind: Host(self, chip, kind)},
+        }
+        enumerations = {
+            "cupti": ["Result"],
+            "pm_sampling": ["TriggerMode"],
+            "profiler_host": ["ProfilerType", "MetricType"],
+        }
+        for part, made in modules.items():
+            names = {n: version.constants(f"{part}.{n}") for n in enumerations[part]}
+            module = {**vars(version.namespace(part, made)), **vars(version.constants(part))}
+            setattr(self, part, SimpleNamespace(**module, **names))
 
-        class Host:
-            def __init__(self, chip: str, kind: str) -> None:
-                assert (chip, kind) == ("GH100", "pm sampling")
-
-            def initialize(self) -> None:
-                outer.hosts_open += 1
-
-            def deinitialize(self) -> None:
-                outer.hosts_open -= 1
-
-            def get_base_metrics(self, kind: str) -> list[str]:
-                assert kind == "counter"
-                return sorted(counters)
-
-        def name_of(pointer: Any) -> None:
-            assert pointer.device_index == 0
-            assert pointer.struct_size == 24
-            pointer.p_chip_name = "GH100"
-
-        class Params(SimpleNamespace):
-            @property
-            def ptr(self) -> Any:
-                return self
-
-        self.cupti = SimpleNamespace(
-            DeviceGetChipNameParams=Params,
-            DEVICE_GET_CHIP_NAME_PARAMS_STRUCT_SIZE=24,
-            device_get_chip_name=name_of,
-            Result=SimpleNamespace(
-                ERROR_HARDWARE_BUSY=26, ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED=39
-            ),
-        )
-        self.pm_sampling = SimpleNamespace(Collector=self.collector)
-        self.profiler_host = SimpleNamespace(
-            ProfilerHost=Host,
-            ProfilerType=SimpleNamespace(PM_SAMPLING="pm sampling"),
-            MetricType=SimpleNamespace(COUNTER="counter"),
-        )
+    @staticmethod
+    def name_of(pointer: Any) -> None:
+        assert pointer.device_index == 0
+        assert pointer.struct_size == 32
+        pointer.p_chip_name = "GH100"
 
     def collector(self, device_index: int) -> Collector:
         self.collectors.append(Collector(self, device_index))
@@ -134,8 +166,9 @@ def opened(cupti: Cupti) -> tuple[CuptiSource, Collector]:
     return found, cupti.collectors[-1]
 
 
-def test_bytes_become_rates_and_percentages_means(clock: list[float]) -> None:
-    cupti = Cupti()
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.version)
+def test_bytes_become_rates_and_percentages_means(clock: list[float], version: Signatures) -> None:
+    cupti = Cupti(version=version)
     reader, collector = opened(cupti)
     assert cupti.hosts_open == 0
     assert collector.metrics[:2] == ["dram__bytes_read.sum", "dram__bytes_write.sum"]
@@ -240,34 +273,98 @@ def test_it_is_off_until_asked_for_and_says_so(monkeypatch: pytest.MonkeyPatch) 
     assert CuptiSource.open(gpu("cpu:X", kind="cpu")) is None
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setenv(SWITCH, "1")
-    for name in ("cupti", "cupti.cupti", "cupti.pm_sampling"):
-        monkeypatch.setitem(sys.modules, name, None)
-    refusal = CuptiSource.open(gpu())
+def test_gpus_that_cannot_sample_by_time_sample_by_cycles(clock: list[float]) -> None:
+    by_cycles, by_time = 0, 1
+    _, collector = opened(Cupti(triggers=(by_cycles,), per_pass=2))
+    assert collector.trigger == by_cycles
+    assert len(collector.metrics) == 2
+    assert opened(Cupti())[1].trigger == by_time
+    refusal = CuptiSource.find(Cupti(triggers=()), 0)
     assert isinstance(refusal, Refusal)
-    assert "pip install 'cupti-python" in refusal.remedy
+    assert "not supported" in refusal.reason
 
 
-def test_the_real_package_has_every_name_that_is_used() -> None:
-    pytest.importorskip("cupti.pm_sampling", reason="cupti-python is an extra")
-    import inspect
+class Installed:
+    """Distributions by name, each with its version and what it asks for."""
 
-    import cupti.cupti
-    import cupti.pm_sampling
-    import cupti.profiler_host
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **packages: tuple[str, list[str]]) -> None:
+        self.packages = {name.replace("_", "-"): what for name, what in packages.items()}
+        monkeypatch.setattr(importlib.metadata, "version", lambda name: self._find(name)[0])
+        monkeypatch.setattr(importlib.metadata, "requires", lambda name: self._find(name)[1])
 
-    real = cupti.pm_sampling.Collector
-    for name in ("enable", "configure", "start", "stop", "decode", "disable"):
-        ours = set(inspect.signature(getattr(Collector, name)).parameters)
-        assert ours <= set(inspect.signature(getattr(real, name)).parameters), name
-    assert "device_index" in inspect.signature(real).parameters
-    stand_in = Cupti()
-    for name in vars(stand_in.cupti):
-        assert hasattr(cupti.cupti, name), name
-    for name in vars(stand_in.profiler_host):
-        assert hasattr(cupti.profiler_host, name), name
-    for name in vars(stand_in.cupti.Result):
-        assert hasattr(cupti.cupti.Result, name), name
+    def _find(self, name: str) -> tuple[str, list[str]]:
+        if name not in self.packages:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return self.packages[name]
+
+
+OWN_CUPTI = ["numpy", "nvidia-cuda-cupti==13.0.85; platform_system == 'Linux'"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "missing", "reason", "remedy"),
+    [
+        ({}, "cupti", "cupti-python is not installed", "pip install 'cupti-python>=13.3'"),
+        (
+            {"cupti_python": ("13.0.1", []), "torch": ("2.13.0", ["numpy"])},
+            "cupti.pm_sampling",
+            "cupti-python 13.0.1 has no PM sampling",
+            "pip install 'cupti-python>=13.3'",
+        ),
+        (
+            {"cupti_python": ("13.0.1", []), "torch": ("2.13.0", OWN_CUPTI)},
+            "cupti.pm_sampling",
+            "cupti-python 13.0.1 has no PM sampling",
+            "use an engine without PyTorch; there pip install 'cupti-python>=13.3'",
+        ),
+        (
+            {"cupti_python": ("13.4.0", [])},
+            "elftools",
+            "cupti-python 13.4.0 cannot be imported: No module named 'elftools'",
+            "pip install 'cupti-python>=13.3'",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch, packages: Any, missing: str, reason: str, remedy: str
+) -> None:
+    class Missing:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            if name.startswith("cupti"):
+                raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    for name in [n for n in sys.modules if n.partition(".")[0] == "cupti"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv(SWITCH, "1")
+    Installed(monkeypatch, **packages)
+    assert CuptiSource.open(gpu()) == Refusal(reason, remedy)
+
+
+def test_where_the_package_is_not_made_there_is_no_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SWITCH, "1")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "cupti", None)
+    assert CuptiSource.open(gpu()) == Refusal("NVIDIA has no cupti-python for this system")
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.version)
+def test_the_stand_in_is_called_as_the_package_is(version: Signatures) -> None:
+    for kind, name in ((Collector, "pm_sampling.Collector"), (Host, "profiler_host.ProfilerHost")):
+        methods = {n: f for n, f in vars(kind).items() if not n.startswith("_")}
+        for method, function in methods.items():
+            version.check_function(f"{name}.{method}", function)
+    version.check_call("pm_sampling.Sample", 0, tuple(vars(sample(0, 1))))
+    version.check_call("pm_sampling.Collector", 0, ("device_index",))
+    version.check_call("profiler_host.ProfilerHost", 2)
+
+
+def test_one_spelling_of_the_chips_name_is_in_every_version() -> None:
+    spellings = {"cupti.DeviceGetChipNameParams", "cupti.Device_GetChipName_Params"}
+    for version in VERSIONS:
+        found = [spelling for spelling in spellings if spelling in version]
+        assert found
+        for spelling in found:
+            for attribute in ("struct_size", "device_index", "p_chip_name", "ptr"):
+                assert f"{spelling}.{attribute}" in version

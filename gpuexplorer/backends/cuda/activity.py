@@ -2,7 +2,9 @@
 
 Optional: ``pip install 'gpuexplorer[cupti]'``. A record knows nothing of the gap before a launch,
 so a short kernel's time is the kernel's alone. Recording is on only while a batch is being timed,
-for other profilers and the telemetry's counters use the same interface.
+for other profilers and the telemetry's counters use the same interface. A process has one pair of
+callbacks that take records in: whoever registered last gets them all, and PyTorch's profiler
+registers its own whenever it starts. So ours are registered anew for each batch.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.backends.base import TimingLost
 from gpuexplorer.backends.cuda.gate import ENTRIES
-from gpuexplorer.core.errors import WorkFailed
 
 SWITCH = "GPUEXPLORER_CUPTI"
 """With this in the environment set to 0, CUPTI is left alone."""
@@ -38,7 +40,7 @@ class KernelRecords:
     """The records of one batch after another."""
 
     def __init__(self, cupti: Any) -> None:
-        """``cupti`` is the module ``cupti.cupti``; raises WorkFailed when it cannot record."""
+        """``cupti`` is the module ``cupti.cupti``; raises TimingLost when it cannot record."""
         self._cupti = cupti
         self._kind = cupti.ActivityKind.CONCURRENT_KERNEL
         self._lock = threading.Lock()
@@ -47,8 +49,6 @@ class KernelRecords:
         """The device's seconds of each launch of the last batch, all of its kernels added up."""
         self.complete = False
         """Whether every kernel of the last batch was recorded."""
-        with self._explained():
-            cupti.activity_register_callbacks(self._room, self._take)
         with self.collected(0):
             pass
 
@@ -62,11 +62,12 @@ class KernelRecords:
         with self._lock:
             self._found.clear()
         with self._explained():
+            self._cupti.activity_register_callbacks(self._room, self._take)
             self._cupti.activity_enable(self._kind)
         try:
             yield
         except BaseException:
-            with suppress(WorkFailed):  # what went wrong first is what counts
+            with suppress(TimingLost):  # what went wrong first is what counts
                 self._end()
             raise
         self._end()
@@ -87,8 +88,8 @@ class KernelRecords:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except self._cupti.cuptiError as error:
-            raise WorkFailed(
+        except (self._cupti.cuptiError, RuntimeError) as error:
+            raise TimingLost(
                 f"CUPTI does not record: {why_not(error)}",
                 remedy=f"set {SWITCH}=0 to time by events instead",
             ) from None
@@ -113,7 +114,7 @@ class KernelRecords:
 def open_records() -> KernelRecords | str:
     """Return this process's recorder, or why it cannot record; empty when nobody asked for it.
 
-    One for the process, as CUPTI has one pair of callbacks; ask with the device's context current.
+    Ask with the device's context current.
     """
     if os.environ.get(SWITCH, "") == "0" or importlib.util.find_spec("cupti") is None:
         return ""
@@ -121,9 +122,9 @@ def open_records() -> KernelRecords | str:
         from cupti import cupti
 
         return KernelRecords(cupti)
-    except WorkFailed as error:
+    except TimingLost as error:
         return error.what
-    except (ImportError, RuntimeError) as error:
+    except (ImportError, OSError, RuntimeError) as error:
         return f"CUPTI cannot be loaded ({error})"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
@@ -17,7 +17,7 @@ from gpuexplorer.backends.cuda.memory import DeviceArrays, lay_out
 from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere, WorkFailed, WrongResult
+from gpuexplorer.core.errors import CannotRunHere, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import Plan
@@ -39,6 +39,8 @@ class CudaRunner(Runner):
         self._records: KernelRecords | None = None
         self._no_records = ""
         """Why CUPTI's records are not used where they are wanted."""
+        self._lost_records = ""
+        """Why they stopped coming while they were used."""
         self._loaded = False
         """Whether everything was launched once. Loading code may wait for the device to be idle,
         which behind a closed gate would be for ever."""
@@ -150,10 +152,17 @@ class CudaRunner(Runner):
         return True
 
     def launch(self, count: int) -> Batch:
-        """Run ``count`` launches; the very first of a kernel is not held back until queued."""
+        """Run ``count`` launches; the very first of a kernel is not held back until queued.
+
+        TimingLost when CUPTI's records stop coming; ``settle`` does without them then.
+        """
         with self.session.explained(f"running {self._what}"):
             if self._loaded:
-                return self._held_back(count)
+                try:
+                    return self._held_back(count)
+                except TimingLost as lost:
+                    self._lost_records = lost.what
+                    raise
             first = self._timed(1, gated=False)
             self._loaded = True
             if count == 1:
@@ -212,7 +221,7 @@ class CudaRunner(Runner):
 
     def _trusted_records(self, launch_s: float) -> KernelRecords | None:
         """Return CUPTI's records when they have every kernel and agree with the events."""
-        records = activity.open_records()
+        records = self._lost_records or activity.open_records()
         if isinstance(records, str):
             self._no_records = records
             return None
@@ -221,7 +230,7 @@ class CudaRunner(Runner):
             with records.collected(1):  # loads what recording needs, which a closed gate would not
                 self._timed(1, gated=False)
             recorded_s = float(np.median(self._held_back(timing.PROBES).seconds))
-        except WorkFailed as error:
+        except TimingLost as error:
             self._no_records = error.what
             return None
         finally:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, TimingLost
 from gpuexplorer.backends.cuda.activity import SWITCH, KernelRecords
 from gpuexplorer.backends.cuda.gate import MAX_OPERATIONS
 from gpuexplorer.backends.cuda.session import Session
-from gpuexplorer.core.errors import WorkFailed
 
 GATED = "CUDA events around launches queued behind a blocking kernel"
 GROUPED = "CUDA events around {} launches at a time queued behind a blocking kernel, their mean"
@@ -83,8 +82,8 @@ def time_launches(
 
     With ``gated`` they are held back until queued, as long as the session has a gate. A batch whose
     gate opened by itself, because the host was held up for a second, is taken once more. ``count``
-    is rounded up to whole groups. ``records`` give the seconds where they are passed; WorkFailed
-    when they miss a kernel.
+    is rounded up to whole groups. ``records`` give the seconds where they are passed; a batch of
+    which they miss a kernel is taken once more, too; TimingLost when they miss one again.
     """
     if not 1 <= count <= MAX_QUEUED_LAUNCHES:
         raise ValueError(f"a batch has 1 to {MAX_QUEUED_LAUNCHES} launches, not {count}")
@@ -95,12 +94,13 @@ def time_launches(
     for _ in range(ATTEMPTS if count > 1 else 1):  # a single one may be counted on to run once
         with records.collected(samples) if records is not None else nullcontext():
             batch = _queue(session, work, samples, group, gated=gate is not None)
-        if gate is None or not gate.take_late():
+        late = gate is not None and gate.take_late()
+        if not late and (records is None or records.complete):
             break
     if records is None:
         return batch
     if not records.complete:
-        raise WorkFailed(
+        raise TimingLost(
             "CUPTI did not record every kernel of a batch",
             remedy=f"set {SWITCH}=0 to time by events instead",
         )

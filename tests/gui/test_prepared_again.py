@@ -1,0 +1,62 @@
+"""A run that is prepared again, since the way it was timed stopped working, is a run of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.charts.words import STOPPED
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.statistics import Summary
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui.worker import EngineWorker
+from tests.gui.driver import until, wait_measured
+from tests.support.prepared import prepared
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.main_window import MainWindow
+
+
+def samples(seconds: float, start_ns: int) -> protocol.Samples:
+    batch = SampleBatch(
+        seconds=np.full(50, seconds).astype("<f8").tobytes(), counts=(50,), starts_ns=(start_ns,)
+    )
+    return protocol.Samples(generation=1, batch=batch, dropped=0)
+
+
+def test_figures_of_two_ways_of_timing_are_never_mixed() -> None:
+    worker = EngineWorker(EngineOptions())
+    worker._generation = worker._ticket = 1
+    for seconds in (1e-6, 4e-6):
+        worker._on_event(prepared())
+        worker._on_event(samples(seconds, int(seconds * 1e15)))
+    worker._finish_summary()
+    told = [item for _, item in worker._pending.items if isinstance(item, Summary)]
+    assert [summary.median_s for summary in told] == [1e-6, 4e-6]
+
+
+def test_what_was_measured_in_the_first_way_stays_as_a_run(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.show()
+    first = wait_measured(qtbot, window)
+    live, record = window.session.live_model, first.record
+    assert first.prepared is not None
+    assert record is not None
+    again = msgspec.structs.replace(first.prepared, method="another way")
+    window.session.listener.take_run_event(first, again)
+    assert first.over
+    assert record.stopped_by == "timing"
+    assert STOPPED[record.stopped_by] == "the way it was timed stopped working"
+    second = live.current
+    assert second is not None
+    assert second is not first
+    assert second.ticket == first.ticket
+    until(qtbot, lambda: second.record is not None and second.record.samples > 0)
+    assert second.record is not None
+    assert second.record.prepared.method == "another way"
+    assert live.past[-1].ticket == first.ticket
