@@ -1,4 +1,8 @@
-"""A run as its command line and as a Python script, so that anybody can repeat it."""
+"""A run as its command line and as a Python script, so that anybody can repeat it.
+
+Whatever the program prints as a command works when it is pasted: it names the folders of kernels,
+the engine and the history that it needs.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpuexplorer.core.change import switch_value
-from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, RunConfig
+from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
+from gpuexplorer.core.result import RunResult
 
 NOT_SWITCHES = ("include_transfers", EVEN_IF_WRONG)
 """Entries of ``RunConfig.switches`` that are no switch of a model."""
+LONG_S = 1.0
+"""Of a run whose launches took longer, the command agrees to long ones: they may be predicted at
+the two seconds from which that is asked for."""
+
+
+def command_of(result: RunResult) -> str | None:
+    """Return the command that measures a run's configuration again with the engine and the kernels
+    that it had; None for a run of another program."""
+    if result.origin is not None:
+        return None
+    return command_line(
+        result.config,
+        kernels_of(result),
+        engine=result.environment.engine,
+        agreed=result.timing.median_s > LONG_S,
+    )
+
+
+def kernels_of(result: RunResult) -> list[Path]:
+    """Return the user's own folder that a run's workload came from; none of a shipped one."""
+    return [Path(result.environment.kernels)] if result.environment.kernels is not None else []
 
 
 def command_line(
@@ -19,20 +45,59 @@ def command_line(
     *,
     seconds: float | None = None,
     engine: str | None = None,
+    agreed: bool = False,
 ) -> str:
     """Return the ``gpuexplorer run`` command that gives this configuration, quoted for a shell.
 
     What makes the experiment is always spelled out, so that another version's defaults cannot
     change it; the rest is named only where it differs from its default. ``engine`` is the word for
-    the engine that measures, None for the built-in one.
+    the engine that measures, None for the built-in one; ``agreed`` says yes to long launches.
     """
-    words = ["gpuexplorer", "run", config.workload, "--variant", config.variant]
-    words += ["--size", ",".join(f"{symbol}={value}" for symbol, value in config.size.items())]
-    if config.block is not None:
-        words += ["--block", "x".join(map(str, short_block(config.block)))]
-    words += ["--precision", config.precision, "--device", config.device]
+    words = _problem("run", config, block=config.block)
     for name, value in config.tunables.items():
         words += ["--set", f"{name}={value}"]
+    words += _conditions(config)
+    for name, chosen in switches_of(config).items():
+        words += ["--switch", f"{name}={switch_value(chosen)}"]
+    if config.include_transfers:
+        words.append("--include-transfers")
+    if seconds is not None:
+        words += ["--seconds", f"{seconds:.15g}"]
+    if agreed:
+        words.append("--yes")
+    return shlex.join(words + surroundings(kernels, engine))
+
+
+def tuning_command(
+    command: str,
+    config: RunConfig,
+    kernels: Sequence[Path] = (),
+    *,
+    engine: str | None = None,
+    history: str | None = None,
+) -> str:
+    """Return ``gpuexplorer tune`` for a configuration's problem, or ``run --tuned``, quoted.
+
+    The block and the tunables are left to the tuning. ``history`` is where that is kept, None for
+    the user's own.
+    """
+    words = _problem(command, config) + _conditions(config)
+    words += ["--tuned"] if command == "run" else []
+    return shlex.join(words + surroundings(kernels, engine, history))
+
+
+def _problem(command: str, config: RunConfig, block: Block | None = None) -> list[str]:
+    """Return the words that say what is computed, and where."""
+    words = ["gpuexplorer", command, config.workload, "--variant", config.variant]
+    words += ["--size", ",".join(f"{symbol}={value}" for symbol, value in config.size.items())]
+    if block is not None:
+        words += ["--block", "x".join(map(str, short_block(block)))]
+    return [*words, "--precision", config.precision, "--device", config.device]
+
+
+def _conditions(config: RunConfig) -> list[str]:
+    """Return the words for what else decides the time, where it differs from the default."""
+    words = []
     if config.cache != "hot":
         words += ["--cache", config.cache]
     if config.fill != OWN_FILL:
@@ -41,17 +106,21 @@ def command_line(
         words += ["--seed", str(config.seed)]
     if config.threads is not None:
         words += ["--threads", str(config.threads)]
-    for name, chosen in switches_of(config).items():
-        words += ["--switch", f"{name}={switch_value(chosen)}"]
-    if config.include_transfers:
-        words.append("--include-transfers")
-    if seconds is not None:
-        words += ["--seconds", f"{seconds:g}"]
+    return words
+
+
+def surroundings(
+    kernels: Sequence[Path], engine: str | None, history: str | None = None
+) -> list[str]:
+    """Return the words for what a command needs beside its request."""
+    words = []
     for folder in kernels:
         words += ["--kernels", str(folder)]
     if engine is not None:
         words += ["--python", engine]
-    return shlex.join(words)
+    if history is not None:
+        words += ["--history", history]
+    return words
 
 
 def python_script(

@@ -8,17 +8,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.run import request_of
+from gpuexplorer.cli.tune import request_of as tune_request_of
 from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.reproduce import command_line, python_script
+from gpuexplorer.core.result import Origin
+from gpuexplorer.engine.protocol import CONFIRM_ABOVE_S
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY
+from gpuexplorer.reproduce import command_line, command_of, python_script, tuning_command
 from gpuexplorer.workloads.switches import SWITCHES
 from tests.support.cli import cli_environment
-from tests.support.results import made_config
+from tests.support.results import made_config, made_result
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 NUMBERS = st.integers(1, 10**9 - 1)
@@ -79,11 +84,60 @@ def test_the_command_line_asks_for_the_same_configuration(config: RunConfig) -> 
     assert request_of(parse(words[1:])) == asked_for(config)
 
 
-def test_folders_and_seconds_come_along() -> None:
-    line = command_line(made_config(), [Path("my kernels")], seconds=0.5)
+PATHS = st.text("ab cd'\"$`\\;&|é*~", min_size=1, max_size=12).map(lambda t: Path("/") / t)
+WORDS = st.none() | st.from_regex(r"[a-z][a-z0-9_. '-]{0,12}", fullmatch=True)
+
+
+@given(CONFIGS, st.lists(PATHS, max_size=3), WORDS, st.floats(1e-6, 86_400.0), st.booleans())
+@settings(deadline=None)
+def test_what_a_command_needs_comes_along(
+    config: RunConfig, kernels: list[Path], engine: str | None, seconds: float, agreed: bool
+) -> None:
+    line = command_line(config, kernels, seconds=seconds, engine=engine, agreed=agreed)
     options = parse(shlex.split(line)[1:])
-    assert options.kernels == [Path("my kernels")]
-    assert options.seconds == 0.5
+    assert request_of(options) == asked_for(config)
+    assert (options.kernels, options.python, options.yes) == (kernels, engine, agreed)
+    assert options.seconds == pytest.approx(seconds, rel=1e-14)
+    assert not options.tuned
+
+
+@given(CONFIGS, st.lists(PATHS, max_size=3), WORDS, WORDS)
+@settings(deadline=None)
+def test_a_tuning_and_what_it_found_are_asked_for_with_all_they_need(
+    config: RunConfig, kernels: list[Path], engine: str | None, history: str | None
+) -> None:
+    problem = msgspec.structs.replace(config, block=None, tunables={}, switches={})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(HISTORY, "")  # a command that names one sets it for the whole program
+        for command, read in (("tune", tune_request_of), ("run", request_of)):
+            line = tuning_command(command, config, kernels, engine=engine, history=history)
+            options = parse(shlex.split(line)[1:])
+            assert read(options) == asked_for(problem)
+            assert (options.kernels, options.python) == (kernels, engine)
+            assert options.history == history
+            assert getattr(options, "tuned", True)
+
+
+@given(CONFIGS, st.none() | PATHS, WORDS, st.floats(1e-9, 60.0))
+@settings(deadline=None)
+def test_a_stored_run_says_the_command_that_had_it(
+    config: RunConfig, kernels: Path | None, engine: str | None, median_s: float
+) -> None:
+    result = made_result()
+    where = msgspec.structs.replace(
+        result.environment, engine=engine, kernels=str(kernels) if kernels else None
+    )
+    timing = msgspec.structs.replace(result.timing, median_s=median_s)
+    result = msgspec.structs.replace(result, config=config, environment=where, timing=timing)
+    line = command_of(result)
+    assert line is not None
+    options = parse(shlex.split(line)[1:])
+    assert request_of(options) == asked_for(config)
+    assert options.python == engine
+    assert options.kernels == ([kernels] if kernels else [])
+    assert options.yes or median_s < CONFIRM_ABOVE_S
+    foreign = msgspec.structs.replace(result, origin=Origin(program="Another", file="a", what="k"))
+    assert command_of(foreign) is None
 
 
 def test_only_what_differs_from_the_defaults_is_named() -> None:

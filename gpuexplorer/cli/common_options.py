@@ -59,12 +59,17 @@ def engine(group: Group) -> None:
         help="the Python that runs the engine: a name from 'gpuexplorer engines', an interpreter, "
         "or an environment's folder (default: built-in, or as 'engines default' says)",
     )  # fmt: skip
+    history(group)
+    _verbose(group)
+
+
+def history(group: Group) -> None:
+    """Add where runs are kept."""
     group.add_argument(
         "--history", metavar="FILE|URL",
         help="where runs are kept: a file, or postgresql://USER@HOST/DATABASE (default: what "
         "GPUEXPLORER_HISTORY_URL names, else a file in your data folder)",
     )  # fmt: skip
-    _verbose(group)
 
 
 def _verbose(group: Group) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_wo
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
-from gpuexplorer.cli.messages import error_console, output_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.run import request_of
@@ -160,7 +159,7 @@ def _apart(
 @contextmanager
 def _progress(comparing: Comparing) -> Iterator[Callable[[Sequence[Standing]], None]]:
     """Show how everyone stands: one line that changes on a terminal, now and then in a log."""
-    if sys.stderr.isatty():
+    if is_terminal():
         with error_console().status("the first round: compiling and verifying") as status:
             yield lambda standings: status.update(_standing_words(comparing.rounds, standings))
         return
@@ -198,7 +197,7 @@ def _deliver(
     delivery.show(lambda: print_comparison(result, output_console()))
     delivery.document(lambda: comparison_json(result))
     delivery.file(options.plot, lambda path: _draw(result, path))
-    say_kept(group, "comparison.html")
+    say_kept(group, "comparison.html", options)
     delivery.say_written()
     return _exit_code(result) or delivery.code
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
+from gpuexplorer.cli import common_options as common
 from gpuexplorer.exchange.formats import FORMATS, Table
 
 WORDS_HELP = "a run's or a group's id from 'gpuexplorer history', or a file; may repeat"
@@ -40,6 +41,7 @@ alone. A file that cannot be read as a whole is not imported; the others are."""
 def _what(command: argparse.ArgumentParser, file: str) -> None:
     command.add_argument("what", metavar="ID|FILE", nargs="+", help=WORDS_HELP)
     command.add_argument("file", metavar=file, type=Path, help="the file to write")
+    common.history(command)
     command.add_argument("-v", "--verbose", action="store_true", help="tracebacks")
 
 

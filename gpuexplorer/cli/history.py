@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpuexplorer.cli.keeping import in_history
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Query, Row, Store
-from gpuexplorer.reproduce import command_line
+from gpuexplorer.reproduce import command_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -191,7 +192,7 @@ def _show(options: argparse.Namespace) -> None:
         "note": row.note,
         "group": row.group or "",
         "fingerprint": row.fingerprint,
-        "repeat it": command_line(result.config, engine=result.environment.engine),
+        "repeat it": command_of(result) or "",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
@@ -227,10 +228,8 @@ def _change(options: argparse.Namespace) -> None:
                 store.tag(ids, options.name, options.action == "tag")
             case "delete":
                 deletion = store.delete(ids)
-                say(
-                    f"deleted {_runs(deletion.runs)}; "
-                    f"'gpuexplorer history undelete {deletion.token}' brings them back"
-                )
+                undo = in_history(["history", "undelete", str(deletion.token)], options)
+                say(f"deleted {_runs(deletion.runs)}; to bring them back: {undo}")
 
 
 def _undelete(options: argparse.Namespace) -> None:

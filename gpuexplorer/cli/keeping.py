@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,17 @@ def keep(
     return None
 
 
-def say_kept(group: str | None, page: str) -> None:
+def say_kept(group: str | None, page: str, options: argparse.Namespace) -> None:
     """Say how runs that were kept together are named, and how a ``page`` is made of them."""
     if group is not None:
-        say(f"kept as {group[:8]}: 'gpuexplorer report {group[:8]} {page}' makes a page of it")
+        command = in_history(["report", group[:8], page], options)
+        say(f"kept as {group[:8]}; to make a page of it: {command}")
+
+
+def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
+    """Return a command that works on the history which this one was given."""
+    named = ["--history", options.history] if options.history is not None else []
+    return shlex.join(["gpuexplorer", *words, *named])
 
 
 class LiveKeeping(Closing):

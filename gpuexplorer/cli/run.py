@@ -80,7 +80,7 @@ def command(options: argparse.Namespace) -> int:
     with open_session(options) as session:
         config = complete(request_of(options), workload, session.devices())
         if options.tuned:
-            config = tuned_config(config, workload, session.devices())
+            config = tuned_config(config, workload, session.devices(), options)
         seconds, max_noise = limits_of(options)
         interrupted = False
         counters = None

@@ -104,7 +104,7 @@ def _deliver(study: Study, options: argparse.Namespace) -> int:
     delivery.document(lambda: study_json(study))
     delivery.file(options.csv, lambda path: write_study_csv(study, path))
     delivery.file(options.plot if can_draw(study) else None, lambda path: _draw(study, path))
-    say_kept(group, "study.html")
+    say_kept(group, "study.html", options)
     delivery.say_written()
     return delivery.code
 

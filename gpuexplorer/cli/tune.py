@@ -18,6 +18,7 @@ from gpuexplorer.cli.output import check_targets, json_path
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
+from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
@@ -25,7 +26,7 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import Options, Tuner
-from gpuexplorer.search.tune_keep import TuningKeeper, problem_command
+from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load, pick
@@ -61,7 +62,7 @@ def command(options: argparse.Namespace) -> int:
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
     if kept:
-        say(f"kept for '{problem_command('run', space.start)} --tuned'")
+        say(f"kept; run it with: {tuning_line('run', space.start, workload, options)}")
     return delivery.code
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+import msgspec
+
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import quantity
+from gpuexplorer.reproduce import tuning_command
 from gpuexplorer.workloads.choose import find_device
+from gpuexplorer.workloads.loader import own_root
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -24,7 +28,24 @@ def check_tuned(options: argparse.Namespace) -> None:
             )
 
 
-def tuned_config(config: RunConfig, workload: Workload, devices: DeviceList) -> RunConfig:
+def tuning_line(
+    command: str, config: RunConfig, workload: Workload, options: argparse.Namespace
+) -> str:
+    """Return the command that tunes a configuration's problem, or runs what was found, as asked."""
+    root = own_root(workload)
+    asked = msgspec.structs.replace(config, threads=options.threads)
+    return tuning_command(
+        command,
+        asked,
+        [root] if root is not None else [],
+        engine=options.python,
+        history=options.history,
+    )
+
+
+def tuned_config(
+    config: RunConfig, workload: Workload, devices: DeviceList, options: argparse.Namespace
+) -> RunConfig:
     """Return a configuration with what was tuned for its problem, and say what that is.
 
     Raises InputError with the command that tunes when there is nothing, and the store's errors.
@@ -41,7 +62,7 @@ def tuned_config(config: RunConfig, workload: Workload, devices: DeviceList) -> 
     with Store.open_to_read() as store:
         entry = find_tuned(store, config, workload, device)
     if entry is None:
-        raise not_tuned(config, device)
+        raise not_tuned(config, device, tuning_line("tune", config, workload, options))
     say(
         f"gpuexplorer: tuned on {entry.time_utc[:10]}: {knob_words(entry.config)}, "
         f"{quantity(entry.median_s, 's')} then"

@@ -21,6 +21,7 @@ from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memo
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_launch
+from gpuexplorer.workloads.loader import own_root
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
@@ -382,7 +383,7 @@ class Engine:
         elif self._deadline_s is not None:
             self._overdue_at = time.monotonic() + self._deadline_s
         if isinstance(message, protocol.Prepared) and self._process is not None:
-            message = _labelled(message, self._process.launch.label)
+            message = _labelled(message, self._process.launch.label, self._workload)
         self._on_event(message)
 
     # ---- what is overdue
@@ -509,9 +510,11 @@ class Engine:
             self._spawn()
 
 
-def _labelled(prepared: protocol.Prepared, label: str | None) -> protocol.Prepared:
-    """Return a message with what the user calls the engine that sent it."""
-    if label is None:
-        return prepared
-    environment = msgspec.structs.replace(prepared.environment, engine=label)
+def _labelled(
+    prepared: protocol.Prepared, label: str | None, workload: Workload | None
+) -> protocol.Prepared:
+    """Return a message with what the user calls the engine, and where the workload comes from."""
+    root = own_root(workload) if workload is not None else None
+    kernels = str(root) if root is not None else None
+    environment = msgspec.structs.replace(prepared.environment, engine=label, kernels=kernels)
     return msgspec.structs.replace(prepared, environment=environment)

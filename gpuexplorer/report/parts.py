@@ -120,10 +120,8 @@ def environment(result: RunResult) -> str:
 
 def repeat(result: RunResult) -> str:
     """Return the command that measures this again; nothing for another program's run."""
-    if result.origin is not None:
-        return ""
-    command = reproduce.command_line(result.config, engine=result.environment.engine)
-    return f"<pre><code>{text(command)}</code></pre>\n"
+    command = reproduce.command_of(result)
+    return f"<pre><code>{text(command)}</code></pre>\n" if command is not None else ""
 
 
 def label(found: Label | None) -> str:

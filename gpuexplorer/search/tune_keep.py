@@ -111,22 +111,13 @@ def with_tuned(config: RunConfig, entry: TunedEntry) -> RunConfig:
     )
 
 
-def not_tuned(config: RunConfig, device: DeviceInfo) -> InputError:
-    """Return the error that says that nothing was tuned for a problem, and how to."""
+def not_tuned(config: RunConfig, device: DeviceInfo, command: str) -> InputError:
+    """Return the error that says that nothing was tuned for a problem, and which command does."""
     size = ",".join(f"{symbol}={value}" for symbol, value in config.size.items())
     return InputError(
         f"nothing is tuned for {config.workload}/{config.variant} with {size} in "
         f"{config.precision} on {device.name}, as its sources are now",
-        remedy=f"run '{problem_command('tune', config)}' first",
-    )
-
-
-def problem_command(command: str, config: RunConfig) -> str:
-    """Return the command line of ``run`` or ``tune`` for a configuration's problem."""
-    size = ",".join(f"{symbol}={value}" for symbol, value in config.size.items())
-    return (
-        f"gpuexplorer {command} {config.workload} --variant {config.variant} --size {size} "
-        f"--precision {config.precision} --device {config.device}"
+        remedy=f"tune it first: {command}",
     )
 
 

@@ -46,6 +46,17 @@ def read_folder(folder: Path) -> WorkloadSource:
     return WorkloadSource(manifest=text, files=files, origin=str(manifest))
 
 
+def own_root(workload: Workload) -> Path | None:
+    """Return what ``--kernels`` names to have a user's own workload; None for a shipped one."""
+    origin = Path(workload.source.origin)
+    if not origin.is_file():  # a text that came without a file
+        return None
+    origin = origin.absolute()
+    if origin.is_relative_to(shipped_folder()):
+        return None
+    return origin.parent if origin.name == MANIFEST_NAME else origin
+
+
 def own_workload(path: Path) -> Workload:
     """Read a model's file as a workload; nothing of it is run. Raises as ``read_model`` does."""
     model = read_model(path)

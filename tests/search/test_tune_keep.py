@@ -21,7 +21,6 @@ from gpuexplorer.search.tune_keep import (
     find_tuned,
     not_tuned,
     other_conditions,
-    problem_command,
     with_tuned,
 )
 from gpuexplorer.search.tune_space import Ranges, tuning_space
@@ -115,9 +114,9 @@ def test_nothing_is_found_on_other_hardware_or_for_other_sources(store: Store) -
 
 
 def test_the_error_says_the_command_that_tunes() -> None:
-    error = not_tuned(asked(), CPU)
+    error = not_tuned(asked(), CPU, "gpuexplorer tune matmul")
     assert "nothing is tuned for matmul/naive with N=64 in fp32" in str(error)
-    assert problem_command("tune", asked()) in error.remedy
+    assert error.remedy == "tune it first: gpuexplorer tune matmul"
     assert error.exit_code == 2
 
 

@@ -10,17 +10,22 @@ from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.sweep_axes import values_text
-from gpuexplorer.reproduce import short_block
+from gpuexplorer.reproduce import short_block, surroundings
 from gpuexplorer.search.studies import How
 from gpuexplorer.workloads.switches import TRANSFERS
 
 
 def study_command(
-    wanted: Wanted, kernels: Sequence[Path] = (), *, threads: int | None = None
+    wanted: Wanted,
+    kernels: Sequence[Path] = (),
+    *,
+    threads: int | None = None,
+    engine: str | None = None,
 ) -> str:
     """Return the ``gpuexplorer study`` command, quoted for a shell.
 
-    ``threads`` are the CPU threads of the engine, where somebody chose them.
+    ``threads`` are the CPU threads of the engine, where somebody chose them, and ``engine`` the
+    word for it, None for the built-in one.
     """
     asked = wanted.request
     words = ["gpuexplorer", "study", wanted.kind, asked.workload]
@@ -54,9 +59,7 @@ def study_command(
         words += ["--rounds", str(wanted.how.rounds)]
     if wanted.how.seconds != default.seconds:
         words += ["--seconds", f"{wanted.how.seconds:g}"]
-    for folder in kernels:
-        words += ["--kernels", str(folder)]
-    return shlex.join(words)
+    return shlex.join(words + surroundings(kernels, engine))
 
 
 def _looked_at(wanted: Wanted) -> list[str]:

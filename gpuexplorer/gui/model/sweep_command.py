@@ -9,7 +9,7 @@ from pathlib import Path
 from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.gui.model.sweep_axes import values_text
-from gpuexplorer.reproduce import NOT_SWITCHES, short_block
+from gpuexplorer.reproduce import NOT_SWITCHES, short_block, surroundings
 from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.space import BLOCK_AXES, Space
 
@@ -26,10 +26,12 @@ def sweep_command(
     kernels: Sequence[Path] = (),
     *,
     threads: int | None = None,
+    engine: str | None = None,
 ) -> str:
     """Return the ``gpuexplorer sweep`` command of a space, quoted for a shell.
 
-    ``threads`` are the CPU threads of the engine, where somebody chose them.
+    ``threads`` are the CPU threads of the engine, where somebody chose them, and ``engine`` the
+    word for it, None for the built-in one.
     """
     base, axes = space.base, space.by_name
     words = ["gpuexplorer", "sweep", base.workload]
@@ -83,6 +85,4 @@ def sweep_command(
         add("--samples", str(measuring.samples))
     if measuring.allow_long:
         words.append("--yes")
-    for folder in kernels:
-        add("--kernels", str(folder))
-    return shlex.join(words)
+    return shlex.join(words + surroundings(kernels, engine))

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import Environment
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.ghosts import Ghost, StoredRun, ghost_of
@@ -35,6 +36,8 @@ MAX_UNDO = 50
 SHOWN_DIFFERENCES = 8
 
 Rows = list[Row]
+Repeatable = tuple[RunConfig, Environment]
+"""What a run was, and where: enough to have it again."""
 
 
 class HistoryActions(QObject):
@@ -70,7 +73,7 @@ class HistoryActions(QObject):
         self._table, self._model, self._runs, self._history = table, model, runs, history
         self._deletions: deque[Deletion] = deque(maxlen=MAX_UNDO)
         self.kernel_folders: Callable[[], Sequence[Path]] = tuple
-        """Returns the user's kernel folders, which a copied command names."""
+        """Returns the user's kernel folders, for runs that do not say theirs."""
         self._does: dict[str, Callable[[Rows], None]] = {
             "restore": self._restore,
             "star": self._star,
@@ -240,37 +243,51 @@ class HistoryActions(QObject):
 
     # ---- a run's configuration
 
-    def _with_configs(self, rows: Rows, then: Callable[[list[RunConfig]], None]) -> None:
-        """Call ``then`` with the runs' configurations: this session's are at hand."""
-        here = {entry.id: entry.config for entry in self._history}
+    def _with_configs(self, rows: Rows, then: Callable[[list[Repeatable]], None]) -> None:
+        """Call ``then`` with the runs' configurations, and where they ran: this session's are at
+        hand.
+        """
+        here = {
+            entry.id: (entry.config, entry.record.prepared.environment)
+            for entry in self._history
+            if entry.record is not None
+        }
         known = [here[row.id] for row in rows if row.id in here]
         if len(known) == len(rows):
             then(known)
             return
         ids = [row.id for row in rows]
 
-        def got(configs: list[RunConfig] | ExplorerError) -> None:
-            if isinstance(configs, ExplorerError):
-                self._failed(configs)
-            else:
-                then(configs)
+        def found(store: Store) -> list[Repeatable]:
+            runs = [store.get(run_id, samples=False) for run_id in ids]
+            return [(run.config, run.environment) for run in runs]
 
-        self._runs.do(lambda store: [store.get(i, samples=False).config for i in ids], got)
+        def got(known: list[Repeatable] | ExplorerError) -> None:
+            if isinstance(known, ExplorerError):
+                self._failed(known)
+            else:
+                then(known)
+
+        self._runs.do(found, got)
 
     def _restore(self, rows: Rows) -> None:
-        self._with_configs(rows[:1], lambda configs: self.restore_asked.emit(configs[0]))
+        self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0][0]))
 
     def _copy(
         self,
-        make: Callable[[RunConfig, Sequence[Path]], str],
+        make: Callable[..., str],
         words: str,
         between: str,
         rows: Rows,
     ) -> None:
-        def copy(configs: list[RunConfig]) -> None:
-            text = between.join(make(config, self.kernel_folders()) for config in configs)
+        def copy(known: list[Repeatable]) -> None:
+            folders = self.kernel_folders()
+            text = between.join(
+                make(config, [Path(ran.kernels)] if ran.kernels else folders, engine=ran.engine)
+                for config, ran in known
+            )
             QApplication.clipboard().setText(text)
-            many = "s are" if len(configs) > 1 else " is"
+            many = "s are" if len(known) > 1 else " is"
             self.said.emit(f"The {words}{many} on the clipboard.")
 
         self._with_configs(rows[:MAX_COPIED], copy)

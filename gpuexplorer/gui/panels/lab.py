@@ -325,8 +325,9 @@ class LabView(QWidget):
         if self._wanted is None:
             self.said.emit("There is no study to copy yet.")
             return
+        options = self._session.options
         text = study_command(
-            self._wanted, self.kernel_folders(), threads=self._session.options.threads
+            self._wanted, self.kernel_folders(), threads=options.threads, engine=options.python
         )
         QApplication.clipboard().setText(text)
         self.said.emit("The study's command line is on the clipboard.")

@@ -314,8 +314,10 @@ class SweepView(QWidget):
         else:
             self.said.emit("There is no sweep to copy yet.")
             return
-        threads = self._session.options.threads
-        text = sweep_command(space, measuring, self.kernel_folders(), threads=threads)
+        options = self._session.options
+        text = sweep_command(
+            space, measuring, self.kernel_folders(), threads=options.threads, engine=options.python
+        )
         QApplication.clipboard().setText(text)
         self.said.emit("The sweep's command line is on the clipboard.")
 
