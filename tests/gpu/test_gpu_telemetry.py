@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpuexplorer.core.device import DeviceInfo
@@ -16,6 +18,7 @@ from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.cupti import SWITCH
 from gpuexplorer.telemetry.ladder import survey
+from gpuexplorer.telemetry.nvml import NvmlSource
 from tests.gpu.hardware import FIRST_WITH_ENERGY_COUNTER, fitting
 
 LARGE = 1 << 28
@@ -113,6 +116,31 @@ def test_ncus_bytes_of_a_large_copy_are_the_compulsory_ones(copy: tuple[str, ...
         pytest.skip("GPU counters are closed to this user")
     assert done.returncode == 0, done.stderr
     assert dram(json.loads(done.stdout), "ncu") == pytest.approx(1.0, abs=NEAR)
+
+
+def test_pcie_rates_are_those_of_a_copy_or_are_not_told(gpu: DeviceInfo) -> None:
+    import cupy
+
+    source = NvmlSource.open(gpu)
+    assert isinstance(source, NvmlSource)
+    host = np.zeros(1 << 26, np.uint8)
+    device = cupy.empty(host.shape, np.uint8)
+    said = source.read().missing
+    began, moved_B, rates = time.perf_counter(), 0, []
+    while time.perf_counter() - began < 2.0:
+        until = time.perf_counter() + 0.105
+        while time.perf_counter() < until:
+            device.set(host)
+            moved_B += host.nbytes
+        rate = source.read().pcie_rx_B_per_s
+        rates += [] if rate is None else [rate]
+    source.close()
+    copied_B_per_s = moved_B / (time.perf_counter() - began)
+    print(f"copied {copied_B_per_s:.3g} B/s, told {rates[-1] if rates else said}")
+    if not rates:
+        assert "pcie_rx_B_per_s" in said
+    else:  # with the packets' heads, and the driver's own traffic
+        assert 0.9 * copied_B_per_s < np.median(rates) < 1.5 * copied_B_per_s
 
 
 def test_energy_of_a_launch_is_plausible(gpu: DeviceInfo) -> None:

@@ -181,6 +181,22 @@ def test_records_are_used_where_cupti_is_installed(make_runner: MakeRunner) -> N
         assert 0.5e-6 < float(np.median(batch.seconds)) < timing.SHORT_S
 
 
+def test_records_go_on_after_pytorchs_profiler(make_runner: MakeRunner) -> None:
+    pytest.importorskip("cupti", reason="CUPTI is part of the cupti extra")
+    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch is built for the CPU")
+    runner = short_runner(make_runner)
+    before = float(np.median(runner.launch(100).seconds))
+    profiler = torch.profiler
+    with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as seen:
+        (torch.ones(1 << 20, device="cuda") * 2).sum().item()
+    assert any(event.device_type.name == "CUDA" for event in seen.events())
+    after = float(np.median(runner.launch(100).seconds))
+    assert timing.RECORDED in runner.method, runner.method
+    assert after == pytest.approx(before, rel=0.2)
+
+
 @pytest.mark.usefixtures("no_records")
 def test_a_cold_launch_says_what_was_emptied(make_runner: MakeRunner) -> None:
     runner = short_runner(make_runner, cache="cold")
