@@ -20,12 +20,13 @@ import os
 import platform as host
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import venv
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import NoReturn
@@ -40,9 +41,8 @@ from setup_apt import (
     parse_apt_list,
     under_ci,
 )
-from setup_driver import find_cuda_version
+from setup_driver import ROOT, Choice, Driver, choose, find_driver, this_machine, without_cupti
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGING = ROOT / "packaging"
 APT_LIST = PACKAGING / "linux" / "apt-packages.txt"
 OLDEST_PYTHON = (3, 11)
@@ -68,6 +68,15 @@ class Accelerator(Enum):
 
 
 @dataclass(frozen=True)
+class Libraries:
+    """What an environment's own kernels and PyTorch compute on, which decides their libraries."""
+
+    kernels: Accelerator
+    torch: Accelerator | None
+    """None: no PyTorch."""
+
+
+@dataclass(frozen=True)
 class Goal:
     """One use of the checkout: which Debian packages, environment and extras it needs."""
 
@@ -78,6 +87,14 @@ class Goal:
     torch: bool
 
 
+OF_CUDA_12 = frozenset({"cuda12", "nvrtc12"})
+NVRTC_OF_TORCH = "nvrtc-of-torch"
+"""The folder, in the environment without Qt, with the NVRTC that comes with PyTorch for CUDA 12 and
+the headers of its toolkit: tests compile with it, too."""
+NVRTC_OF_TORCH_PACKAGES = (
+    "nvidia-cuda-nvrtc-cu12==12.6.77", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12",
+    "nvidia-cuda-cccl-cu12",
+)  # fmt: skip
 PACKAGED = frozenset({"gui", "cpu", "package"})
 """The extras of the packages."""
 GOALS = {
@@ -135,26 +152,37 @@ class Stamp:
 # --- which libraries -----------------------------------------------------------------------------
 
 
-def accelerator_for(cuda_version: tuple[int, int] | None) -> Accelerator:
-    """Return the extras for a driver that runs CUDA up to this version; None means no GPU."""
-    if cuda_version is None or cuda_version[0] < 12:
-        return Accelerator.CPU
-    return Accelerator.CUDA12 if cuda_version[0] == 12 else Accelerator.CUDA13
+def libraries_for(choice: Choice) -> Libraries:
+    """Return what is installed; PyTorch is built for the CPU where no build of it runs on the GPU.
+
+    So what is measured of it on the CPU can be measured on every machine.
+    """
+    if choice.cuda is None:
+        return Libraries(Accelerator.CPU, Accelerator.CPU)
+    kernels = Accelerator(f"cuda{choice.cuda}")
+    return Libraries(kernels, kernels if choice.torch else Accelerator.CPU)
 
 
 def extras_for(goal: Goal, accelerator: Accelerator) -> frozenset[str]:
     """Return the package's extras; without a GPU, NVRTC is added to compile and analyse anyway."""
     if goal.extras == PACKAGED:
         return PACKAGED
-    if goal.environment == ".venv-noqt" or accelerator is Accelerator.CPU:
+    if goal.environment == ".venv-noqt":  # so that kernels are compiled with CUDA 12, too
+        return goal.extras | {"cpu", "nvrtc12"}
+    if accelerator is Accelerator.CPU:
         return goal.extras | {"cpu", "nvrtc"}
     return goal.extras | {accelerator.value}
 
 
-def constraints_for(extras: Collection[str]) -> tuple[str, ...]:
-    """Return the constraint files: the common one, and the one of the CUDA libraries in use."""
-    cuda = "constraints-cuda12.txt" if "cuda12" in extras else "constraints-cuda13.txt"
-    return ("constraints.txt", cuda)
+def constraints_for(extras: Collection[str], *, torch: bool = False) -> tuple[str, ...]:
+    """Return the constraint files: the common one, and those of the CUDA libraries in use.
+
+    ``torch``: beside PyTorch in its build for that CUDA, which asks for its own toolkit's.
+    """
+    if OF_CUDA_12 & set(extras):
+        return ("constraints.txt", f"constraints-cuda12{'-torch' if torch else ''}.txt")
+    cupti = f"constraints-cupti{'-torch' if torch else ''}.txt"
+    return ("constraints.txt", "constraints-cuda13.txt", *([cupti] if "cupti" in extras else []))
 
 
 def torch_requests(accelerator: Accelerator, platform: str = sys.platform) -> list[TorchRequest]:
@@ -162,18 +190,18 @@ def torch_requests(accelerator: Accelerator, platform: str = sys.platform) -> li
 
     Without a GPU only the build for the CPU is ever asked for, first as this machine's own pip
     configuration finds it, then from PyTorch's public index. What PyPI serves for Linux needs a
-    driver for CUDA 13, so CUDA 12 has an index of its own; that build brings its own minor version
-    of the CUDA libraries, hence the common constraints alone.
+    driver for CUDA 13, so CUDA 12 has an index of its own.
     """
-    both = ("constraints.txt", "constraints-cuda13.txt")
+    both = constraints_for({"cuda13"})
     if platform == "darwin":  # there is one build, for the CPU and Metal
         return [TorchRequest(f"torch=={TORCH_VERSION}", None, both)]
     if accelerator is Accelerator.CUDA13:
         index = f"{TORCH_INDEX}/cu130" if platform == "win32" else None
-        return [TorchRequest(f"torch=={TORCH_VERSION}", index, both)]
+        own = constraints_for({"cuda13", "cupti"}, torch=True)
+        return [TorchRequest(f"torch=={TORCH_VERSION}", index, own)]
     if accelerator is Accelerator.CUDA12:
-        build = f"torch=={TORCH_VERSION}+cu126"
-        return [TorchRequest(build, f"{TORCH_INDEX}/cu126", ("constraints.txt",))]
+        build, own = f"torch=={TORCH_VERSION}+cu126", constraints_for({"cuda12"}, torch=True)
+        return [TorchRequest(build, f"{TORCH_INDEX}/cu126", own)]
     build = f"torch=={TORCH_VERSION}+cpu"
     return [TorchRequest(build, None, both), TorchRequest(build, f"{TORCH_INDEX}/cpu", both)]
 
@@ -296,9 +324,13 @@ def pip_install(
     *,
     extra_index: str | None = None,
     report: Path | None = None,
+    alone_in: Path | None = None,
     verbose: bool = False,
 ) -> bool:
-    """Run pip in the environment; return its success. ``report`` receives what it installed."""
+    """Run pip in the environment; return its success. ``report`` receives what it installed.
+
+    ``alone_in`` is another folder to install into, without what the requirements require.
+    """
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     command += ["--progress-bar", "off", "--no-input"]
     for name in constraints:
@@ -307,6 +339,8 @@ def pip_install(
         command += ["--extra-index-url", extra_index]
     if report is not None:
         command += ["--report", str(report)]
+    if alone_in is not None:
+        command += ["--no-deps", "--target", str(alone_in)]
     return run_logged([*command, *requirements], log, verbose=verbose)
 
 
@@ -325,8 +359,8 @@ def keep_hashes(report: Path, kept: Path) -> None:
     report.unlink()
 
 
-def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose: bool) -> None:
-    """Install torch the first way that works, or say that the rest goes on without it."""
+def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose: bool) -> bool:
+    """Install torch the first way that works; False where the rest goes on without it."""
     requests = torch_requests(accelerator)
     say(f"installing {requests[0].requirement}")
     for request in requests:
@@ -338,30 +372,31 @@ def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose:
             extra_index=request.extra_index,
             verbose=verbose,
         ):
-            return
+            return True
     say(
         f"pip found no {requests[0].requirement}: going on without torch and its devices "
         "(make clean setup asks again)"
     )
+    return False
 
 
-def describe(cuda_version: tuple[int, int] | None, accelerator: Accelerator) -> str:
+def describe(driver: Driver | None, choice: Choice) -> str:
     """Return in one line what was found and what follows from it."""
-    if cuda_version is None:
+    if driver is None:
         return "no NVIDIA GPU found: the CPU is the device"
-    version = f"{cuda_version[0]}.{cuda_version[1]}"
-    if accelerator is Accelerator.CPU:
-        return f"the NVIDIA driver runs CUDA {version}, older than 12: the CPU is the device"
-    return f"the NVIDIA driver runs CUDA {version}: using {accelerator.value}"
+    if choice.cuda is None:
+        return f"{choice.said}: the CPU is the device"
+    said = f" ({choice.said})" if choice.said else ""
+    return f"{driver.words}: using cuda{choice.cuda}{said}"
 
 
-def stamp_key(accelerator: Accelerator, *, torch: bool) -> str:
+def stamp_key(libraries: Libraries) -> str:
     """Return what an installation depends on, as a hash; a change means to install again."""
     digest = hashlib.sha256()
     constraint_files = sorted(PACKAGING.glob("constraints*.txt"))
     for path in (ROOT / "pyproject.toml", *constraint_files, Path(__file__)):
         digest.update(path.read_bytes())
-    digest.update(repr((str(ROOT), sys.version_info[:3], accelerator.value, torch)).encode())
+    digest.update(repr((str(ROOT), sys.version_info[:3], libraries)).encode())
     return digest.hexdigest()
 
 
@@ -378,11 +413,14 @@ def set_up(goals: Sequence[Goal], *, torch: bool, verbose: bool) -> None:
     """
     for goal in goals:
         (ROOT / goal.environment).mkdir(exist_ok=True)
-    cuda_version = find_cuda_version()
-    accelerator = accelerator_for(cuda_version)
-    unmade = [goal for goal in goals if not is_made(goal, accelerator, torch=torch)]
+    driver = find_driver()
+    choice = choose(this_machine(driver, sys.version_info[:2]))
+    libraries = libraries_for(choice) if torch else replace(libraries_for(choice), torch=None)
+    unmade = [goal for goal in goals if not is_made(goal, libraries)]
     if unmade:
-        say(describe(cuda_version, accelerator))
+        say(describe(driver, choice))
+    for goal in unmade:
+        clear_of_another_cuda(ROOT / goal.environment, extras_for(goal, libraries.kernels))
     apart = len({goal.environment for goal in unmade}) == len(unmade) and not verbose
     asks = sys.stdin.isatty()  # nothing goes on behind a question
     if asks:
@@ -390,8 +428,7 @@ def set_up(goals: Sequence[Goal], *, torch: bool, verbose: bool) -> None:
     with ThreadPoolExecutor(len(unmade) + 1 if apart else 1) as threads:
         works = [] if asks else [threads.submit(ensure_packages, goals, verbose=verbose)]
         works += [
-            threads.submit(make_environment, goal, accelerator, torch=torch, verbose=verbose)
-            for goal in unmade
+            threads.submit(make_environment, goal, libraries, verbose=verbose) for goal in unmade
         ]
     failures = []
     for work in works:
@@ -403,45 +440,87 @@ def set_up(goals: Sequence[Goal], *, torch: bool, verbose: bool) -> None:
         raise SetupError(" ".join(failures))
 
 
-def wanted_stamp(goal: Goal, accelerator: Accelerator, *, torch: bool) -> Stamp:
+def wanted_stamp(goal: Goal, libraries: Libraries) -> Stamp:
     """Return the stamp of an environment that serves a goal."""
-    key = stamp_key(accelerator, torch=torch and goal.torch)
-    return Stamp(key, extras_for(goal, accelerator))
+    asked = libraries if goal.torch else replace(libraries, torch=None)
+    extras = extras_for(goal, libraries.kernels)
+    if "cuda13" in extras and not no_cupti(asked):
+        extras |= {"cupti"}
+    return Stamp(stamp_key(asked), extras)
 
 
-def is_made(goal: Goal, accelerator: Accelerator, *, torch: bool) -> bool:
+def no_cupti(libraries: Libraries) -> str:
+    """Return why CUPTI's package does not come along with CUDA 13; empty where it does."""
+    beside_torch = libraries.torch is Accelerator.CUDA13
+    return without_cupti(sys.platform, sys.version_info[:2], beside_torch)
+
+
+def is_made(goal: Goal, libraries: Libraries) -> bool:
     """Return whether a goal's environment serves it already."""
     environment = ROOT / goal.environment
     present = read_stamp(environment / STAMP)
-    wanted = wanted_stamp(goal, accelerator, torch=torch)
+    wanted = wanted_stamp(goal, libraries)
     return present is not None and present.covers(wanted) and python_of(environment).exists()
 
 
-def make_environment(goal: Goal, accelerator: Accelerator, *, torch: bool, verbose: bool) -> None:
+def clear_of_another_cuda(environment: Path, extras: Collection[str]) -> None:
+    """Empty an environment that was made for another CUDA: of two NVRTCs the newer is loaded."""
+    unwanted = "nvidia_cuda_nvrtc-*" if OF_CUDA_12 & set(extras) else "nvidia_cuda_nvrtc_cu12-*"
+    found = (
+        installed
+        for packages in ("lib/*/site-packages", "Lib/site-packages")
+        for installed in environment.glob(f"{packages}/{unwanted}.dist-info")
+    )
+    if next(found, None) is None:
+        return
+    say(f"{environment.name} was made for another CUDA: making it anew")
+    shutil.rmtree(environment)
+    environment.mkdir()
+
+
+def install_nvrtc_of_torch(python: Path, log: Path, *, verbose: bool) -> None:
+    """Install NVRTC_OF_TORCH with its headers into its own folder, alone."""
+    folder = python.parents[1] / NVRTC_OF_TORCH
+    shutil.rmtree(folder, ignore_errors=True)
+    say("installing the NVRTC of PyTorch's build for CUDA 12 (49 MB), for tests")
+    names = constraints_for({"nvrtc12"}, torch=True)
+    if not pip_install(
+        python, NVRTC_OF_TORCH_PACKAGES, names, log, alone_in=folder, verbose=verbose
+    ):
+        what = "pip could not install an NVRTC; check the network and run this again."
+        fail(log, what, verbose=verbose)
+
+
+def make_environment(goal: Goal, libraries: Libraries, *, verbose: bool) -> None:
     """Install what a goal needs in its environment; SetupError when that fails."""
     environment = ROOT / goal.environment
     log, stamp_file = environment / "setup.log", environment / STAMP
-    wanted, present = wanted_stamp(goal, accelerator, torch=torch), read_stamp(stamp_file)
+    wanted, present = wanted_stamp(goal, libraries), read_stamp(stamp_file)
     extras = wanted.extras
     if present is not None and present.key == wanted.key:
         extras |= present.extras  # a second goal in the same environment keeps the first's
     stamp_file.unlink(missing_ok=True)
     python = ensure_environment(environment)
-    if torch and goal.torch:
-        install_torch(python, accelerator, log, verbose=verbose)
+    beside_torch = False
+    if goal.torch and libraries.torch is not None:
+        installed = install_torch(python, libraries.torch, log, verbose=verbose)
+        beside_torch = installed and libraries.torch is libraries.kernels
     listed = ",".join(sorted(extras))
     say(f"installing gpuexplorer[{listed}] (a few minutes the first time; log: {log})")
     project = ["--editable", f"{ROOT}[{listed}]"]
     report = environment / "pip-report.json"
-    if not pip_install(
-        python, project, constraints_for(extras), log, report=report, verbose=verbose
-    ):
+    if "cuda13" in extras and "cupti" not in extras:
+        say(f"cupti-python is left out: {no_cupti(libraries)}")
+    constraints = constraints_for(extras, torch=beside_torch)
+    if not pip_install(python, project, constraints, log, report=report, verbose=verbose):
         fail(
             log,
             "pip could not install the packages; check the network and run this again.",
             verbose=verbose,
         )
     keep_hashes(report, environment / WHEELS)
+    if "nvrtc12" in extras:
+        install_nvrtc_of_torch(python, log, verbose=verbose)
     stamp_file.write_text(Stamp(wanted.key, extras).to_json(), encoding="utf-8")
     say(f"{environment.name} is ready")
 
@@ -449,6 +528,8 @@ def make_environment(goal: Goal, accelerator: Accelerator, *, torch: bool, verbo
 # --- the frameworks' own environment -------------------------------------------------------------
 
 FRAMEWORKS = ".venv-frameworks"
+FRAMEWORKS_PYTHON = (3, 13)
+"""The newest Python that TensorFlow has wheels for."""
 FRAMEWORKS_SIZES = (
     "about 630 MB to download (TensorFlow 275, PyTorch 190, jaxlib 85, SciPy 35, and smaller ones) "
     "and 3 GB of disk"
@@ -483,6 +564,11 @@ def set_up_frameworks(*, verbose: bool) -> None:
     An engine runs in it (``--python .venv-frameworks/bin/python``), so the program itself is not
     installed.
     """
+    if sys.version_info[:2] > FRAMEWORKS_PYTHON:
+        raise SetupError(
+            f"TensorFlow has no wheels for Python {sys.version_info[0]}.{sys.version_info[1]} yet; "
+            "name an older one with: make PYTHON=python3.13 frameworks"
+        )
     environment = ROOT / FRAMEWORKS
     environment.mkdir(exist_ok=True)
     log, stamp_file = environment / "setup.log", environment / STAMP

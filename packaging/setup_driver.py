@@ -1,50 +1,45 @@
-"""The NVIDIA driver of this machine, as ``bootstrap.py`` asks for it; standard library alone."""
+"""The NVIDIA driver of this machine and what follows from it, as ``bootstrap.py`` asks for them.
+
+The package in this checkout decides, with the standard library alone; it is not installed yet.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import re
 import subprocess
 import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gpuexplorer.core import cuda_driver  # noqa: E402
+from gpuexplorer.core.cuda_choice import (  # noqa: E402
+    Choice,
+    Here,
+    choose,
+    this_machine,
+    without_cupti,
+)
+from gpuexplorer.core.cuda_driver import Driver  # noqa: E402
+
+__all__ = [
+    "ROOT", "Choice", "Driver", "Here", "choose", "find_driver", "this_machine", "without_cupti",
+]  # fmt: skip
+ANSWER_S = 30.0
+"""How long ``nvidia-smi`` may take: it wakes a GPU that sleeps."""
 
 
-def version_from_driver_number(number: int) -> tuple[int, int]:
-    """Return (major, minor) from what cuDriverGetVersion reports, such as 12040 for 12.4."""
-    return number // 1000, number % 1000 // 10
+def find_driver() -> Driver | None:
+    """Return this machine's NVIDIA driver, or None without one that sees a GPU."""
+    return cuda_driver.find_driver(_ask, cuda_driver.from_library)
 
 
-def version_from_nvidia_smi(text: str) -> tuple[int, int] | None:
-    """Return the CUDA version in nvidia-smi's heading, or None when it names none."""
-    found = re.search(r"CUDA(?: UMD)? Version:\s*(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else None
-
-
-def ask_driver_library() -> tuple[int, int] | None:
-    """Return the CUDA version of a driver that has a GPU, from the driver's own library."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        driver = ctypes.CDLL(name)
-        count, version = ctypes.c_int(0), ctypes.c_int(0)
-        if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-            return None
-        if count.value == 0 or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
-            return None
-    except (OSError, AttributeError):
-        return None
-    return version_from_driver_number(version.value)
-
-
-def ask_nvidia_smi() -> tuple[int, int] | None:
-    """Return the CUDA version that nvidia-smi reports, or None without a working driver."""
+def _ask(command: list[str]) -> str | None:
+    """Return what a program prints; None when it fails."""
     try:
         answer = subprocess.run(
-            ["nvidia-smi"], capture_output=True, text=True, timeout=30, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=ANSWER_S, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return version_from_nvidia_smi(answer.stdout) if answer.returncode == 0 else None
-
-
-def find_cuda_version() -> tuple[int, int] | None:
-    """Return the highest CUDA version this machine's NVIDIA driver runs, or None without a GPU."""
-    return ask_driver_library() or ask_nvidia_smi()
+    return answer.stdout if answer.returncode == 0 else None

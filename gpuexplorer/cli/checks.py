@@ -20,6 +20,7 @@ import platformdirs
 import gpuexplorer
 from gpuexplorer.cli.display import why_no_window
 from gpuexplorer.core.bootstrap import module_command
+from gpuexplorer.core.cuda_choice import without_cupti
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.frozen import clean_environment, is_frozen
 from gpuexplorer.core.units import count
@@ -58,7 +59,8 @@ OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "CuPy",
         ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
         "kernels on NVIDIA GPUs",
-        "cupy-cuda13x, or cupy-cuda12x for a driver of CUDA 12, where there is an NVIDIA GPU",
+        "cupy-cuda13x where there is an NVIDIA GPU, or cupy-cuda12x for a driver older than 580 or "
+        "a GPU older than compute capability 7.5",
     ),
     (
         "NVRTC",
@@ -153,7 +155,28 @@ def packages() -> list[Check]:
                 remedy="" if installed else f"pip install {wanted}",
             )
         )
-    return made
+    return [*made, *_cupti()]
+
+
+def _cupti() -> list[Check]:
+    """Check CUPTI's package, where CUDA 13's libraries are that it goes with."""
+    if _version("cupy-cuda13x") is None:
+        return []
+    version = _version("cupti-python")
+    torch = _version("torch")
+    beside_torch = torch is not None and not torch.endswith("+cpu")
+    why = without_cupti(sys.platform, sys.version_info[:2], beside_torch)
+    gives = "kernel times without gaps, and the GPU's counters"
+    missing = f"left out: {why}" if why else f"not installed ({gives})"
+    return [
+        Check(
+            area="packages",
+            name="CUPTI",
+            status="ok" if version else "warn",
+            found=f"cupti-python {version}" if version else missing,
+            remedy="" if version or why else "pip install 'gpuexplorer[cupti]'",
+        )
+    ]
 
 
 def _run(command: list[str]) -> tuple[int, str]:

@@ -16,11 +16,12 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import json_path, pretty_json, write_document
 from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.units import quantity
 from gpuexplorer.environments.create import create
-from gpuexplorer.environments.driver import Driver, find_driver
-from gpuexplorer.environments.kinds import Kind, all_kinds, find_kind, kinds_for
+from gpuexplorer.environments.driver import find_driver
+from gpuexplorer.environments.kinds import Kind, Offer, find_kind, fit_of, offers
 from gpuexplorer.environments.managed import Managed, clean_up, disk_use, free_name
 from gpuexplorer.environments.offline import fill
 from gpuexplorer.environments.plan import Plan, Source, plan
@@ -40,43 +41,53 @@ Sink = Callable[[Progress], None]
 
 
 def kinds(options: argparse.Namespace) -> int:
-    """List the kinds, those for this machine's driver first."""
+    """List the kinds, those for this machine's GPUs first."""
     driver = find_driver()
-    fitting = kinds_for(driver)
-    every = (*fitting, *(kind for kind in all_kinds() if kind not in fitting))
+    found = offers(driver)
     if options.json is not None:
         document = {
             "schema": KINDS_SCHEMA,
-            "driver": driver,
-            "kinds": [_built(kind) | {"fits": kind in fitting} for kind in every],
+            "driver": _built_driver(driver),
+            "kinds": [_built(offer) for offer in found],
         }
-        write_document(options.json, pretty_json(msgspec.to_builtins(document)))
+        write_document(options.json, pretty_json(document))
     if options.json != "-":
-        _print_kinds(every, fitting, driver)
+        _print_kinds(found, driver)
     return 0
 
 
-def _built(kind: Kind) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(kind, lock=None))
+def _built(offer: Offer) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(offer.kind, lock=None))
     del built["lock"]
-    return built
+    return built | {
+        "fits": not offer.trouble,
+        "trouble": offer.trouble,
+        "left_out": offer.left_out,
+    }
 
 
-def _print_kinds(every: tuple[Kind, ...], fitting: tuple[Kind, ...], driver: Driver | None) -> None:
+def _built_driver(driver: Driver | None) -> dict[str, Any] | None:
+    if driver is None:
+        return None
+    built: dict[str, Any] = msgspec.to_builtins(driver)
+    return {"gpu": driver.gpus[0].name, **built}
+
+
+def _print_kinds(found: tuple[Offer, ...], driver: Driver | None) -> None:
     from rich.text import Text
 
     console = output_console()
     console.print(driver.words if driver is not None else "no NVIDIA driver here", markup=False)
-    for kind in every:
-        fits = kind in fitting
+    for offer in found:
+        kind, fits = offer.kind, not offer.trouble
         text = Text.assemble(("\n• " if fits else "\n  "), (kind.name, "bold" if fits else "dim"))
         text.append(f"  {kind.title}", style="" if fits else "dim")
         text.append(f"\n    {kind.teaches}", style="dim")
-        if not fits:
-            text.append(f"\n    needs an NVIDIA driver for CUDA {kind.cuda}", style="dim")
+        for said in filter(None, (offer.trouble, offer.left_out)):
+            text.append(f"\n    {said}", style="dim")
         console.print(text, soft_wrap=True)
     console.print(
-        Text(f"\nMake one with: gpuexplorer engines create {every[0].name}", style="dim"),
+        Text(f"\nMake one with: gpuexplorer engines create {found[0].kind.name}", style="dim"),
         soft_wrap=True,
     )
 
@@ -87,7 +98,7 @@ def _print_kinds(every: tuple[Kind, ...], fitting: tuple[Kind, ...], driver: Dri
 def make(options: argparse.Namespace) -> int:
     """Make an environment of a kind, after its sizes were shown and agreed to."""
     kind = find_kind(options.kind)
-    _check_driver(kind)
+    _check_driver(kind, anyway=options.anyway)
     name = options.name or free_name(kind.name)
     made = _plan(kind, options, Source(folder=_folder(options.source)))
     if not _agreed(made, options, f"Make '{name}' in {made.folder / name}?"):
@@ -132,29 +143,39 @@ def clean(options: argparse.Namespace) -> int:
 
 
 def managed_words(one: Managed) -> str:
-    """Say what an environment is, in a line."""
+    """Say what an environment is, in a line, and what it has to do without."""
     if not one.ready:
         why = one.problem or "it was cut off"
         return f"unfinished: {why}; 'gpuexplorer engines create {one.kind}' goes on"
-    return f"made here: {one.title}, {quantity(disk_use(one.name), 'B')}"
+    said = [f"made here: {one.title}, {quantity(disk_use(one.name), 'B')}"]
+    return "; ".join([*said, *without_words(one.left_out)])
+
+
+def without_words(left_out: dict[str, str]) -> list[str]:
+    """Return for each package that is left out which it is and why."""
+    return [f"without {name}: {why}" for name, why in left_out.items()]
 
 
 def _folder(word: str | None) -> Path | None:
     return None if word is None else Path(word).expanduser().absolute()
 
 
-def _check_driver(kind: Kind) -> None:
-    """Raise CannotRunHere where the driver does not run a kind's CUDA."""
-    if kind.cuda is None:
+def _check_driver(kind: Kind, *, anyway: bool) -> None:
+    """Raise CannotRunHere where a kind is of no use to the GPUs of this machine.
+
+    One without an NVIDIA driver may be where environments are made for others.
+    """
+    driver = find_driver() if kind.cuda is not None else None
+    trouble = fit_of(kind, driver).trouble
+    if not trouble:
         return
-    driver = find_driver()
-    if driver is not None and driver.cuda[0] >= kind.cuda:
+    if driver is None or anyway:
+        say(f"gpuexplorer: nothing can be run in '{kind.name}' here: {trouble}")
         return
-    fitting = ", ".join(one.name for one in kinds_for(driver))
-    seen = "there is no NVIDIA driver here" if driver is None else f"this is {driver.words}"
+    fitting = ", ".join(one.kind.name for one in offers(driver) if not one.trouble)
     raise CannotRunHere(
-        f"'{kind.name}' needs an NVIDIA driver for CUDA {kind.cuda}, and {seen}",
-        remedy=f"update the driver, or choose of {fitting}",
+        f"'{kind.name}' is of no use here: {trouble}",
+        remedy=f"choose of {fitting}, or add --anyway to make it all the same",
     )
 
 
@@ -163,7 +184,10 @@ def _plan(kind: Kind, options: argparse.Namespace, source: Source) -> Plan:
     with _status() as tell:
         tell("looking for Pythons")
         python: FoundPython
-        python = look_at(options.python) if options.python else best_python(find_pythons())
+        if options.python:
+            python = look_at(options.python)
+        else:
+            python = best_python(find_pythons(), kind.newest_python)
         return plan(kind, python, source, on_words=tell)
 
 
@@ -217,6 +241,8 @@ def _print_plan(made: Plan) -> None:
         size = sum(one.size_B or 0 for one in rest)
         table.add_row(f"{len(rest)} more", "", quantity(size, "B"), "")
     console.print(table)
+    for said in without_words(made.left_out):
+        console.print(said, style="dim", markup=False, soft_wrap=True)
     unknown = f", and {made.unknown} of unknown size" if made.unknown else ""
     have = f" ({quantity(made.have_B, 'B')} are here already)" if made.have_B else ""
     console.print(
@@ -252,6 +278,7 @@ def _write(done: Managed | None, made: Plan, options: argparse.Namespace) -> Non
             "installed_B": made.installed_B,
             "free_B": made.free_B,
             "packages": made.packages,
+            "left_out": made.left_out,
         },
         "environment": done,
     }

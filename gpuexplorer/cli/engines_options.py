@@ -13,7 +13,7 @@ COMMANDS = {
     "check": "start one and show its frameworks, versions and devices, or why it does not start",
     "remove": "forget one; its environment stays as it is, unless it was made here",
     "default": "use one wherever --python says nothing else, here and in the window",
-    "kinds": "the environments that can be made here, those for this machine's driver first",
+    "kinds": "the environments that can be made here, those for this machine's GPUs first",
     "create": "make an environment of a kind: sizes first, then download, installation, self-test",
     "fetch": "fill a folder with a kind's wheels, for a machine without internet",
     "clean": "delete unfinished environments and kept downloads",
@@ -92,3 +92,6 @@ def _add_making(create: argparse.ArgumentParser, fetch: argparse.ArgumentParser)
         help="take the wheels from this folder; nothing is fetched from anywhere",
     )  # fmt: skip
     create.add_argument("--name", metavar="NAME", help="what to call it (default: after its kind)")
+    create.add_argument(
+        "--anyway", action="store_true", help="make it though nothing of it could run here"
+    )

@@ -102,6 +102,7 @@ class _Making:
             base=plan.python.path,
             source="" if plan.source.folder is None else str(plan.source.folder),
             packages={one.name: one.version for one in plan.packages},
+            left_out=plan.left_out,
             created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 

@@ -43,6 +43,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """The folder its wheels came from; empty for the index."""
     packages: dict[str, str] = {}
     """What was installed, with the versions."""
+    left_out: dict[str, str] = {}
+    """What it has to do without, with the reasons as clauses."""
     created_utc: str = ""
     verified: bool | None = None
     """Whether the self-test passed; None: there was none to make."""

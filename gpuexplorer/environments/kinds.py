@@ -12,8 +12,16 @@ from pathlib import Path
 
 import msgspec
 
+from gpuexplorer.core.cuda_choice import (
+    NEWEST_PYTHON,
+    Fit,
+    fit,
+    this_machine,
+    trouble_of_system,
+    without_cupti,
+)
+from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.environments.driver import Driver
 from gpuexplorer.environments.locked import SUFFIX, engines_data, read_lock
 
 
@@ -34,8 +42,24 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """An index that is asked beside the configured one."""
     cuda: int | None = None
     """The CUDA of the driver that it is for; None: it needs no GPU."""
+    torch: bool = False
+    """Whether PyTorch is in it."""
+    cupti: bool = False
+    """Whether CUPTI's records and counters are, where there is a wheel for them."""
+    newest_python: tuple[int, int] = NEWEST_PYTHON
+    """Newer Pythons have no wheels of it yet."""
     backend: str | None = None
     """The backend whose device it brings and is tested with: ``cuda``, ``opencl``, ``torch``."""
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind, and what it is worth on this machine; the words are clauses."""
+
+    kind: Kind
+    trouble: str = ""
+    """Why nothing of it could run here, and what would change that; empty where it can."""
+    left_out: str = ""
+    """Which GPUs it leaves out and why; empty where it leaves none out."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,7 @@ class Recipe:
     torch: str | None = None
     """What PyTorch is to compute on: ``cpu``, ``cuda12`` or ``cuda13``; None without it."""
     cuda: int | None = None
+    newest_python: tuple[int, int] = NEWEST_PYTHON
     backend: str | None = None
 
 
@@ -89,7 +114,8 @@ RECIPES = (
     Recipe(
         "cpu-frameworks", "PyTorch, TensorFlow, Keras and JAX on the CPU",
         "Runs the same model in four frameworks on the processor, side by side.",
-        ("torch", "tensorflow", "keras", "jax"), torch="cpu", backend="torch",
+        ("torch", "tensorflow", "keras", "jax"), torch="cpu", newest_python=(3, 13),
+        backend="torch",
     ),
 )  # fmt: skip
 
@@ -102,13 +128,39 @@ def all_kinds() -> tuple[Kind, ...]:
     return tuple(_kind(recipe) for recipe in RECIPES)
 
 
-def kinds_for(driver: Driver | None) -> tuple[Kind, ...]:
-    """Return the kinds that are of use with a driver (None: with no NVIDIA GPU), the best first.
+def offers(driver: Driver | None) -> tuple[Offer, ...]:
+    """Return every kind as it is worth with a driver (None: with no NVIDIA GPU), the best first.
 
-    A driver runs every CUDA up to its own; kinds for the CPU are of use everywhere.
+    Those that serve every GPU come before those that leave some out; those of no use come last.
     """
-    newest = 0 if driver is None else driver.cuda[0]
-    return tuple(kind for kind in all_kinds() if kind.cuda is None or kind.cuda <= newest)
+    fits = [(kind, fit_of(kind, driver)) for kind in all_kinds()]
+    found = [Offer(kind=kind, trouble=one.trouble, left_out=one.said) for kind, one in fits]
+    return tuple(sorted(found, key=lambda one: (bool(one.trouble), bool(one.left_out))))
+
+
+def fit_of(kind: Kind, driver: Driver | None) -> Fit:
+    """Return what a kind does for the GPUs of a driver; kinds for the CPU are of use everywhere."""
+    return Fit() if kind.cuda is None else fit(kind.cuda, kind.torch, this_machine(driver))
+
+
+def missing_of(kind: Kind, python: tuple[int, ...]) -> dict[str, str]:
+    """Return the packages that a kind has to do without, with the reason, as clauses."""
+    why = without_cupti(sys.platform, python[:2], kind.torch) if kind.cupti else ""
+    return {"cupti-python": why} if why else {}
+
+
+def check_wheels(kind: Kind, python: tuple[int, ...]) -> None:
+    """Raise InputError where a kind has no wheels for this system or for a Python."""
+    trouble = trouble_of_system(this_machine(None)) if kind.cuda is not None else ""
+    if trouble:
+        raise InputError(f"'{kind.name}' cannot be made here: {trouble}")
+    if kind.lock is not None and python[:2] > kind.newest_python:
+        newest = ".".join(map(str, kind.newest_python))
+        raise InputError(
+            f"'{kind.name}' cannot be made with Python {python[0]}.{python[1]}: its packages have "
+            "no wheels for it yet",
+            remedy=f"choose a Python up to {newest} (--python)",
+        )
 
 
 def find_kind(name: str) -> Kind:
@@ -136,5 +188,8 @@ def _kind(recipe: Recipe) -> Kind:
         lock=path,
         index=lock.index.get(sys.platform),
         cuda=recipe.cuda,
+        torch=recipe.torch is not None,
+        cupti="cupti" in recipe.extras,
+        newest_python=recipe.newest_python,
         backend=recipe.backend,
     )

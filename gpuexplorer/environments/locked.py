@@ -27,6 +27,9 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     version: str
+    """Or a series, such as ``12.6.*``, of which another package chooses."""
+    only: tuple[str, ...] = ()
+    """Where it is needed: systems, each with its Pythons unless it is all; empty: everywhere."""
     wheels: list[Wheel] = []
 
 

@@ -17,8 +17,8 @@ from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B
 from gpuexplorer.environments.downloads import downloads_folder, have_B
 from gpuexplorer.environments.hashes import SUMS, mismatch, read_sums, sha256_of
-from gpuexplorer.environments.kinds import Kind
-from gpuexplorer.environments.locked import Lock, read_lock
+from gpuexplorer.environments.kinds import Kind, check_wheels, missing_of
+from gpuexplorer.environments.locked import Lock, plain, read_lock
 from gpuexplorer.environments.pips import pip_for
 from gpuexplorer.environments.place import engines_folder
 from gpuexplorer.environments.pythons import FoundPython
@@ -80,6 +80,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """About how much the finished environment takes, in bytes."""
     free_B: int = 0
     """Free space where it would be written, in bytes."""
+    left_out: dict[str, str] = {}
+    """Packages that it has to do without, each with the reason as a clause."""
 
     @property
     def total_B(self) -> int:
@@ -117,12 +119,14 @@ def plan(
     """Have pip resolve a kind's requirements; nothing is installed, nothing large is fetched.
 
     ``on_words`` is told what is being done. Raises Cancelled; InputError for a Python that cannot
-    be used, and for a folder that is none or whose wheels nothing vouches for; WorkFailed when the
-    index cannot be reached or has no such wheels, or a wheel's hash is not the lock's.
+    be used, for a kind that has no wheels for it or for this system, and for a folder that is none
+    or whose wheels nothing vouches for; WorkFailed when the index cannot be reached or has no such
+    wheels, or a wheel's hash is not the lock's.
     """
     source = source or Source()
     if not python.ok:
         raise InputError(f"{python.problem}", remedy="choose another Python")
+    check_wheels(kind, python.numbers)
     if source.folder is not None and not source.folder.is_dir():
         raise InputError(f"there is no folder {source.folder}", remedy="check its path")
     folder = engines_folder()
@@ -141,6 +145,8 @@ def plan(
     packages = [_vouched(one, lock, sums, source) for one in chosen]
     on_words("asking for their sizes")
     packages = _with_sizes(packages, Path(python.path), pip, cancel)
+    named = {plain(one.name) for one in packages}
+    missing = missing_of(kind, python.numbers)
     check(cancel)
     return Plan(
         kind=kind,
@@ -151,6 +157,7 @@ def plan(
         have_B=sum(have_B(downloads_folder(folder), one) for one in packages),
         installed_B=sum(map(_unpacked, packages)),
         free_B=free_B(folder),
+        left_out={name: why for name, why in missing.items() if name not in named},
     )
 
 

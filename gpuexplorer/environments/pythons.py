@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.core.bootstrap import OLDEST_PYTHON
+from gpuexplorer.core.cuda_choice import NEWEST_PYTHON
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.frozen import clean_environment, is_frozen
 from gpuexplorer.engine.candidates import find_candidates
@@ -27,8 +28,6 @@ ANSWER_S = 20.0
 """How long a Python may take to say what it is: the first start of one on a slow disk."""
 AT_ONCE = 4
 """Pythons that are asked at the same time."""
-NEWEST_TRIED = (3, 14)
-"""Newer ones come last: the libraries' wheels follow a Python only months later."""
 _ASK = """
 import json, os, sys
 said = {"version": list(sys.version_info[:3]), "bits": sys.maxsize.bit_length() + 1,
@@ -122,11 +121,14 @@ def look_at(word: str, kind: str = "path", cancel: threading.Event | None = None
     return found
 
 
-def best_python(found: list[FoundPython]) -> FoundPython:
-    """Return the first that can be used; CannotRunHere with the remedy when none can."""
-    for one in found:
-        if one.ok:
-            return one
+def best_python(found: list[FoundPython], newest: tuple[int, int] = NEWEST_PYTHON) -> FoundPython:
+    """Return the first that can be used, up to ``newest`` if there is one.
+
+    CannotRunHere with the remedy when none can be used.
+    """
+    able = [one for one in found if one.ok]
+    for one in (*(one for one in able if one.numbers[:2] <= newest), *able):
+        return one
     seen = f": {found[0].problem}" if found else ""
     raise CannotRunHere(f"no Python here can make an environment{seen}", remedy=_INSTALL)
 
@@ -256,7 +258,7 @@ def _worth(one: FoundPython) -> tuple[bool, bool, bool, list[int]]:
     numbers = one.numbers
     return (
         not one.ok,
-        numbers[:2] > NEWEST_TRIED,
+        numbers[:2] > NEWEST_PYTHON,
         one.kind == "conda",
         [-n for n in numbers],
     )

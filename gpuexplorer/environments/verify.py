@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.engine.checking import CheckCancelled, EngineReport, check_engine
 from gpuexplorer.environments.cancelled import Cancelled, check
-from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.children import Done, run, surroundings
+from gpuexplorer.environments.driver import find_driver
+from gpuexplorer.environments.kinds import Kind, fit_of
 from gpuexplorer.selftest.bench import Options
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
 from gpuexplorer.selftest.run import run_selftest
@@ -20,6 +24,15 @@ SECTIONS = ("kernels", "memory", "occupancy")
 the self-test are about this program and a quiet machine."""
 HANDSHAKE_S = 120.0
 """How long its first start may take: nothing in it has been compiled or read before."""
+LIBRARIES = ("cupy", "cuda.core", "cupti.cupti", "torch")
+"""What is loaded of them where nothing can be run."""
+ABSENT = 77
+_LOAD = f"""
+import importlib.util, sys
+if importlib.util.find_spec(sys.argv[1].partition(".")[0]) is None:
+    sys.exit({ABSENT})
+__import__(sys.argv[1])
+"""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +42,10 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     lacks: str = ""
     """Why it has not the device that its kind is for, in one sentence; empty when it has."""
     remedy: str = ""
+    untried: str = ""
+    """Why nothing of its kind can be run on this machine, as a clause; empty where it can."""
+    loaded: tuple[str, ...] = ()
+    """The libraries that were loaded instead, where nothing can be run."""
     selftest: Report | None = None
     """What the quick self-test found; None where there is no device to test, or nothing started."""
 
@@ -49,6 +66,9 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
             return f"{self.engine.problem}"
         if self.lacks:
             return self.lacks
+        if self.untried:
+            loads = f" and {', '.join(self.loaded)} load" if self.loaded else ""
+            return f"Its engine starts{loads}; nothing was run: {self.untried}."
         return "Its engine starts." if self.selftest is None else self.selftest.verdict
 
 
@@ -78,6 +98,9 @@ def verify(
         return Verified(engine=report)
     device = _device_of(report, kind.backend)
     if device is None:
+        untried = fit_of(kind, find_driver(cancel)).trouble
+        if untried:
+            return _load(report, untried, on_step, cancel)
         lacks, remedy = _why_not(report, kind)
         return Verified(engine=report, lacks=lacks, remedy=remedy)
     options = Options(device=device, quick=True, sections=SECTIONS, python=word)
@@ -87,6 +110,42 @@ def verify(
         return Verified(engine=report, lacks=error.what, remedy=error.remedy)
     check(cancel)
     return Verified(engine=report, selftest=found)
+
+
+def _load(
+    report: EngineReport,
+    untried: str,
+    on_step: Callable[[int, int, str], None],
+    cancel: threading.Event | None,
+) -> Verified:
+    """Load the libraries of an environment nothing of which can be run on this machine."""
+    python, loaded = Path(report.path), []
+    for module in LIBRARIES:
+        on_step(0, 0, f"loading {module}")
+        done = _run(python, module, cancel)
+        # A library that asks for the driver's own at once is as whole as the others.
+        if done.returncode in (0, ABSENT) or re.search(r"libcuda\.so|nvcuda\.dll", done.text):
+            loaded += [module] if done.returncode == 0 else []
+            continue
+        said = [line.strip() for line in done.lines if line.strip()]
+        reason = said[-1][:300] if said else f"it ended with status {done.returncode}"
+        return Verified(
+            engine=report,
+            lacks=f"{module} does not load in it: {reason}",
+            remedy="make it again; if that does not help, choose another Python (--python)",
+        )
+    return Verified(engine=report, untried=untried, loaded=tuple(loaded))
+
+
+def _run(python: Path, module: str, cancel: threading.Event | None) -> Done:
+    """Load a module in a Python, or end with ``ABSENT``. Raises Cancelled."""
+    try:
+        command = [str(python), "-I", "-c", _LOAD, module]
+        return run(command, surroundings(python), cancel, timeout_s=HANDSHAKE_S)
+    except TimeoutError:
+        return Done(1, (f"it takes longer than {HANDSHAKE_S:.0f} s",))
+    except CannotRunHere as error:
+        return Done(1, (error.what,))
 
 
 def _device_of(report: EngineReport, backend: str) -> str | None:

@@ -11,54 +11,54 @@ import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import bootstrap
 from bootstrap import Accelerator
+from packaging.markers import Marker
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
+from builder.cells import PYTHONS, SYSTEMS, Cell, System, cells_of, lines_of
 from builder.errors import BuildError
 from builder.index import Index, IndexFile
 from gpuexplorer.core.bootstrap import REQUIRED
+from gpuexplorer.core.cuda_choice import CUPTI_BESIDE_TORCH
 from gpuexplorer.environments.kinds import RECIPES, Recipe
 from gpuexplorer.environments.locked import SCHEMA, SUFFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gpuexplorer"
-PLATFORMS = ("linux", "win32", "darwin")
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _TAG = re.compile(r"cp3(11|12|13|14)|py3|py2")
 _PLATFORM = re.compile(
     r"any|manylinux\w*_(x86_64|aarch64)|linux_(x86_64|aarch64)|win_amd64"
     r"|macosx_\w+_(arm64|x86_64|universal2)"
 )
-OF_TORCHS_OWN = re.compile(r"nvidia-(?!ml-py)|cuda-(toolkit|bindings)$")
-"""Libraries of which PyTorch's build for CUDA 12 names its own versions, which are not pinned."""
+TORCHS_OWN = re.compile(r"nvidia-|cuda-|triton$")
+"""Libraries of which each build of PyTorch names its own versions."""
 
 
 def constraints(recipe: Recipe) -> dict[str, str]:
-    """Return the pinned versions that hold for a kind, by the packages' plain names."""
+    """Return the pinned versions that hold for a kind, by the packages' plain names.
+
+    One that ends in ``.*`` is a series, of which PyTorch chooses.
+    """
     names = ["constraints.txt"]
-    names += [f"constraints-cuda{recipe.cuda}.txt"] if recipe.cuda is not None else []
-    names += ["constraints-frameworks.txt"] if "tensorflow" in recipe.extras else []
-    if recipe.torch == Accelerator.CUDA13.value and "constraints-cuda13.txt" not in names:
-        names.append("constraints-cuda13.txt")
-    pins = {name: v for one in names for name, v in _pins(one).items()}
-    if recipe.torch == Accelerator.CUDA12.value:
-        pins = {name: v for name, v in pins.items() if not OF_TORCHS_OWN.match(name)}
-        pins |= _pins("constraints-cuda12-torch.txt")
+    if recipe.cuda is not None:
+        names = [*bootstrap.constraints_for(recipe.extras, torch=recipe.torch is not None)]
+    if "tensorflow" in recipe.extras:
+        names.append("constraints-frameworks.txt")
+    pins: dict[str, str] = {}
+    for name in names:
+        text = (ROOT / "packaging" / name).read_text(encoding="utf-8")
+        for package, version in re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE):
+            pins[canonicalize_name(package)] = version
     return pins
-
-
-def _pins(name: str) -> dict[str, str]:
-    """Return the versions that a file of constraints pins."""
-    text = (ROOT / "packaging" / name).read_text(encoding="utf-8")
-    return {
-        canonicalize_name(package): version
-        for package, version in re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE)
-    }
 
 
 # ---- what pip is asked for
@@ -72,7 +72,13 @@ def requirements(recipe: Recipe, root: Path = ROOT) -> tuple[str, ...]:
     found: list[str] = []
     for line in dict.fromkeys(wanted):
         name = canonicalize_name(Requirement(line).name)
-        found += _torch(recipe) if name == "torch" else _tensorflow(line, name)
+        if name == "torch":
+            found += _torch(recipe)
+        elif name == "cupti-python" and recipe.torch is not None:
+            newest = ".".join(map(str, CUPTI_BESIDE_TORCH))
+            found.append(f"{line} and python_version <= '{newest}'")
+        else:
+            found += _tensorflow(line, name)
     return tuple(found)
 
 
@@ -97,7 +103,9 @@ def torch_lines(recipe: Recipe) -> dict[str, tuple[str, str | None]]:
     if recipe.torch is None:
         return {}
     found = {}
-    for platform in PLATFORMS:
+    for platform in dict.fromkeys(system.sys_platform for system in SYSTEMS):
+        if platform not in {cell.system.sys_platform for cell in cells_of(recipe)}:
+            continue
         last = bootstrap.torch_requests(Accelerator(recipe.torch), platform)[-1]
         line, index = last.requirement, last.extra_index
         if index is not None and "+" not in line:
@@ -109,8 +117,8 @@ def torch_lines(recipe: Recipe) -> dict[str, tuple[str, str | None]]:
 def with_own_build(recipe: Recipe) -> set[str]:
     """Return the platforms that get PyTorch from an index of its own.
 
-    Its metadata are not read: that build requires what those for other systems do, and libraries
-    whose versions it names itself.
+    That one is not read: its build requires what the general index's does, except libraries of
+    which it names versions of its own.
     """
     return {one for one, (_, index) in torch_lines(recipe).items() if index is not None}
 
@@ -144,97 +152,111 @@ def _tensorflow(line: str, name: str) -> list[str]:
 # ---- what that brings along
 
 
-def environments() -> list[dict[str, str]]:
-    """Return the systems and Pythons for which there are wheels, as markers see them."""
-    systems = (
-        ("linux", "posix", "Linux", "x86_64"), ("linux", "posix", "Linux", "aarch64"),
-        ("win32", "nt", "Windows", "AMD64"), ("darwin", "posix", "Darwin", "arm64"),
-    )  # fmt: skip
-    return [
-        {
-            "sys_platform": platform, "os_name": name, "platform_system": system,
-            "platform_machine": machine, "python_version": python,
-            "python_full_version": f"{python}.0", "implementation_name": "cpython",
-            "platform_python_implementation": "CPython", "platform_release": "", "extra": "",
-            "platform_version": "", "implementation_version": f"{python}.0",
-        }
-        for platform, name, system, machine in systems
-        for python in PYTHONS
-    ]  # fmt: skip
+@dataclass
+class Found:
+    """A pinned package of a kind."""
+
+    files: list[IndexFile]
+    """Its wheels for any of our systems and Pythons."""
+    cells: set[Cell] = field(default_factory=set)
+    """Where the kind needs it."""
 
 
-def closure(recipe: Recipe, index: Index) -> dict[str, list[IndexFile]]:
-    """Return the wheels of everything that a kind brings along on any system, by plain names.
+def closure(recipe: Recipe, index: Index) -> dict[str, Found]:
+    """Return everything that a kind brings along on any system, by plain names.
 
-    Raises BuildError for a package whose version is not pinned.
+    Raises BuildError for a package whose version is not pinned, or that has no wheel where the
+    requirements include it.
     """
-    places, pins, others = environments(), constraints(recipe), with_own_build(recipe)
-    waiting = [Requirement(line) for line in requirements(recipe)]
-    found: dict[str, list[IndexFile]] = {}
-    seen: set[tuple[str, str]] = set()
+    pins, every, others = constraints(recipe), cells_of(recipe), with_own_build(recipe)
+    waiting = [(Requirement(line), every) for line in requirements(recipe)]
+    found: dict[str, Found] = {}
+    seen: dict[tuple[str, str], set[Cell]] = defaultdict(set)
     while waiting:
-        wanted = waiting.pop()
-        name = canonicalize_name(wanted.name)
-        if wanted.marker is not None and not any(map(wanted.marker.evaluate, places)):
-            continue
+        wanted, cells = waiting.pop()
+        name, marker = canonicalize_name(wanted.name), wanted.marker
+        if marker is not None:
+            cells = frozenset(cell for cell in cells if marker.evaluate(cell.environment))
         for extra in ("", *sorted(wanted.extras)):
-            if (name, extra) in seen:
+            fresh = cells - seen[name, extra]
+            if not fresh:
                 continue
-            seen.add((name, extra))
+            seen[name, extra] |= fresh
             if name not in pins:
-                if OF_TORCHS_OWN.match(name):
-                    continue
                 raise BuildError(
                     f"{name} is not pinned; add the version to packaging/constraints*.txt"
                 )
             if name not in found:
-                found[name] = _of_the_index(recipe, name, wheels(index.files(name), pins[name]))
-                if not found[name]:
-                    raise BuildError(f"the index has no wheel of {name} {pins[name]}")
-            here = [one for one in places if name != "torch" or one["sys_platform"] not in others]
-            waiting += _brought(found[name], extra, index, here)
+                found[name] = Found(wheels(index.files(name), pins[name]))
+            found[name].cells |= fresh
+            waiting += _brought(name, found[name].files, extra, fresh, index, others)
+    for package, one in found.items():
+        elsewhere = others if package == "torch" else set()
+        check_wheels(f"{package} {pins[package]}", one, elsewhere)
+        one.files = [file for file in one.files if not _is_of(file, elsewhere)]
     return dict(sorted(found.items()))
 
 
-def _of_the_index(recipe: Recipe, name: str, files: list[IndexFile]) -> list[IndexFile]:
-    """Return the wheels without PyTorch's for the systems that get another build of it."""
-    if name != "torch":
-        return files
+def check_wheels(package: str, found: Found, elsewhere: Collection[str] = ()) -> None:
+    """Raise BuildError where a package is needed and none of its wheels can be installed.
+
+    ``elsewhere``: the platforms that get it from another index.
+    """
+    names = [file.name for file in found.files]
+    lacking = [
+        cell.words
+        for cell in sorted(
+            found.cells, key=lambda cell: (cell.system.name, PYTHONS.index(cell.python))
+        )
+        if cell.system.sys_platform not in elsewhere and cell.takes(names) is None
+    ]
+    if lacking:
+        raise BuildError(
+            f"{package} has no wheel for {', '.join(lacking)}; pin another version, or have the "
+            "requirement's marker leave it out there"
+        )
+
+
+def _is_of(file: IndexFile, platforms: Collection[str]) -> bool:
+    """Whether a wheel is for one of some platforms."""
     words = {"linux": "linux", "win32": "win_", "darwin": "macosx"}
-    others = [words[platform] for platform in with_own_build(recipe)]
-    return [one for one in files if not any(word in one.name for word in others)]
+    return any(words[platform] in file.name for platform in platforms)
 
 
 def _brought(
-    files: list[IndexFile], extra: str, index: Index, places: list[dict[str, str]]
-) -> list[Requirement]:
-    """Return what a package requires, with one of its extras or without any."""
-    lines = index.requires(_telling(files))
+    name: str,
+    files: list[IndexFile],
+    extra: str,
+    cells: Iterable[Cell],
+    index: Index,
+    others: Collection[str],
+) -> list[tuple[Requirement, frozenset[Cell]]]:
+    """Return what a package requires in some cells, with one of its extras or without any."""
+    by_system: dict[System, set[Cell]] = defaultdict(set)
+    for cell in cells:
+        by_system[cell.system].add(cell)
+    named = {file.name: file for file in files}
     found = []
-    for line in sorted(lines):
-        required = Requirement(line)
-        marker = required.marker
-        here = [{**place, "extra": extra} for place in places]
-        if marker is None and extra:
-            continue
-        if marker is not None:
-            if not any(map(marker.evaluate, here)):
+    for system, here in by_system.items():
+        own_build = name == "torch" and system.sys_platform in others
+        telling = next(filter(None, (cell.takes(named) for cell in here)), None)
+        for line in sorted(index.requires([named[telling]])) if telling is not None else ():
+            required = Requirement(line)
+            if own_build and TORCHS_OWN.match(canonicalize_name(required.name)):
                 continue
-            if extra and any(map(marker.evaluate, places)):
-                continue  # it is required without the extra, too
-            required.marker = None
-        found.append(required)
+            marker, required.marker = required.marker, None
+            where = frozenset(cell for cell in here if _asks(marker, extra, cell))
+            if where:
+                found.append((required, where))
     return found
 
 
-def _telling(files: list[IndexFile]) -> list[IndexFile]:
-    """Return one wheel for each system: what they require may differ."""
-    systems: dict[str, IndexFile] = {}
-    for one in files:
-        tags = parse_wheel_filename(one.name)[3]
-        platform = sorted(tag.platform for tag in tags)[0]
-        systems.setdefault(re.split(r"_\d", platform)[0] + platform[-6:], one)
-    return list(systems.values())
+def _asks(marker: Marker | None, extra: str, cell: Cell) -> bool:
+    """Whether a line is meant in a cell: with an extra, or where that is empty without any."""
+    if marker is None:
+        return not extra
+    meant = marker.evaluate({**cell.environment, "extra": extra})
+    return meant and not (extra and marker.evaluate(cell.environment))
 
 
 def wheels(files: Iterable[IndexFile], version: str) -> list[IndexFile]:
@@ -247,7 +269,7 @@ def wheels(files: Iterable[IndexFile], version: str) -> list[IndexFile]:
             _, of, _, tags = parse_wheel_filename(one.name)
         except ValueError:
             continue
-        if str(of) != version:
+        if not _is_version(of, version):
             continue
         if any(
             (
@@ -260,6 +282,13 @@ def wheels(files: Iterable[IndexFile], version: str) -> list[IndexFile]:
         ):
             found.append(one)
     return sorted(found, key=lambda one: one.name)
+
+
+def _is_version(found: Version, pinned: str) -> bool:
+    """Whether a version is the pinned one, or one of the pinned series."""
+    if pinned.endswith(".*"):
+        return SpecifierSet(f"=={pinned}").contains(found, prereleases=False)
+    return str(found) == pinned
 
 
 # ---- the file
@@ -280,9 +309,11 @@ def lock_text(recipe: Recipe, index: Index) -> str:
         "[index]",
         *(f'{p} = "{url}"' for p, (_, url) in torch_lines(recipe).items() if url is not None),
     ]
-    for name, files in closure(recipe, index).items():
+    for name, found in closure(recipe, index).items():
         lines += ["", "[[packages]]", f'name = "{name}"', f'version = "{pins[name]}"']
-        lines += ["wheels = [", *map(_wheel, index.with_sizes(files)), "]"]
+        only = ", ".join(map(_quoted, lines_of(found.cells, cells_of(recipe))))
+        lines += [f"only = [{only}]"] if only else []
+        lines += ["wheels = [", *map(_wheel, index.with_sizes(found.files)), "]"]
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.cli import EXIT_INTERRUPTED, main
+from gpuexplorer.core.cuda_choice import Here
+from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE, Interpreters
 from gpuexplorer.environments.kinds import Kind
@@ -19,6 +21,8 @@ from gpuexplorer.environments.verify import Verified
 from tests.support.wheels import small_wheel, write_sums
 
 TINY = Kind(name="tiny", title="Tiny", teaches="Nothing.", requirements=("apple",))
+FOR_CUDA_13 = msgspec.structs.replace(TINY, cuda=13)
+BLACKWELL = Driver((12, 8), (Gpu("RTX 5090", (12, 0)),), "570.1")
 
 
 @pytest.fixture
@@ -81,15 +85,71 @@ def test_ctrl_c_says_how_it_goes_on(
     assert "freed" in capfd.readouterr().err
 
 
-def test_kinds_say_which_fit(
+def have_driver(monkeypatch: pytest.MonkeyPatch, driver: Driver | None) -> None:
+    """A machine for which there are CUDA's libraries, with this driver."""
+    monkeypatch.setattr("gpuexplorer.cli.engines_managed.find_driver", lambda: driver)
+    monkeypatch.setattr(
+        "gpuexplorer.environments.kinds.this_machine",
+        lambda driver, python=None: Here("linux", "x86_64", driver, python),
+    )
+
+
+def test_kinds_say_which_fit_and_why_not(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("gpuexplorer.cli.engines_managed.find_driver", lambda: None)
+    have_driver(monkeypatch, None)
     assert main(["engines", "kinds", "--json", "-"]) == 0
     kinds = {one["name"]: one["fits"] for one in document(capfd.readouterr().out)["kinds"]}
     assert kinds["cpu"]
     assert not kinds["cuda13"]
-    assert main(["engines", "create", "cuda13", "--yes"]) == 3
-    assert "needs an NVIDIA driver for CUDA 13, and there is no NVIDIA driver" in (
-        capfd.readouterr().err
+    have_driver(monkeypatch, BLACKWELL)
+    assert main(["engines", "kinds", "--json", "-"]) == 0
+    found = document(capfd.readouterr().out)
+    assert found["driver"] == {
+        "gpu": "RTX 5090", "cuda": [12, 8], "version": "570.1",
+        "gpus": [{"name": "RTX 5090", "capability": [12, 0]}],
+    }  # fmt: skip
+    troubles = {one["name"]: one["trouble"] for one in found["kinds"]}
+    assert troubles["cuda12"] == ""
+    assert "no kernels for RTX 5090" in troubles["cuda12-torch"]
+    assert main(["engines", "kinds"]) == 0
+    assert "CUDA 13 needs an NVIDIA driver 580 or newer, and this one runs CUDA 12.8" in (
+        capfd.readouterr().out
     )
+
+
+def test_a_kind_of_no_use_to_the_gpu_is_refused_unless_it_is_wanted_anyway(
+    wheels: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    have_driver(monkeypatch, BLACKWELL)
+    monkeypatch.setattr("gpuexplorer.cli.engines_managed.find_kind", lambda name: FOR_CUDA_13)
+    ask = ["engines", "create", "tiny", "--from", str(wheels), "--yes"]
+    assert main(ask) == 3
+    said = capfd.readouterr().err
+    assert "'tiny' is of no use here: CUDA 13 needs an NVIDIA driver 580 or newer" in said
+    assert "choose of cuda12, cpu, cpu-torch, cpu-frameworks, or add --anyway" in said
+    assert main([*ask, "--anyway"]) == 0
+    assert "nothing can be run in 'tiny' here" in capfd.readouterr().err
+
+
+def test_without_a_gpu_a_kind_for_one_is_made_when_it_is_asked_for_by_name(
+    wheels: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    have_driver(monkeypatch, None)
+    monkeypatch.setattr("gpuexplorer.cli.engines_managed.find_kind", lambda name: FOR_CUDA_13)
+    assert main(["engines", "create", "tiny", "--from", str(wheels), "--yes"]) == 0
+    said = capfd.readouterr().err
+    assert "nothing can be run in 'tiny' here: CUDA 13 needs an NVIDIA driver 580 or newer" in said
+    assert "'tiny' is ready" in said
+
+
+def test_what_an_environment_does_without_is_said_before_and_after(
+    wheels: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lacking = {"cupti-python": "there is no wheel of it for Windows"}
+    monkeypatch.setattr("gpuexplorer.environments.plan.missing_of", lambda *_: lacking)
+    said = "without cupti-python: there is no wheel of it for Windows"
+    assert main(["engines", "create", "tiny", "--from", str(wheels), "--yes"]) == 0
+    assert said in capfd.readouterr().out
+    assert main(["engines", "list", "--quick"]) == 0
+    assert said in capfd.readouterr().out

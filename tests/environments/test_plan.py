@@ -135,3 +135,22 @@ def test_planning_can_be_cancelled(wheels: Path, python: FoundPython) -> None:
 def test_a_python_that_cannot_be_used_is_refused(python: FoundPython) -> None:
     with pytest.raises(InputError, match="too old; choose another Python"):
         plan(KIND, msgspec.structs.replace(python, problem="it is too old"))
+
+
+def test_what_a_kind_does_without_stands_in_its_plan(
+    wheels: Path, python: FoundPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_sums(wheels)
+    lacking = {"apple": "it has no wheel", "cherry": "it has no wheel either"}
+    monkeypatch.setattr("gpuexplorer.environments.plan.missing_of", lambda *_: lacking)
+    found = plan(KIND, python, Source(folder=wheels))
+    assert found.left_out == {"cherry": "it has no wheel either"}, "an apple is among the wheels"
+
+
+def test_a_kind_without_wheels_for_a_python_is_refused_before_pip_is_asked(
+    wheels: Path, python: FoundPython, tmp_path: Path
+) -> None:
+    locked = with_lock(tmp_path, next(wheels.glob("apple-1.0-*")), "1.0", "0" * 64)
+    older = msgspec.structs.replace(locked, newest_python=(3, 10))
+    with pytest.raises(InputError, match=r"'tiny' cannot be made with Python .*up to 3\.10"):
+        plan(older, python, Source(folder=wheels))

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.engine.candidates import Candidate
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
-from gpuexplorer.environments.driver import Driver
-from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Package, Plan, Source
 from gpuexplorer.environments.progress import Phase, Progress
@@ -68,6 +68,12 @@ def test_a_plan_says_what_is_fetched_what_it_takes_and_what_is_free() -> None:
     unknown = plan_words(plan(wheel("numpy", None)))
     assert "1 package from" in unknown
     assert "1 of unknown size" in unknown
+
+
+def test_a_plan_says_what_it_does_without_and_why() -> None:
+    left_out = {"cupti-python": "there is no wheel of it for Windows"}
+    words = plan_words(msgspec.structs.replace(plan(wheel("numpy", MB)), left_out=left_out))
+    assert "Without cupti-python: there is no wheel of it for Windows.\n" in words
 
 
 def test_too_little_room_is_said_with_what_to_free() -> None:
@@ -128,13 +134,14 @@ def test_an_error_is_told_without_the_command_lines_options() -> None:
 
 
 def test_the_driver_and_a_missing_python_are_told() -> None:
-    driver = Driver(gpu="NVIDIA H200", version="580.95.05", cuda=(13, 0))
+    driver = Driver((13, 0), (Gpu("NVIDIA H200", (9, 0)),), "580.95.05")
     too_old = msgspec.structs.replace(PYTHON, version="3.9.2", problem="it is Python 3.9.2")
-    with_gpu = Around(driver, (KIND,), (PYTHON,), {})
+    with_gpu = Around(driver, (Offer(kind=KIND),), (PYTHON,), {})
     assert "NVIDIA H200, driver 580.95.05" in with_gpu.driver_words
     assert with_gpu.no_python == ""
-    without = Around(None, (), (too_old,), {})
+    without = Around(None, (Offer(kind=KIND, trouble="no driver"),), (too_old,), {})
     assert "No NVIDIA driver" in without.driver_words
+    assert without.useful == without.useless == ()
     assert without.no_python
 
 

@@ -20,11 +20,13 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.engine.candidates import Candidate
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments import driver, kinds, managed, plan, pythons
+from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.engine import SET_UP_ITEM
 from gpuexplorer.gui.main_window import MainWindow
@@ -50,7 +52,7 @@ def python() -> FoundPython:
 def machine(python: FoundPython, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without a GPU, with one Python, and one kind of engine to choose."""
     monkeypatch.setattr(driver, "find_driver", lambda cancel=None: None)
-    monkeypatch.setattr(kinds, "kinds_for", lambda driver: (SMALL,))
+    monkeypatch.setattr(kinds, "offers", lambda driver: (kinds.Offer(kind=SMALL),))
     monkeypatch.setattr(kinds, "find_kind", lambda name: SMALL)
     monkeypatch.setattr(pythons, "find_pythons", lambda cancel=None: [python])
     answer(monkeypatch, QMessageBox.StandardButton.Yes)  # a question would wait for ever
@@ -129,6 +131,28 @@ def present(window: MainWindow) -> str | None:
 
 def origins(dialog: EnginesDialog) -> dict[str, str]:
     return {row.name: row.origin for row in dialog.list.table.rows}
+
+
+# ---- what is offered
+
+
+def test_a_kind_of_no_use_to_the_gpu_is_shown_with_its_reason_and_cannot_be_chosen(
+    qtbot: QtBot, dialog: EnginesDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "CUDA 13 begins at compute capability 7.5, and Tesla V100 has 7.0"
+    useless = kinds.Offer(kind=Kind(name="cuda13", title="CUDA 13", teaches="-"), trouble=reason)
+    volta = Driver((13, 0), (Gpu("Tesla V100", (7, 0)),), "580.1")
+    monkeypatch.setattr(driver, "find_driver", lambda cancel=None: volta)
+    monkeypatch.setattr(kinds, "offers", lambda driver: (kinds.Offer(kind=SMALL), useless))
+    press(dialog, "setUpEngineButton")
+    choice = dialog.setup.choice
+    until(qtbot, lambda: choice.around is not None)
+    assert words(dialog, "driverWords") == "Tesla V100, driver 580.1, CUDA 13.0 and older."
+    radio = dialog.findChild(QRadioButton, "kind-cuda13")
+    assert radio is not None and radio.isVisible()
+    assert not radio.isEnabled()
+    assert words(dialog, "teaches-cuda13") == f"{reason}."
+    assert choice.kind == SMALL
 
 
 # ---- the whole way

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import bootstrap
 import pytest
 
 from gpuexplorer.core.bootstrap import REQUIRED
+from gpuexplorer.environments.kinds import find_kind
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,3 +97,14 @@ def test_one_that_failed_is_tried_again(
     asked = len(installing.asked)
     assert bootstrap.main(["frameworks"]) == 1
     assert len(installing.asked) > asked
+
+
+def test_a_python_without_wheels_of_tensorflow_is_refused_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0))
+    assert bootstrap.main(["frameworks"]) == 1
+    assert "TensorFlow has no wheels for Python 3.14 yet" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert find_kind("cpu-frameworks").newest_python == bootstrap.FRAMEWORKS_PYTHON

@@ -25,14 +25,7 @@ def test_a_lock_is_of_pyprojects_extras_and_the_constraints(recipe: Recipe) -> N
     }, AGAIN
     assert lock.index == {p: url for p, (_, url) in torch_lines(recipe).items() if url is not None}
     asked = {plain(re.split(r"[^\w.-]", line)[0]) for line in lock.requirements}
-    assert asked <= {plain(one.name) for one in lock.packages} | _of_torchs_own(recipe)
-
-
-def _of_torchs_own(recipe: Recipe) -> set[str]:
-    """Return what PyTorch's build for CUDA 12 brings itself, in versions of its own."""
-    if recipe.torch != "cuda12":
-        return set()
-    return {"nvidia-cublas-cu12", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"}
+    assert asked <= {plain(one.name) for one in lock.packages}
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
@@ -61,3 +54,9 @@ def test_only_wheels_for_our_systems_and_pythons_are_kept() -> None:
     assert not kept("cp313-cp313t-win_amd64")
     assert not kept("cp312-cp312-musllinux_1_2_x86_64")
     assert not wheels([IndexFile("apple-2.0-py3-none-any.whl", "", "")], "1.0")
+
+
+def test_of_a_series_every_version_is_kept() -> None:
+    names = ("1.0", "1.5", "1.6rc1", "10.0", "2.0")
+    files = [IndexFile(f"apple-{name}-py3-none-any.whl", "", "") for name in names]
+    assert [file.name.split("-")[1] for file in wheels(files, "1.*")] == ["1.0", "1.5"]

@@ -12,7 +12,7 @@ from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.backends.cuda.describe import architecture, describe, peak_bandwidth_B_per_s
 from gpuexplorer.backends.cuda.session import Api, Session
-from gpuexplorer.core.cuda_choice import OLDEST_GPUS, choose, fit, this_machine
+from gpuexplorer.core.cuda_choice import OLDEST_GPUS, Here, choose, fit, this_machine
 from gpuexplorer.core.cuda_driver import Driver as CudaDriver
 from gpuexplorer.core.cuda_driver import Gpu
 from gpuexplorer.core.device import DeviceInfo, Unavailable
@@ -131,11 +131,17 @@ def cupy_trouble(major: int, minor: int, gpus: tuple[Gpu, ...] = ()) -> tuple[st
 
     ``gpus``: what it drives, which decides with it about the CuPy that is named.
     """
-    here = this_machine(CudaDriver((major, minor), gpus), sys.version_info[:2])
-    choice = choose(here)
-    if choice.cuda is None:
-        return f"no CuPy runs here: {choice.said}", "follow that, or measure on the CPU"
-    remedy = to_get(f"gpuexplorer[cuda{choice.cuda}]", in_an_engine=True)
+    oldest = min(OLDEST_GPUS)
+    if major < oldest:
+        return (
+            f"the NVIDIA driver supports CUDA {major}.{minor} only",
+            f"install a driver for CUDA {oldest} or newer",
+        )
+    driver = CudaDriver((major, minor), gpus)
+    choice = choose(this_machine(driver, sys.version_info[:2]))
+    if importlib.util.find_spec("cupy") is None and choice.cuda is None:
+        return choice.said, "until then measure on the CPU"
+    remedy = to_get(f"gpuexplorer[cuda{choice.cuda or oldest}]", in_an_engine=True)
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", remedy
     try:
@@ -150,10 +156,14 @@ def cupy_trouble(major: int, minor: int, gpus: tuple[Gpu, ...] = ()) -> tuple[st
             f"CuPy is built for CUDA {built}, and the NVIDIA driver supports {major}.{minor}",
             f"pip uninstall cupy-cuda{built}x, then {remedy}",
         )
-    trouble = fit(built, False, here).trouble if built in OLDEST_GPUS else ""
-    if trouble:
-        return trouble, f"pip uninstall cupy-cuda{built}x, then {remedy}"
-    return None
+    # It is there, wherever it came from, so neither the system nor the Python is asked about.
+    anywhere = Here("linux", "x86_64", driver)
+    trouble = fit(built, False, anywhere).trouble if built in OLDEST_GPUS else ""
+    if trouble and choice.cuda not in (None, built):
+        return f"CuPy is built for CUDA {built}: {trouble}", (
+            f"pip uninstall cupy-cuda{built}x, then {remedy}"
+        )
+    return (trouble, "until then measure on the CPU") if trouble else None
 
 
 def cupy_version() -> str:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interpreters import checked_name
 from gpuexplorer.environments import driver as drivers
 from gpuexplorer.environments import kinds, managed, plan, pythons
-from gpuexplorer.environments.driver import Driver
-from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.locked import plain
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Package, Plan, Source
@@ -45,10 +45,20 @@ class Around:
     """What this machine offers for setting up an engine."""
 
     driver: Driver | None
-    kinds: tuple[Kind, ...]
+    offers: tuple[Offer, ...]
     pythons: tuple[FoundPython, ...]
     names: dict[str, str]
     """By a kind's name, what an environment of it would be called."""
+
+    @property
+    def useful(self) -> tuple[Offer, ...]:
+        """The kinds of which something can run here, the best first."""
+        return tuple(offer for offer in self.offers if not offer.trouble)
+
+    @property
+    def useless(self) -> tuple[Offer, ...]:
+        """The kinds that do nothing for the GPUs here; none are shown where there is no GPU."""
+        return tuple(offer for offer in self.offers if offer.trouble and self.driver is not None)
 
     @property
     def driver_words(self) -> str:
@@ -58,10 +68,7 @@ class Around:
                 "No NVIDIA driver with a GPU was found here, so that only what runs on the CPU is "
                 "offered."
             )
-        major, minor = self.driver.cuda
-        return (
-            f"{self.driver.gpu}, driver {self.driver.version}, runs CUDA {major}.{minor} and older."
-        )
+        return f"{self.driver.words} and older."
 
     @property
     def no_python(self) -> str:
@@ -76,9 +83,10 @@ class Around:
 def look_around(cancel: threading.Event) -> Around:
     """Look for the driver and for Pythons; takes seconds. Raises Cancelled."""
     driver = drivers.find_driver(cancel)
-    offered = kinds.kinds_for(driver)
+    offered = kinds.offers(driver)
     found = tuple(pythons.find_pythons(cancel))
-    return Around(driver, offered, found, {k.name: managed.free_name(k.name) for k in offered})
+    names = {one.kind.name: managed.free_name(one.kind.name) for one in offered}
+    return Around(driver, offered, found, names)
 
 
 @dataclass(frozen=True)
@@ -157,8 +165,10 @@ def plan_words(planned: Plan) -> str:
         fetched = f"{packages}, {quantity(planned.total_B, 'B')}, from {planned.source.folder}"
     if planned.unknown:
         fetched += f" ({count(planned.unknown)} of unknown size not counted)"
+    without = "".join(f"Without {name}: {why}.\n" for name, why in planned.left_out.items())
     return (
-        f"{fetched}.\nOn the disk it takes about {quantity(planned.installed_B, 'B')} when it is "
+        f"{fetched}.\n{without}"
+        f"On the disk it takes about {quantity(planned.installed_B, 'B')} when it is "
         f"installed; {quantity(planned.free_B, 'B')} are free in {planned.folder}.\n"
         "Measuring pauses while it is set up."
     )

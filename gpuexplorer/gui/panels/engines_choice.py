@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -219,14 +220,22 @@ class EngineChoicePage(QWidget):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        names = [kind.name for kind in around.kinds]
-        for number, kind in enumerate(around.kinds):
+        names = [offer.kind.name for offer in around.useful]
+        for number, offer in enumerate((*around.useful, *around.useless)):
+            kind = offer.kind
             choice = QRadioButton(kind.title + ("  (recommended)" if number == 0 else ""))
             choice.setObjectName(f"kind-{kind.name}")
             choice.setToolTip(f"pip installs {', '.join(kind.requirements)}")
-            choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
-            self._kinds.addButton(choice, number)
-            gives = _muted(f"teaches-{kind.name}", kind.teaches)
+            choice.setEnabled(not offer.trouble)
+            if not offer.trouble:
+                choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
+                self._kinds.addButton(choice, number)
+            said = [one for one in (offer.trouble, offer.left_out) if one]
+            sentences = [
+                *([] if offer.trouble else [kind.teaches]),
+                *(f"{capital(one)}." for one in said),
+            ]
+            gives = _muted(f"teaches-{kind.name}", " ".join(sentences))
             gives.setContentsMargins(INDENT, 0, 0, 4)
             self._kinds_column.addWidget(choice)
             self._kinds_column.addWidget(gives)
@@ -257,7 +266,9 @@ class EngineChoicePage(QWidget):
     def kind(self) -> Kind | None:
         """The kind that is chosen."""
         number = self._kinds.checkedId()
-        return self.around.kinds[number] if self.around is not None and number >= 0 else None
+        if self.around is None or number < 0:
+            return None
+        return self.around.useful[number].kind
 
     @property
     def python(self) -> FoundPython | None:
@@ -304,9 +315,7 @@ class EngineChoicePage(QWidget):
             self._say(f"{capital(found.problem or '')}.", bad=True)
         elif found is not None and self.around is not None:
             others = [one for one in self.around.pythons if one.path != found.path]
-            self.around = Around(
-                self.around.driver, self.around.kinds, (found, *others), self.around.names
-            )
+            self.around = replace(self.around, pythons=(found, *others))
             self._fill_pythons([found, *others], found.path)
             self._say("")
         self._show_state()
