@@ -22,6 +22,10 @@ SIDE_BY_SIDE = --numprocesses logical --maxprocesses 4 --dist worksteal
 # What is tested where Qt is not installed: the engine, and everything that a terminal starts. Neither
 # is PyTorch there, so what needs it (marked torch) is tested beside the window.
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
+# What is tested with the NVRTC of every kind of engine: that of CUDA 13 beside the window, that of
+# CUDA 12 where Qt is not installed, and that of PyTorch's build for CUDA 12, which has a folder there.
+EVERY_NVRTC = tests/compile
+NVRTC_OF_TORCH = .venv-noqt/nvrtc-of-torch
 EVERYTHING = $(SIDE_BY_SIDE) tests $(addprefix --only-torch-in=,$(WITHOUT_QT))
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 
@@ -92,7 +96,8 @@ pytest: setup-test
 # The engine and the command line never need Qt: here it is not even installed.
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
-	$(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(WITHOUT_QT)
+	$(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(WITHOUT_QT) $(EVERY_NVRTC)
+	GPUEXPLORER_TEST_NVRTC=$(NVRTC_OF_TORCH) $(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(EVERY_NVRTC)
 
 bench: setup-test
 	@for file in $(BENCH); do \
