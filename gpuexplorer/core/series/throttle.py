@@ -46,8 +46,9 @@ def throttled_batches(
     A clock decides, and never a reason alone. It is compared with the run's usual one, because a
     clock that is low from the first batch to the last was chosen, or is the one that the device can
     hold. What its own limit takes away later is no throttling either: a power cap lets a device
-    start above the clock that it holds. Only where the driver tells of a fault is the clock
-    compared with the device's highest, ``highest_Hz``, too.
+    start above the clock that it holds. Only where the driver tells of a fault during most of the
+    run is the clock compared with the device's highest, ``highest_Hz``, too; a change of the clock
+    alone may look like a fault for a moment.
     """
     known = np.isfinite(clocks_Hz) & (clocks_Hz > 0)
     clocks_Hz = np.where(known, clocks_Hz, np.inf)
@@ -55,7 +56,7 @@ def throttled_batches(
     held: Mask = np.zeros_like(known)
     if usual_Hz:
         held = (clocks_Hz < HELD_BELOW * usual_Hz) & ~limited
-    if highest_Hz:
+    if highest_Hz and 2 * np.count_nonzero(faulty) > len(faulty):
         held |= (clocks_Hz < HELD_BELOW * highest_Hz) & faulty
     if (held & ~counted).any() and not held.all():
         held &= counted | (medians_s > SLOWER * float(np.median(medians_s[~held])))

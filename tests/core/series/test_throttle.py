@@ -51,7 +51,14 @@ def test_hardware_that_protects_itself_is_held_against_the_highest_clock() -> No
     clocks = np.full(10, 1.0e9)
     assert marks(clocks, highest_Hz=1.5e9, faulty=[True] * 10).all()
     assert not marks(clocks, highest_Hz=1.2e9, faulty=[True] * 10).any()
-    assert marks(clocks, highest_Hz=1.5e9, faulty=[True] * 3 + [False] * 7).sum() == 3
+    assert marks(clocks, highest_Hz=1.5e9, faulty=[True] * 6 + [False] * 4).sum() == 6
+
+
+def test_a_fault_seen_now_and_then_marks_only_where_the_clock_fell() -> None:
+    faulty = [True] * 2 + [False] * 8
+    assert not marks(np.full(10, 1.1e9), highest_Hz=2.04e9, faulty=faulty).any()
+    fell = np.array([0.6e9] * 2 + [1.1e9] * 8)
+    assert marks(fell, highest_Hz=2.04e9, faulty=faulty).tolist() == faulty
 
 
 def test_a_power_cap_that_sets_in_leaves_true_figures() -> None:
