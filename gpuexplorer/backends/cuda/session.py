@@ -101,7 +101,7 @@ class Session:
                 self.gate = self._opened_gate(compile_gate())
         except DeviceLost:
             raise
-        except Exception as error:  # whatever it is: all but the gate may work
+        except Exception as error:  # noqa: BLE001  all but the gate may work
             _log.warning(_NO_GATE, error)
 
     def _opened_gate(self, code: bytes) -> gate.Gate | None:
