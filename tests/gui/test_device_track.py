@@ -10,7 +10,6 @@ from gpuexplorer.gui.model.device import MOST, DeviceTrack
 from gpuexplorer.gui.model.live import Live
 from tests.support.results import made_config
 
-
 BRAKE = ("power brake",)
 
 
