@@ -41,7 +41,16 @@ from setup_apt import (
     parse_apt_list,
     under_ci,
 )
-from setup_driver import ROOT, Choice, Driver, choose, find_driver, this_machine, without_cupti
+from setup_driver import (
+    ROOT,
+    Choice,
+    Driver,
+    choose,
+    find_driver,
+    this_machine,
+    trouble_of_system,
+    without_cupti,
+)
 
 PACKAGING = ROOT / "packaging"
 APT_LIST = PACKAGING / "linux" / "apt-packages.txt"
@@ -87,6 +96,8 @@ class Goal:
     torch: bool
 
 
+NVRTC = frozenset({"nvrtc", "nvrtc12"})
+"""The compiler of CUDA, which has wheels only for systems that have a driver."""
 OF_CUDA_12 = frozenset({"cuda12", "nvrtc12"})
 NVRTC_OF_TORCH = "nvrtc-of-torch"
 """The folder, in the environment without Qt, with the NVRTC that comes with PyTorch for CUDA 12 and
@@ -444,6 +455,8 @@ def wanted_stamp(goal: Goal, libraries: Libraries) -> Stamp:
     """Return the stamp of an environment that serves a goal."""
     asked = libraries if goal.torch else replace(libraries, torch=None)
     extras = extras_for(goal, libraries.kernels)
+    if trouble_of_system(this_machine(None)):
+        extras -= NVRTC
     if "cuda13" in extras and not no_cupti(asked):
         extras |= {"cupti"}
     return Stamp(stamp_key(asked), extras)

@@ -18,12 +18,14 @@ from gpuexplorer.core.cuda_choice import (  # noqa: E402
     Here,
     choose,
     this_machine,
+    trouble_of_system,
     without_cupti,
 )
 from gpuexplorer.core.cuda_driver import Driver  # noqa: E402
 
 __all__ = [
-    "ROOT", "Choice", "Driver", "Here", "choose", "find_driver", "this_machine", "without_cupti",
+    "ROOT", "Choice", "Driver", "Here", "choose", "find_driver", "this_machine",
+    "trouble_of_system", "without_cupti",
 ]  # fmt: skip
 ANSWER_S = 30.0
 """How long ``nvidia-smi`` may take: it wakes a GPU that sleeps."""

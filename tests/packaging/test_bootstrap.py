@@ -118,6 +118,18 @@ def test_cuda_libraries_are_those_of_the_torch_beside_them() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS.keys())
+def test_where_cuda_has_no_wheels_nothing_of_it_is_asked_for(
+    goal: bootstrap.Goal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Libraries(CPU, CPU)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not bootstrap.wanted_stamp(goal, nothing).extras & bootstrap.NVRTC
+    monkeypatch.setattr(sys, "platform", "win32")
+    compiles = bool(bootstrap.wanted_stamp(goal, nothing).extras & bootstrap.NVRTC)
+    assert compiles == (goal.name != "package")
+
+
 def test_cupti_comes_along_with_cuda_13_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     def extras(libraries: Libraries) -> frozenset[str]:
         return bootstrap.wanted_stamp(GOALS["run"], libraries).extras

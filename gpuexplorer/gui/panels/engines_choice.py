@@ -221,24 +221,24 @@ class EngineChoicePage(QWidget):
                 widget.hide()
                 widget.deleteLater()
         names = [offer.kind.name for offer in around.useful]
-        for number, offer in enumerate((*around.useful, *around.useless)):
+        for number, offer in enumerate(around.useful):
             kind = offer.kind
             choice = QRadioButton(kind.title + ("  (recommended)" if number == 0 else ""))
             choice.setObjectName(f"kind-{kind.name}")
             choice.setToolTip(f"pip installs {', '.join(kind.requirements)}")
-            choice.setEnabled(not offer.trouble)
-            if not offer.trouble:
-                choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
-                self._kinds.addButton(choice, number)
-            said = [one for one in (offer.trouble, offer.left_out) if one]
-            sentences = [
-                *([] if offer.trouble else [kind.teaches]),
-                *(f"{capital(one)}." for one in said),
-            ]
-            gives = _muted(f"teaches-{kind.name}", " ".join(sentences))
-            gives.setContentsMargins(INDENT, 0, 0, 4)
+            choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
+            self._kinds.addButton(choice, number)
             self._kinds_column.addWidget(choice)
-            self._kinds_column.addWidget(gives)
+            left_out = f" {capital(offer.left_out)}." if offer.left_out else ""
+            self._add_words(f"teaches-{kind.name}", f"{kind.teaches}{left_out}")
+        for offer in around.useless:
+            words = f"Not here: {offer.kind.title}. {capital(offer.trouble)}."
+            self._add_words(f"kind-{offer.kind.name}", words)
+
+    def _add_words(self, name: str, words: str) -> None:
+        label = _muted(name, words)
+        label.setContentsMargins(INDENT, 0, 0, 4)
+        self._kinds_column.addWidget(label)
 
     def _fill_pythons(self, found: list[FoundPython], choose: str | None = None) -> None:
         choose = choose or self.python_box.currentData()
