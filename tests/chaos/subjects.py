@@ -1,0 +1,11 @@
+"""What can be struck, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.chaos.api import Api
+from tests.chaos.driver import Subject
+from tests.chaos.terminal import Terminal
+
+SUBJECTS: dict[str, Callable[[], Subject]] = {"terminal": Terminal, "api": Api}
