@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import traceback
@@ -21,6 +22,10 @@ _THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 OOM_ADJUSTMENT = Path("/proc/self/oom_score_adj")
+_SHORT_OF_MEMORY = re.compile(
+    r"cannot allocate memory|failed to map segment|out of memory", re.IGNORECASE
+)
+"""How Linux's loader says that a library has no room."""
 GOES_FIRST = 500
 """Of -1000 (never) to 1000 (before all others); a process has 0 by itself."""
 
@@ -105,6 +110,8 @@ def _unloadable(error: Exception) -> bytes:
     cause: BaseException = error
     while cause.__cause__ is not None:  # NumPy puts a page of advice around it
         cause = cause.__cause__
+    if isinstance(cause, MemoryError) or _SHORT_OF_MEMORY.search(str(cause)):
+        return refusal("there is not enough memory to start the engine", "end other programs")
     first = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
     remedy = f"install them again with: {install_command(list(REQUIRED), again=True)}"
     return refusal(

@@ -17,6 +17,8 @@ from gpuexplorer.workloads.workload import Workload
 
 KIND = "tuning"
 WRITE_EVERY_S = 1.0
+TRY_AGAIN_S = 30.0
+"""A store that failed is tried again after this long, and once more at the end."""
 
 
 class TuningKeeper:
@@ -24,11 +26,12 @@ class TuningKeeper:
 
     Without a store it keeps nothing. Runs are written together once a second, because a transaction
     costs as much as a run. A store that fails is no reason to stop measuring: ``on_trouble`` is
-    told once.
+    told once, and what waits is tried again at the end.
     """
 
     def __init__(self, store: Store | None, on_trouble: Callable[[ExplorerError], None]) -> None:
         self._store, self._on_trouble = store, on_trouble
+        self._asked: Tuning | None = None
         self._group: str | None = None
         self._failed = False
         self._waiting: list[RunResult] = []
@@ -36,15 +39,13 @@ class TuningKeeper:
 
     def begin(self, asked: Tuning) -> None:
         """Enter the tuning with what it was asked for: its document with nothing tried yet."""
-
-        def write(store: Store) -> None:
-            self._group = store.begin_group(KIND, msgspec.to_builtins(asked))
-
-        self._try(write)
+        self._asked = asked
+        self._write()
 
     def keep(self, result: RunResult) -> None:
         """Store a run, with those that came in the last second."""
-        self._waiting.append(result)
+        if self._store is not None:
+            self._waiting.append(result)
         if time.monotonic() >= self._due:
             self._write()
 
@@ -58,10 +59,18 @@ class TuningKeeper:
         return entry is not None and self._try(lambda store: store.save_tuned(entry))
 
     def _write(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting and self._group is not None and not self._failed:
-            self._try(lambda store: store.add_all(waiting, group=self._group))
-        self._due = time.monotonic() + WRITE_EVERY_S
+        """Write what waits; what cannot be written is kept for later."""
+
+        def write(store: Store) -> None:
+            if self._group is None:
+                self._group = store.begin_group(KIND, msgspec.to_builtins(self._asked))
+            if self._waiting:
+                store.add_all(self._waiting, group=self._group)
+
+        written = self._try(write)
+        if written:
+            self._waiting = []
+        self._due = time.monotonic() + (WRITE_EVERY_S if written else TRY_AGAIN_S)
 
     def _try(self, write: Callable[[Store], object]) -> bool:
         if self._store is None:

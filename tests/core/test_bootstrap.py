@@ -184,6 +184,18 @@ def test_a_package_that_is_broken_is_told_with_its_cause(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "raised", ["MemoryError()", "ImportError('x.so: failed to map segment from shared object')"]
+)
+def test_want_of_memory_is_no_reason_to_install_anything(raised: str, tmp_path: Path) -> None:
+    python = make_python(tmp_path / "env")
+    put_package(tmp_path / "env", "numpy", "2.1.0", f"raise {raised}\n")
+    _, message = refused(ask(python))
+    assert message.what == "there is not enough memory to start the engine"
+    assert message.remedy == "end other programs"
+    assert not message.detail
+
+
+@pytest.mark.parametrize(
     ("version", "numbers"), [("2.0rc1", (2, 0)), ("1.26.4", (1, 26, 4)), ("odd", ())]
 )
 def test_versions_are_compared_by_their_numbers(version: str, numbers: tuple[int, ...]) -> None:

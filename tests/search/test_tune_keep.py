@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,9 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Budget, Tuning
+from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search import tune_keep
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import (
     TuningKeeper,
@@ -153,3 +155,33 @@ def test_a_store_that_fails_is_told_once_and_loses_no_measurement(
         keeper.keep(result)
     assert not keeper.finish(tuning)
     assert [str(e) for e in troubles] == ["the disk is full"]
+
+
+def test_what_a_store_refuses_for_a_while_is_kept_in_the_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true_add, true_begin = store.add_all, store.begin_group
+    tries: list[str] = []
+
+    def refuse_first(kind: str, document: object) -> str:
+        tries.append(kind)
+        if len(tries) == 1:
+            raise StoreFull("the disk is full")
+        return true_begin(kind, document)
+
+    def refuse_one(results: Iterable[RunResult | bytes], *, group: str | None = None) -> int:
+        if tries.count("runs") < 1:
+            tries.append("runs")
+            raise StoreFull("the disk is full")
+        return true_add(results, group=group)
+
+    monkeypatch.setattr(store, "begin_group", refuse_first)
+    monkeypatch.setattr(store, "add_all", refuse_one)
+    told: list[ExplorerError] = []
+    monkeypatch.setattr(tune_keep, "TRY_AGAIN_S", 0.0)
+    _, results = tuned(TuningKeeper(store, told.append))
+    assert tries == ["tuning", "tuning", "runs"]
+    assert len(told) == 1
+    (group,) = store.groups("tuning")
+    kept = {row.id for row in store.find(Query(group=group.id), limit=1000)}
+    assert kept == {result.id for result in results}
