@@ -14,6 +14,8 @@ from tests.chaos.puppet import Gone, Hung, Puppet
 from tests.chaos.world import World
 
 LIMIT_S = 60.0
+SLOW_LIMIT_S = 330.0
+"""The second, where only a stage's deadline ends a call."""
 START_S = 20.0
 MOMENT_S = 0.8
 CALLS = ("devices", "run", "run", "sweep", "sweep", "tune", "compare")
@@ -92,7 +94,7 @@ class Api:
         answer: dict[str, Any] | None = None
         hung = False
         try:
-            answer = script.wait(LIMIT_S)
+            answer = script.wait(SLOW_LIMIT_S if fault.slow else LIMIT_S)
         except Gone:
             pass
         except Hung:

@@ -28,6 +28,8 @@ class Outcome:
     took_s: float
     missed: bool = False
     """Whether the fault found nothing to strike."""
+    may_say: int = 1
+    """Sentences there may be: one for each file that was asked for."""
 
 
 def said_wrong(outcome: Outcome, fault: Fault) -> list[str]:
@@ -52,7 +54,7 @@ def said_wrong(outcome: Outcome, fault: Fault) -> list[str]:
         wrong.append(f"it ended with 0 and said {errors}")
     elif outcome.code and not errors and not others:
         wrong.append(f"it ended with {outcome.code} without a word: {outcome.said[-300:]!r}")
-    if len(errors) > 1:
+    if len(errors) > outcome.may_say:
         wrong.append(f"it said {len(errors)} sentences: {errors}")
     if fault.harmless and outcome.code:
         wrong.append(f"it ended with {outcome.code} for nothing: {(errors + others)[:2]}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.chaos.api import Api
 from tests.chaos.driver import Subject
+from tests.chaos.store import Store
 from tests.chaos.terminal import Terminal
 
-SUBJECTS: dict[str, Callable[[], Subject]] = {"terminal": Terminal, "api": Api}
+SUBJECTS: dict[str, Callable[[], Subject]] = {"terminal": Terminal, "api": Api, "store": Store}

@@ -18,7 +18,8 @@ from tests.chaos.world import World
 from tests.support.cli import cli_command
 
 LIMIT_S = 60.0
-"""A command that takes longer hangs."""
+SLOW_LIMIT_S = 330.0
+"""A command that takes longer hangs; the second, where only a stage's deadline ends it."""
 START_S = 20.0
 MOMENT_S = 0.9
 """A fault strikes within so long after the engine is there, or the command has begun."""
@@ -171,7 +172,7 @@ class Terminal:
             if (heal := fault.strike(scene)) is not None:
                 heals.append(heal)
         try:
-            out, said = process.communicate(timeout=LIMIT_S)
+            out, said = process.communicate(timeout=SLOW_LIMIT_S if fault.slow else LIMIT_S)
             hung = False
         except subprocess.TimeoutExpired:
             self.world.end_all()
@@ -181,7 +182,10 @@ class Terminal:
             heal()
         unobeyed = self.world.forget_orders()
         took_s = time.monotonic() - began
-        return Outcome(process.returncode, out, said, hung, took_s, missed=unobeyed)
+        return Outcome(
+            process.returncode, out, said, hung, took_s, missed=unobeyed,
+            may_say=max(1, len(command.files)),
+        )  # fmt: skip
 
     def _note_kept(self, command: Command, outcome: Outcome) -> None:
         """Take in what the command said it kept: the runs of its document."""

@@ -237,7 +237,10 @@ class Database:
         """Choose the journal: a write-ahead log needs memory that all its readers map.
 
         With it, a commit is in the file's log when it returns, which outlives this process; the
-        disk is waited for at checkpoints. A rollback journal waits at each commit.
+        disk is waited for at checkpoints. A power cut may therefore take the latest commits, those
+        of as long as the system keeps pages to itself, and leaves the file as it was before them: a
+        run can be measured again, and a wait for the disk after each would disturb the next. A
+        rollback journal waits at each commit.
         """
         wanted = "delete" if shared else "wal"
         ends = time.monotonic() + self._busy_s
