@@ -103,7 +103,7 @@ NVRTC_OF_TORCH = "nvrtc-of-torch"
 """The folder, in the environment without Qt, with the NVRTC that comes with PyTorch for CUDA 12 and
 the headers of its toolkit: tests compile with it, too."""
 NVRTC_OF_TORCH_PACKAGES = (
-    "nvidia-cuda-nvrtc-cu12==12.6.77", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12",
+    "nvidia-cuda-nvrtc-cu12==12.6.85", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvcc-cu12",
     "nvidia-cuda-cccl-cu12",
 )  # fmt: skip
 PACKAGED = frozenset({"gui", "cpu", "package"})

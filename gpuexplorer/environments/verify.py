@@ -24,7 +24,7 @@ SECTIONS = ("kernels", "memory", "occupancy")
 the self-test are about this program and a quiet machine."""
 HANDSHAKE_S = 120.0
 """How long its first start may take: nothing in it has been compiled or read before."""
-LIBRARIES = ("cupy", "cuda.core", "cupti.cupti", "torch")
+LIBRARIES = ("cupy", "cuda.bindings.nvrtc", "cupti.cupti", "torch")
 """What is loaded of them where nothing can be run."""
 ABSENT = 77
 _LOAD = f"""

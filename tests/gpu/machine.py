@@ -17,7 +17,7 @@ from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
-    "gpuexplorer", "numpy", "cupy-cuda12x", "cupy-cuda13x", "cuda-core", "cuda-bindings",
+    "gpuexplorer", "numpy", "cupy-cuda12x", "cupy-cuda13x", "cuda-bindings",
     "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime",
     "nvidia-cuda-runtime-cu12", "nvidia-cublas", "nvidia-cublas-cu12", "nvidia-ml-py",
     "cupti-python", "torch",

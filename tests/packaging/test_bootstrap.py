@@ -306,7 +306,7 @@ def test_kernels_are_compiled_with_the_nvrtc_of_every_kind_of_engine() -> None:
         assert f"nvidia-cuda-{package}-cu12==12.9." in own
         assert f"nvidia-cuda-{package}-cu12==12.6." in of_torch
     assert "nvidia-cuda-nvrtc-cu12==12.9." in own
-    assert "nvidia-cuda-nvrtc-cu12==12.6.77" in bootstrap.NVRTC_OF_TORCH_PACKAGES
+    assert "nvidia-cuda-nvrtc-cu12==12.6.85" in bootstrap.NVRTC_OF_TORCH_PACKAGES
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f"NVRTC_OF_TORCH = .venv-noqt/{bootstrap.NVRTC_OF_TORCH}\n" in makefile
 
