@@ -396,9 +396,9 @@ def describe(driver: Driver | None, choice: Choice) -> str:
     if driver is None:
         return "no NVIDIA GPU found: the CPU is the device"
     if choice.cuda is None:
-        return f"{choice.said}: the CPU is the device"
-    said = f" ({choice.said})" if choice.said else ""
-    return f"{driver.words}: using cuda{choice.cuda}{said}"
+        return f"{choice.remark}: the CPU is the device"
+    remark = f" ({choice.remark})" if choice.remark else ""
+    return f"{driver.words}: using cuda{choice.cuda}{remark}"
 
 
 def stamp_key(libraries: Libraries) -> str:

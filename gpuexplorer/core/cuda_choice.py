@@ -64,7 +64,7 @@ class Choice:
     """CUDA's major version; None: none of its libraries."""
     torch: bool
     """Whether PyTorch comes in its build for this CUDA."""
-    said: str
+    remark: str
     """What a user has to know and to do, as a clause; empty where nothing is left out."""
 
 
@@ -80,7 +80,7 @@ class Fit:
     """Why those are left out."""
 
     @property
-    def said(self) -> str:
+    def remark(self) -> str:
         """What is left out and why; empty where nothing is."""
         if not self.left_out:
             return ""
@@ -104,11 +104,11 @@ def choose(here: Here) -> Choice:
     if not useful:
         return Choice(None, False, fits[12, False].trouble)
     cuda, torch = min(useful, key=lambda build: len(fits[build].left_out))
-    said = [fits[cuda, torch].said]
+    remarks = [fits[cuda, torch].remark]
     if not torch:
         with_torch = fits[cuda, True]
-        said.append(with_torch.trouble or with_torch.why)
-    return Choice(cuda, torch, "; ".join(filter(None, said)))
+        remarks.append(with_torch.trouble or with_torch.why)
+    return Choice(cuda, torch, "; ".join(filter(None, remarks)))
 
 
 def fit(cuda: int, torch: bool, here: Here) -> Fit:
@@ -169,10 +169,10 @@ def _trouble_of_gpu(cuda: int, torch: bool, gpu: Gpu, machine: str, driver: Driv
         return f"{gpu.words} needs an NVIDIA driver {BLACKWELLS_DRIVER} or newer"
     if torch and not _runs_on(has, TORCH_KERNELS[cuda, machine]):
         on = " on aarch64" if machine == "aarch64" else ""
-        said = f"PyTorch's build for CUDA {cuda}{on} has no kernels for {gpu.words}"
+        trouble = f"PyTorch's build for CUDA {cuda}{on} has no kernels for {gpu.words}"
         if driver.cuda[0] < 13 and _runs_on(has, TORCH_KERNELS[13, machine]):
-            said += f"; an NVIDIA driver {OLDEST_DRIVERS[13]} or newer brings one that has"
-        return said
+            trouble += f"; an NVIDIA driver {OLDEST_DRIVERS[13]} or newer brings one that has"
+        return trouble
     return ""
 
 

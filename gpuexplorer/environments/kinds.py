@@ -134,7 +134,7 @@ def offers(driver: Driver | None) -> tuple[Offer, ...]:
     Those that serve every GPU come before those that leave some out; those of no use come last.
     """
     fits = [(kind, fit_of(kind, driver)) for kind in all_kinds()]
-    found = [Offer(kind=kind, trouble=one.trouble, left_out=one.said) for kind, one in fits]
+    found = [Offer(kind=kind, trouble=one.trouble, left_out=one.remark) for kind, one in fits]
     return tuple(sorted(found, key=lambda one: (bool(one.trouble), bool(one.left_out))))
 
 

@@ -70,12 +70,12 @@ def test_every_driver_and_gpu_gets_libraries_that_run_on_it_or_is_told_what_does
             if cell == "570":
                 assert choice.cuda is None
                 assert f"(compute capability {capability[0]}.0) needs an NVIDIA driver 570" in (
-                    choice.said
+                    choice.remark
                 )
                 continue
             cuda, _, torch = cell.partition("+")
             assert (choice.cuda, choice.torch) == (int(cuda), bool(torch)), (branch, capability)
-            assert bool(choice.said) == (not torch), "what is left out is said, and nothing else"
+            assert bool(choice.remark) == (not torch), "what is left out is said, and nothing else"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -85,7 +85,7 @@ def test_without_a_driver_none_is_installed_and_the_driver_is_asked_for(
     for system, processor in TABLES:
         choice = choose(machine(None, system=system, processor=processor, python=python))
         assert (choice.cuda, choice.torch) == (None, False)
-        assert choice.said == (
+        assert choice.remark == (
             "CUDA 12 needs an NVIDIA driver 525 or newer, and there is no NVIDIA driver with a GPU "
             "here"
         )
@@ -99,11 +99,11 @@ def test_where_nvidia_has_no_wheels_none_is_installed(system: str, processor: st
         here = machine(branch, capability, system=system, processor=processor, python=python)
         choice = choose(here)
         assert choice.cuda is None
-        assert choice.said.startswith("there are no wheels of CUDA's libraries for ")
+        assert choice.remark.startswith("there are no wheels of CUDA's libraries for ")
 
 
 def test_a_python_without_wheels_is_told_which_have_some() -> None:
-    said = choose(machine("580", (9, 0), python=(3, 15))).said
+    said = choose(machine("580", (9, 0), python=(3, 15))).remark
     assert said == (
         "there are no wheels of CUDA's libraries for Python 3.15: take one from 3.11 to 3.14"
     )
@@ -113,7 +113,7 @@ def test_a_python_without_wheels_is_told_which_have_some() -> None:
 def test_blackwell_before_driver_580_goes_without_torch_and_is_told_what_brings_it() -> None:
     choice = choose(machine("575", (12, 0)))
     assert (choice.cuda, choice.torch) == (12, False)
-    assert choice.said == (
+    assert choice.remark == (
         "PyTorch's build for CUDA 12 has no kernels for GPU 0 (compute capability 12.0); an NVIDIA "
         "driver 580 or newer brings one that has"
     )
@@ -121,7 +121,7 @@ def test_blackwell_before_driver_580_goes_without_torch_and_is_told_what_brings_
 
 def test_a_driver_too_old_for_cuda_12_is_said() -> None:
     driver = Driver((11, 8), (Gpu("Tesla K80", (3, 7)),))
-    assert choose(Here("linux", "x86_64", driver)).said == (
+    assert choose(Here("linux", "x86_64", driver)).remark == (
         "CUDA 12 needs an NVIDIA driver 525 or newer, and this one runs CUDA 11.8"
     )
 
@@ -141,20 +141,20 @@ def test_of_several_gpus_all_are_served(
 ) -> None:
     choice = choose(machine(branch, *capabilities))
     assert (choice.cuda, choice.torch) == (cuda, torch)
-    assert "left out" not in choice.said
-    assert ("PyTorch" in choice.said) == (not torch)
+    assert "left out" not in choice.remark
+    assert ("PyTorch" in choice.remark) == (not torch)
 
 
 def test_a_gpu_that_cannot_be_served_beside_others_is_named() -> None:
     choice = choose(machine("580", (3, 7), (7, 0), (7, 0)))
     assert (choice.cuda, choice.torch) == (12, True)
     assert (
-        choice.said == "CUDA 12 begins at compute capability 5.0, and GPU 0 has 3.7: it is left out"
+        choice.remark == "CUDA 12 begins at compute capability 5.0, and GPU 0 has 3.7: it is left out"
     )
     found = fit(13, False, machine("580", (7, 0), (7, 5)))
     assert not found.trouble
     assert (
-        found.said == "CUDA 13 begins at compute capability 7.5, and GPU 0 has 7.0: it is left out"
+        found.remark == "CUDA 13 begins at compute capability 7.5, and GPU 0 has 7.0: it is left out"
     )
 
 

@@ -140,7 +140,7 @@ def cupy_trouble(major: int, minor: int, gpus: tuple[Gpu, ...] = ()) -> tuple[st
     driver = CudaDriver((major, minor), gpus)
     choice = choose(this_machine(driver, sys.version_info[:2]))
     if importlib.util.find_spec("cupy") is None and choice.cuda is None:
-        return choice.said, "until then measure on the CPU"
+        return choice.remark, "until then measure on the CPU"
     remedy = to_get(f"gpuexplorer[cuda{choice.cuda or oldest}]", in_an_engine=True)
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed", remedy
