@@ -148,13 +148,13 @@ def test_of_several_gpus_all_are_served(
 def test_a_gpu_that_cannot_be_served_beside_others_is_named() -> None:
     choice = choose(machine("580", (3, 7), (7, 0), (7, 0)))
     assert (choice.cuda, choice.torch) == (12, True)
-    assert (
-        choice.remark == "CUDA 12 begins at compute capability 5.0, and GPU 0 has 3.7: it is left out"
+    assert choice.remark == (
+        "CUDA 12 begins at compute capability 5.0, and GPU 0 has 3.7: it is left out"
     )
     found = fit(13, False, machine("580", (7, 0), (7, 5)))
     assert not found.trouble
-    assert (
-        found.remark == "CUDA 13 begins at compute capability 7.5, and GPU 0 has 7.0: it is left out"
+    assert found.remark == (
+        "CUDA 13 begins at compute capability 7.5, and GPU 0 has 7.0: it is left out"
     )
 
 
