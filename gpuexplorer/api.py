@@ -6,8 +6,10 @@
     print(result.timing.median_s, result.throughput.flop_per_s)
 
 Every call starts the process that the window uses, the engine or the compiler, and ends it with
-its answer.
-Errors are ``gpuexplorer.core.errors.ExplorerError`` and say in one sentence what is wrong.
+its answer. NumPy's numbers and arrays are taken wherever numbers are.
+Errors are ``gpuexplorer.core.errors.ExplorerError`` and say in one sentence what is wrong; an
+argument that cannot be is an ``InputError``. What fails after a measurement, such as keeping it, is
+a warning, and the result comes back all the same.
 """
 
 from __future__ import annotations
@@ -19,17 +21,19 @@ from typing import Any
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.core import limits
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
-from gpuexplorer.search.asked import kept_in, request_of, trusted, workload_of
+from gpuexplorer.search.arguments import arguments, choices_by_name, optional
+from gpuexplorer.search.asked import kept_in, not_kept, request_of, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
@@ -46,12 +50,12 @@ from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.operators import told_variant
 
 __all__ = ["analyze", "compare", "devices", "operators", "run", "study", "sweep", "tune"]
 
 
+@arguments()
 def devices(*, python: str | None = None, threads: int | None = None) -> DeviceList:
     """Return every device that can run work here, and why other backends cannot.
 
@@ -63,6 +67,7 @@ def devices(*, python: str | None = None, threads: int | None = None) -> DeviceL
         return session.devices()
 
 
+@arguments()
 def run(
     workload: str,
     *,
@@ -80,7 +85,7 @@ def run(
     include_transfers: bool = False,
     seconds: float = 2.0,
     max_noise: float | None = None,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
@@ -131,6 +136,7 @@ def run(
         )
 
 
+@arguments()
 def compare(
     *contenders: str | RunResult,
     workload: str | None = None,
@@ -150,7 +156,7 @@ def compare(
     rounds: int | None = None,
     tolerance: float = 0.005,
     fail_if_slower: float | None = None,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
@@ -207,6 +213,7 @@ def compare(
     return comparing.result()
 
 
+@arguments(seconds=optional(limits.SECONDS.check))
 def sweep(
     workload: str,
     axes: Mapping[str, Sequence[Any]],
@@ -229,7 +236,7 @@ def sweep(
     order_seed: int = 1,
     history: bool | str | Path = False,
     resume: bool = False,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
@@ -244,14 +251,21 @@ def sweep(
     ``switch.NAME``, ``device``, ``fill``, ``cache`` and ``threads``; the other arguments, as
     ``run`` has them, say the rest.
     Each is measured until it has ``samples``, for ``seconds`` at the most, or until its median is
-    known to ``max_noise``; the order is random after ``order_seed``. What cannot run, or fails, is
-    skipped with its reason. ``history`` keeps every run as soon as it is done: True in the user's
-    own, or in the one named; with ``resume`` what the latest sweep of the same finished there is
-    not measured again. ``on_step`` is called before and after each configuration.
+    known to ``max_noise``; one of the first two is needed. The order is random after
+    ``order_seed``. What cannot run, or fails, is skipped with its reason. ``history`` keeps every
+    run as soon as it is done: True in the user's own, or in the one named; with ``resume`` what the
+    latest sweep of the same finished there is not measured again. ``on_step`` is called before and
+    after each configuration.
 
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
-    be opened; CannotRunHere when no engine starts. A KeyboardInterrupt stops the sweep.
+    be opened; CannotRunHere when no engine starts. A history that fails later is a UserWarning. A
+    KeyboardInterrupt stops the sweep.
     """
+    if samples is None and seconds is None:
+        raise InputError(
+            "nothing ends a configuration: samples and seconds are both None",
+            remedy="give one of them",
+        )
     chosen = workload_of(workload, kernels, trust=trust)
     first = next(iter(chosen.manifest.sizes))
     request = request_of(
@@ -270,7 +284,7 @@ def sweep(
         include_transfers=include_transfers,
     )
     named = {f"size.{first}" if name == "size" else name: v for name, v in axes.items()}
-    space = Space(request, tuple(Axis(n, tuple(map(_axis_value, v))) for n, v in named.items()))
+    space = Space(request, tuple(Axis(name, tuple(v)) for name, v in named.items()))
     ceilings = CeilingStore().find
     wanted = named.get("threads", [threads])[0]
 
@@ -289,10 +303,16 @@ def sweep(
             python=python,
             ceilings=ceilings,
             on_step=on_step,
+            on_trouble=not_kept,
         )
         return study.run(engines)
 
 
+@arguments(
+    seconds=optional(limits.SECONDS.check),
+    samples=limits.SAMPLES.check,
+    tunables=optional(choices_by_name),
+)
 def tune(
     workload: str,
     *,
@@ -314,7 +334,7 @@ def tune(
     samples: int = 7,
     racing: bool = True,
     history: bool | str | Path = False,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     allow_long: bool = False,
     on_tuning: Callable[[TuningProgress], None] | None = None,
@@ -334,9 +354,10 @@ def tune(
     configuration and each round of the final.
 
     Raises InputError when there is nothing to tune, CannotRunHere when a sampler lacks its package
-    or no engine starts, WorkFailed when nothing can be measured.
+    or no engine starts, WorkFailed when nothing can be measured. A history that fails meanwhile is
+    a UserWarning.
     """
-    chosen = pick(load(Path(folder) for folder in kernels), workload)
+    chosen = workload_of(workload, kernels, trust=False)
     request = request_of(
         workload,
         variant=variant,
@@ -371,7 +392,7 @@ def tune(
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
             tuner.on_progress = on_tuning
-        keeper = TuningKeeper(store, _raise)
+        keeper = TuningKeeper(store, not_kept)
         keeper.begin(tuner.so_far())
         tuner.on_result = keeper.keep
         tuning = tuner.run()
@@ -379,6 +400,7 @@ def tune(
         return tuning
 
 
+@arguments()
 def operators(
     workload: str,
     *,
@@ -390,7 +412,7 @@ def operators(
     shapes: bool = False,
     seed: int = 1,
     threads: int | None = None,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
 ) -> OperatorProfile:
@@ -418,15 +440,7 @@ def operators(
         return session.operators(config, chosen, shapes=shapes)
 
 
-def _raise(error: ExplorerError) -> None:
-    raise error
-
-
-def _axis_value(value: Any) -> Any:
-    """Return a value of an axis as a space has it: a block as a tuple."""
-    return tuple(value) if isinstance(value, list) else value
-
-
+@arguments()
 def analyze(
     subject: str | Path,
     *,
@@ -438,7 +452,7 @@ def analyze(
     defines: Mapping[str, int] | None = None,
     dynamic_shared_B: int = 0,
     entries: Sequence[str] = (),
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
 ) -> Analysis:
     """Compile kernels for GPUs that need not be here and return what they take of the hardware.
@@ -466,5 +480,5 @@ def analyze(
     request = request_of(
         subject, variant=variant, size=size, block=block, precision=precision, tunables=defines
     )
-    chosen = pick(load(Path(folder) for folder in kernels), subject)
+    chosen = workload_of(subject, kernels, trust=False)
     return analyze_variant(chosen, request, architectures, python=python)

@@ -29,13 +29,13 @@ def add_options(analyze: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     what.add_argument("--precision", metavar="P", help="what real is: fp64, fp32 or fp16")
     what.add_argument(
-        "--set", type=values.setting, action="append", default=[], metavar="MACRO=VALUE",
+        "--set", type=values.setting, action=values.Settings, default=[], metavar="MACRO=VALUE",
         help="a macro of the file, or a tunable of the variant; may repeat",
     )  # fmt: skip
     file = analyze.add_argument_group("of a file")
     file.add_argument(
         "--dynamic-shared",
-        type=values.whole,
+        type=values.count,
         metavar="B",
         help="dynamic shared memory a block, in bytes",
     )

@@ -95,11 +95,11 @@ def what_to_run(what: Group) -> None:
     )  # fmt: skip
     device(what)
     what.add_argument(
-        "--set", type=values.setting, action="append", default=[], metavar="TUNABLE=VALUE",
+        "--set", type=values.setting, action=values.Settings, default=[], metavar="TUNABLE=VALUE",
         help="a compile-time parameter of the variant; may repeat",
     )  # fmt: skip
     what.add_argument(
-        "--switch", type=values.switch, action="append", default=[], metavar="NAME=VALUE",
+        "--switch", type=values.switch, action=values.Settings, default=[], metavar="NAME=VALUE",
         help="how a framework runs its model, such as compile=default or cuda_graph (on); may "
         "repeat, and 'gpuexplorer workloads NAME' lists them",
     )  # fmt: skip
@@ -144,9 +144,7 @@ def fill(what: Group) -> None:
 
 def seed(what: Group, of: str = "of the inputs") -> None:
     """Add the seed of what chance decides."""
-    what.add_argument(
-        "--seed", type=values.whole, default=1, metavar="S", help=f"{of} (default: 1)"
-    )
+    what.add_argument("--seed", type=values.seed, default=1, metavar="S", help=f"{of} (default: 1)")
 
 
 def include_transfers(what: Group) -> None:
@@ -172,7 +170,7 @@ def cache(how: Group) -> None:
 def threads(how: Group, default: str = ALL_BUT_ONE) -> None:
     """Add the number of CPU threads."""
     how.add_argument(
-        "--threads", type=values.positive, metavar="T",
+        "--threads", type=values.threads, metavar="T",
         help=f"CPU threads a kernel may use (default: {default})",
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ def add_options(compare: argparse.ArgumentParser) -> None:
         help="measure for this long at the most (default: 20)",
     )  # fmt: skip
     length.add_argument(
-        "--rounds", type=values.positive, metavar="N",
+        "--rounds", type=values.rounds, metavar="N",
         help="measure exactly so many turns of each; six at least tell anything",
     )  # fmt: skip
     how.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 
 from gpuexplorer.cli import common_options as common
-from gpuexplorer.cli.values import whole
+from gpuexplorer.cli import values
 from gpuexplorer.history.model import SORTS
 
 LIMIT = 30
@@ -57,9 +57,11 @@ def add_options(history: argparse.ArgumentParser) -> None:
     how.add_argument("--sort", choices=SORTS, default="time", help="by what (default: time)")
     how.add_argument("--ascending", action="store_true", help="the earliest or smallest first")
     how.add_argument(
-        "--limit", type=whole, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})"
+        "--limit", type=values.count, default=LIMIT, metavar="N", help=f"at most so many ({LIMIT})"
     )
-    how.add_argument("--offset", type=whole, default=0, metavar="N", help="leave out so many first")
+    how.add_argument(
+        "--offset", type=values.count, default=0, metavar="N", help="leave out so many first"
+    )
     _add_commands(history)
 
 
@@ -84,7 +86,7 @@ def _add_commands(history: argparse.ArgumentParser) -> None:
         parsers[name].add_argument("name", metavar="TAG")
     parsers["note"].add_argument("text", metavar="TEXT")
     parsers["undelete"].add_argument(
-        "deletion", metavar="NUMBER", nargs="?", type=whole,
+        "deletion", metavar="NUMBER", nargs="?", type=values.count,
         help="of a deletion, as 'delete' said it (default: the latest)",
     )  # fmt: skip
 

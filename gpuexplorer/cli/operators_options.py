@@ -34,11 +34,11 @@ def add_options(operators: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--cache", choices=get_args(Cache), default="hot", help=argparse.SUPPRESS)
     how.add_argument(
-        "--threads", type=values.positive, metavar="T",
+        "--threads", type=values.threads, metavar="T",
         help="CPU threads operators may use (default: all cores but one)",
     )  # fmt: skip
     how.add_argument(
-        "--rows", type=values.positive, default=ROWS, metavar="N",
+        "--rows", type=values.rows, default=ROWS, metavar="N",
         help=f"operators to print (default: {ROWS}); files have them all",
     )  # fmt: skip
     files = operators.add_argument_group("files")

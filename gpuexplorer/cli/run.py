@@ -19,7 +19,6 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
 from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.session import Progress
@@ -59,16 +58,11 @@ def request_of(options: argparse.Namespace) -> RunRequest:
         fill=options.fill,
         seed=options.seed,
         threads=options.threads,
-        switches=_switches_of(options),
+        switches={
+            **dict(options.switch),
+            **({TRANSFERS: True} if options.include_transfers else {}),
+        },
     )
-
-
-def _switches_of(options: argparse.Namespace) -> dict[str, bool | int | float | str]:
-    names = [name for name, _ in options.switch]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"switch {name} is given twice", remedy="leave one out")
-    return {**dict(options.switch), **({TRANSFERS: True} if options.include_transfers else {})}
 
 
 def command(options: argparse.Namespace) -> int:

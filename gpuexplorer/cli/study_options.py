@@ -6,7 +6,8 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
-from gpuexplorer.cli.sweep_options import Sizes, of_range
+from gpuexplorer.cli.sweep_options import Sizes
+from gpuexplorer.core import limits
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.search import ranges
 from gpuexplorer.search.studies.running import SECONDS
@@ -54,7 +55,7 @@ def add_options(study: argparse.ArgumentParser) -> None:
 
 def _precision(what: argparse._ActionsContainer) -> None:
     what.add_argument(
-        "--precision", "--precisions", dest="precisions", type=of_range(ranges.names),
+        "--precision", "--precisions", dest="precisions", type=values.option(ranges.names),
         metavar="P,..", help="which precisions (default: all that the workload and device have)",
     )  # fmt: skip
     what.set_defaults(precision=None)
@@ -62,16 +63,16 @@ def _precision(what: argparse._ActionsContainer) -> None:
 
 def _switches(what: argparse._ActionsContainer) -> None:
     what.add_argument(
-        "--switches", type=of_range(ranges.names), metavar="S,..",
+        "--switches", type=values.option(ranges.names), metavar="S,..",
         help="which switches, by name or as NAME=VALUE, or 'none' with --try-threads "
         "(default: all that are offered)",
     )  # fmt: skip
     what.add_argument(
-        "--try-threads", type=of_range(ranges.whole_numbers), default=(), metavar="T,..",
+        "--try-threads", type=values.several(limits.THREADS), default=(), metavar="T,..",
         help="numbers of CPU threads to try as well, such as 1,2,4",
     )  # fmt: skip
     what.add_argument(
-        "--order", type=of_range(ranges.names), metavar="S,..",
+        "--order", type=values.option(ranges.names), metavar="S,..",
         help="combine these, in this order, whether they pay or not (default: those that pay, the "
         "best first, each kept if it still pays)",
     )  # fmt: skip
@@ -83,7 +84,7 @@ def _speedup(what: argparse._ActionsContainer) -> None:
         help="the sizes: one symbol has several values (default: doubling around the workload's)",
     )  # fmt: skip
     what.add_argument(
-        "--devices", "--device", dest="devices", type=of_range(ranges.names), metavar="A,B",
+        "--devices", "--device", dest="devices", type=values.option(ranges.names), metavar="A,B",
         help="two devices; the first has the data at hand (default: the CPU, then the GPU)",
     )  # fmt: skip
     what.set_defaults(device="auto")
@@ -96,11 +97,11 @@ def _how(parser: argparse.ArgumentParser) -> None:
         help=f"sample each configuration for so long, over all its turns (default: {SECONDS:g})",
     )  # fmt: skip
     how.add_argument(
-        "--samples", type=values.positive, metavar="N",
+        "--samples", type=values.samples, metavar="N",
         help="and take at most so many launches of each",
     )  # fmt: skip
     how.add_argument(
-        "--rounds", type=values.positive, metavar="N",
+        "--rounds", type=values.rounds, metavar="N",
         help=f"turns of each (default: {ROUNDS}, or fewer where each takes long); below six no "
         "interval can be told",
     )  # fmt: skip

@@ -138,11 +138,6 @@ def space_of(options: argparse.Namespace, manifest: Manifest) -> Space:
         "block.y": options.block_y,
         "block.z": options.block_z,
     }
-    for kind, given in (("tunable", options.tunable), ("switch", options.switch)):
-        names = [name for name, _ in given]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"{kind} {name} is given twice", remedy="join its values")
     one = {n: v[0] for n, v in lists.items() if len(v) == 1 and not n.startswith("block.")}
     switches = {n.partition(".")[2]: v for n, v in one.items() if n.startswith("switch.")}
     base = RunRequest(

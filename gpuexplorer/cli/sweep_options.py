@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TypeVar, get_args
+from typing import get_args
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.core import limits
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.search import ranges
 from gpuexplorer.workloads.manifest import FILLS
-
-T = TypeVar("T")
 
 EXAMPLES = """examples:
   gpuexplorer sweep matmul --block-x 1:256:*2 --block-y 1,2,4 --size 512 --plot blocks.png
@@ -31,19 +29,19 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     common.workload(sweep)
     what = sweep.add_argument_group("what to sweep over")
-    names = of_range(ranges.names)
+    names = values.option(ranges.names)
     what.add_argument("--variant", type=names, default=(), metavar="V,..", help="implementations")
     what.add_argument(
         "--size", action=Sizes, default={}, metavar="N,..|N=..,M=..",
         help="problem sizes, by symbol; may repeat",
     )  # fmt: skip
     what.add_argument(
-        "--block", type=of_range(ranges.blocks), default=(), metavar="XxY,..",
+        "--block", type=values.option(ranges.blocks), default=(), metavar="XxY,..",
         help="whole blocks, such as 16x16,32x8",
     )  # fmt: skip
     for axis in "xyz":
         what.add_argument(
-            f"--block-{axis}", type=of_range(_positive_numbers), default=(), metavar="A:B:*2|A,B",
+            f"--block-{axis}", type=values.several(limits.SIDE), default=(), metavar="A:B:*2|A,B",
             help=f"threads in {axis}",
         )  # fmt: skip
     what.add_argument(
@@ -52,11 +50,13 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         "autocast_bf16, autocast_fp16",
     )  # fmt: skip
     what.add_argument(
-        "--tunable", "--set", dest="tunable", type=of_range(_tunable), action="append", default=[],
+        "--tunable", "--set", dest="tunable", type=values.option(_tunable), action=values.Settings,
+        default=[],
         metavar="NAME=A,B", help="a compile-time parameter of the variant; may repeat",
     )  # fmt: skip
     what.add_argument(
-        "--switch", type=of_range(_switch), action="append", default=[], metavar="NAME=A,B",
+        "--switch", type=values.option(_switch), action=values.Settings, default=[],
+        metavar="NAME=A,B",
         help="how a framework runs its model, such as compile=off,default; may repeat",
     )  # fmt: skip
     what.add_argument(
@@ -72,14 +72,14 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         "before each launch",
     )  # fmt: skip
     what.add_argument(
-        "--threads", type=of_range(_positive_numbers), default=(), metavar="T,..",
+        "--threads", type=values.several(limits.THREADS), default=(), metavar="T,..",
         help="CPU threads a kernel may use (default: all cores but one)",
     )  # fmt: skip
     common.seed(what)
     common.include_transfers(what)
     how = sweep.add_argument_group("how to measure each")
     how.add_argument(
-        "--samples", type=values.positive, metavar="N",
+        "--samples", type=values.samples, metavar="N",
         help="launches to time (default: 30, unless --seconds or --noise is given)",
     )  # fmt: skip
     how.add_argument(
@@ -92,7 +92,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     common.yes(how, "they are skipped")
     how.add_argument(
-        "--order-seed", type=values.whole, default=1, metavar="S",
+        "--order-seed", type=values.seed, default=1, metavar="S",
         help="of the order, which is random so that a drift does not look like a trend",
     )  # fmt: skip
     way = sweep.add_argument_group("the way through")
@@ -108,25 +108,6 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     files = sweep.add_argument_group("files")
     common.csv(files, "write a row for each configuration")
     common.plot(files, "draw what fits the axes: lines against size, heat maps of blocks, bars")
-
-
-def of_range(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a reader whose InputError the parser tells with the option's name."""
-
-    def typed(text: str) -> T:
-        try:
-            return read(text)
-        except InputError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return typed
-
-
-def _positive_numbers(text: str) -> tuple[int, ...]:
-    found = ranges.whole_numbers(text)
-    if min(found) < 1:
-        raise InputError(f"'{text}' holds {min(found)}", remedy="use whole numbers from 1 on")
-    return found
 
 
 def _tunable(text: str) -> tuple[str, tuple[int, ...]]:

@@ -7,7 +7,8 @@ import math
 import re
 
 from gpuexplorer.cli import common_options as common
-from gpuexplorer.cli.values import MAX_SECONDS, positive
+from gpuexplorer.cli import values
+from gpuexplorer.core import limits
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.search import ranges
@@ -38,11 +39,12 @@ def add_options(tune: argparse.ArgumentParser) -> None:
     among = tune.add_argument_group("among what (default: everything that can be launched)")
     for axis in "xyz":
         among.add_argument(
-            f"--block-{axis}", type=numbers, metavar="LIST",
+            f"--block-{axis}", type=values.several(limits.SIDE), metavar="LIST",
             help=f"threads in {axis}, such as 8,16,32 or 8:256:*2 (default: powers of two)",
         )  # fmt: skip
     among.add_argument(
-        "--set", type=values, action="append", default=[], metavar="TUNABLE=LIST",
+        "--set", type=values.option(_choices), action=values.Settings, default=[],
+        metavar="TUNABLE=LIST",
         help="values of a compile-time parameter, such as TILE=8,16; may repeat (default: those of "
         "the manifest)",
     )  # fmt: skip
@@ -57,7 +59,7 @@ def add_options(tune: argparse.ArgumentParser) -> None:
         "packages cmaes and scipy are installed",
     )  # fmt: skip
     how.add_argument(
-        "--samples", type=positive, default=7, metavar="N",
+        "--samples", type=values.samples, default=7, metavar="N",
         help="launches of a contender; clear losers get fewer (default: 7)",
     )  # fmt: skip
     how.add_argument(
@@ -73,34 +75,20 @@ def add_options(tune: argparse.ArgumentParser) -> None:
 def budget(text: str) -> Budget:
     """Read ``60s``, ``5m``, ``1h``, or a number of configurations."""
     words = text.strip().lower()
-    if re.fullmatch(r"\d{1,9}", words, re.ASCII) and int(words) > 0:
+    if re.fullmatch(r"\d{1,9}", words, re.ASCII) and int(words) >= limits.EVALUATIONS.least:
         return Budget(evaluations=int(words))
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)", words, re.ASCII)
     seconds = float(match[1]) * _UNITS[match[2]] if match else math.nan
-    if not 0 < seconds <= MAX_SECONDS:
+    if not limits.SECONDS.holds(seconds):
         raise argparse.ArgumentTypeError(
             f"'{text}' is neither a time such as 60s or 5m nor a number of configurations"
         )
     return Budget(seconds=seconds)
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """Read ``8,16,32`` or ``8:256:*2``: different whole numbers from 1 on, in order."""
-    try:
-        found = ranges.whole_numbers(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if min(found) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' holds a number below 1")
-    return tuple(sorted(found))
-
-
-def values(text: str) -> tuple[str, tuple[int, ...]]:
+def _choices(text: str) -> tuple[str, tuple[int, ...]]:
     """Read ``TILE=8,16``."""
     name, equals, rest = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise argparse.ArgumentTypeError(f"'{text}' is not of the form TILE=8,16")
-    try:
-        return name.strip(), ranges.whole_numbers(rest)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        raise InputError(f"'{text}' is not of the form TILE=8,16")
+    return name.strip(), ranges.whole_numbers(rest)

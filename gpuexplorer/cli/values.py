@@ -5,37 +5,48 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from gpuexplorer.core import limits
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.search import ranges
 
-MAX_SECONDS = 86_400.0
-
-
-def whole(text: str) -> int:
-    """Read a whole number from 0 on."""
-    if not re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
-    return int(text)
+T = TypeVar("T")
 
 
-def positive(text: str) -> int:
-    """Read a whole number from 1 on."""
-    if whole(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
-    return int(text)
+def option(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a reader whose InputError the parser tells with the option's name."""
+
+    def typed(text: str) -> T:
+        try:
+            return read(text)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
 
 
-def seconds(text: str) -> float:
-    """Read a number of seconds above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value <= MAX_SECONDS:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a number of seconds above 0 and up to {MAX_SECONDS:.0f}"
-        )
-    return value
+seconds = option(limits.SECONDS.read)
+samples = option(limits.SAMPLES.read)
+rounds = option(limits.ROUNDS.read)
+threads = option(limits.THREADS.read)
+seed = option(limits.SEED.read)
+count = option(limits.COUNT.read)
+rows = option(limits.ROWS.read)
+
+
+def several(of: limits.Whole) -> Callable[[str], tuple[int, ...]]:
+    """Return a reader of ``8,16,32`` or ``8:256:*2``, all of them within a range."""
+
+    def read(text: str) -> tuple[int, ...]:
+        found = ranges.whole_numbers(text)
+        for value in found:
+            if not of.least <= value <= of.most:
+                raise InputError(f"'{text}' holds {value}", remedy=f"use {of.words}")
+        return found
+
+    return option(read)
 
 
 def noise(text: str) -> float:
@@ -45,7 +56,7 @@ def noise(text: str) -> float:
         value = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
     except ValueError:
         value = math.nan
-    if not 0 < value < 1:
+    if not limits.NOISE.holds(value):
         raise argparse.ArgumentTypeError(f"'{text}' is not a share such as 0.5%")
     return value
 
@@ -84,6 +95,24 @@ def switch(text: str) -> tuple[str, bool | str]:
         return name.strip(), read_switch(name.strip(), value if equals else "on")
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+class Settings(argparse.Action):
+    """Gathers what a repeated option says of each name; a name twice is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take in one ``NAME=VALUE``, as the option's type has read it."""
+        known = list(getattr(namespace, self.dest))
+        name, value = values
+        if any(name == other for other, _ in known):
+            raise argparse.ArgumentError(self, f"{name} is given twice")
+        setattr(namespace, self.dest, [*known, (name, value)])
 
 
 def _pair(text: str, example: str) -> tuple[str, int]:

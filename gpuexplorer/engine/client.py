@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 import gpuexplorer
+from gpuexplorer.core import limits
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine import failed_start, protocol
@@ -193,8 +194,15 @@ class Engine:
         is at most so long: the run ends when the median is known to that fraction, or when more
         samples would not help. ``samples`` ends it as soon as there are so many, ``warm_up_s`` is
         how long to launch before, and ``keep_arrays`` leaves the arrays on the device for the next
-        run of the same problem.
+        run of the same problem. InputError for a number that would never end it.
         """
+        for value, name, within in (
+            (seconds, "seconds", limits.SECONDS),
+            (max_noise, "max_noise", limits.NOISE),
+            (samples, "samples", limits.SAMPLES),
+        ):
+            if value is not None:
+                within.check(value, name)
         if self._run is not None and self._sent and self._stopping_since is None:
             self._stopping_since = time.monotonic()
         self._generation += 1

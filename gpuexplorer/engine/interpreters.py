@@ -162,7 +162,7 @@ class Interpreters:
                     remedy=f"make it again, or 'gpuexplorer engines remove {word}'",
                 )
             return Interpreter(path, word)
-        if not _is_path(word) and shutil.which(word) is None:
+        if not word.strip() or (not _is_path(word) and shutil.which(word) is None):
             raise InputError(f"'{word}' is no engine, no command and no path", remedy=_names(file))
         return Interpreter(interpreter_at(word))
 
@@ -178,7 +178,8 @@ def default_engine() -> str | None:
 
 
 def _names(file: EnginesFile) -> str:
-    return f"known are {', '.join([BUILT_IN, *file.engines])}; 'gpuexplorer engines add' adds one"
+    names = ", ".join([BUILT_IN, *file.engines])
+    return f"there is {names}; 'gpuexplorer engines add NAME PATH' adds one"
 
 
 def checked_name(name: str) -> str:

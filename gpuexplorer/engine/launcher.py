@@ -82,7 +82,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--profile", type=Path)
     options = parser.parse_args(argv)
-    threads = max(1, options.threads)
+    threads = min(max(1, options.threads), usable_cores())
     for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
         os.environ[name] = str(threads)
     if options.profile is not None:

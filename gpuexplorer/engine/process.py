@@ -18,8 +18,10 @@ import msgspec
 
 from gpuexplorer.core import frozen
 from gpuexplorer.core.bootstrap import module_command
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.interpreters import find_interpreter
+from gpuexplorer.engine.launcher import usable_cores
 from gpuexplorer.engine.surroundings import environment_for, own_environment
 
 LOG_LINES = 400
@@ -41,12 +43,26 @@ class Launch:
     label: str | None = None
 
 
+def check_threads(threads: int | None) -> None:
+    """Raise InputError for more CPU threads than this program may use; None is the default.
+
+    A runtime takes any number and uses as many as there are: what a run says of itself would not
+    be true.
+    """
+    most = usable_cores()
+    if threads is not None and not 1 <= threads <= most:
+        offered = "1" if most == 1 else f"1 to {most}"
+        raise InputError(f"{threads} CPU threads are not to be had here", remedy=f"use {offered}")
+
+
 def engine_launch(python: str | None, threads: int | None, *, framed: bool = True) -> Launch:
     """Return how an engine is started in this program's own interpreter, or in another.
 
     ``python`` is a word for an engine (see ``interpreters``); ``framed`` says that its standard
-    output carries frames. Raises InputError for a word that means none.
+    output carries frames. Raises InputError for a word that means none, and for more threads than
+    there are.
     """
+    check_threads(threads)
     chosen = find_interpreter(python)
     if chosen is None or chosen.is_own:
         label = None if chosen is None else chosen.label

@@ -25,6 +25,7 @@ from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
+from gpuexplorer.engine.process import check_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
 
@@ -78,7 +79,11 @@ class Session(Closing):
         log: Callable[[str], None] | None = None,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
-        """``ceilings`` finds what a device was measured to do at most; runs are held against it."""
+        """``ceilings`` finds what a device was measured to do at most; runs are held against it.
+
+        Raises InputError for more CPU threads than this machine has.
+        """
+        check_threads(threads)
         self._ceilings = ceilings
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: protocol.Devices | None = None
@@ -169,8 +174,14 @@ class Session(Closing):
     ) -> RunRecord:
         """Measure as ``measure`` does and return the record, from which the document is made.
 
-        ``samples``, ``warm_up_s`` and ``keep_arrays`` are those of ``Engine.run``.
+        ``samples``, ``warm_up_s`` and ``keep_arrays`` are those of ``Engine.run``. Raises
+        InputError where neither ``seconds`` nor ``samples`` ends it: nobody could cancel it.
         """
+        if seconds is None and samples is None:
+            raise InputError(
+                "nothing ends this run: seconds and samples are both None",
+                remedy="give one of them",
+            )
         self._begin()
         self._max_noise = max_noise
         self._engine.run(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.config import Cache, RunRequest
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.workloads.loader import load, own_workload, pick
 from gpuexplorer.workloads.own_model import is_model_file, read_model
 from gpuexplorer.workloads.switches import TRANSFERS
@@ -52,15 +54,20 @@ def request_of(
     )
 
 
-def workload_of(name: str, kernels: Sequence[str | Path], *, trust: bool) -> Workload:
+def workload_of(name: str, kernels: str | Path | Sequence[str | Path], *, trust: bool) -> Workload:
     """Return a workload by its name, or a model's file by its path; NotTrusted for a new file."""
-    roots = trusted([*kernels, name], trust=trust)[:-1]
+    roots = trusted([*listed(kernels), name], trust=trust)[:-1]
     return own_workload(Path(name)) if is_model_file(name) else pick(load(roots), name)
 
 
-def trusted(kernels: Sequence[str | Path], *, trust: bool) -> list[Path]:
+def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """Return folders in a list, also where one stands alone."""
+    return [kernels] if isinstance(kernels, str | Path) else list(kernels)
+
+
+def trusted(kernels: str | Path | Sequence[str | Path], *, trust: bool) -> list[Path]:
     """Return folders of workloads and models' files; NotTrusted for a file nobody agreed to."""
-    roots = [Path(folder) for folder in kernels]
+    roots = [Path(folder) for folder in listed(kernels)]
     for root in roots:
         if is_model_file(root):
             model = read_model(root)
@@ -69,6 +76,11 @@ def trusted(kernels: Sequence[str | Path], *, trust: bool) -> list[Path]:
                     raise NotTrusted(model)
                 agree_to(model, remember=False)
     return roots
+
+
+def not_kept(error: ExplorerError) -> None:
+    """Warn that runs cannot be kept; what was measured comes back all the same."""
+    warnings.warn(f"the runs are not kept in the history: {error}", UserWarning, stacklevel=3)
 
 
 @contextmanager

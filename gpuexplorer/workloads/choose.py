@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
+from typing import get_args
+
+from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
@@ -126,15 +128,19 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     Raises InputError for what cannot be, CannotRunHere for what this machine lacks.
     """
     manifest = workload.manifest
-    variant_name = request.variant or manifest.first_variant
+    variant_name = manifest.first_variant if request.variant is None else request.variant
     variant = workload.variant(variant_name)
     if request.device.partition(":")[0] not in (*BACKENDS, "cpu", "auto"):
         raise _no_device(devices, request.device)
     device = device_to_run(devices, request.device, variant, variant_name)
     precision = _precision(request.precision, workload, variant_name)
-    fill = request.fill or OWN_FILL
+    fill = OWN_FILL if request.fill is None else request.fill
     if fill not in (OWN_FILL, *FILLS, OVERFLOW_FILL):
         raise InputError(f"no input distribution '{fill}'", remedy=suggestion(fill, FILLS))
+    if request.cache not in get_args(Cache):
+        raise InputError(
+            f"no cache state '{request.cache}'", remedy=suggestion(request.cache, get_args(Cache))
+        )
     if is_own(variant.model) and fill != OWN_FILL:
         raise InputError(
             "a model's file brings its own inputs", remedy="leave --fill out, or change build()"

@@ -91,6 +91,21 @@ def test_json_defaults_to_standard_output() -> None:
         (["devices", "more"], "unknown argument 'more'"),
         (["--no-such"], "unknown argument '--no-such'"),
         (["run", "matmul", "--set", "TILE"], "TILE=16"),
+        (["run", "matmul", "--set", "T=8", "--set", "T=16"], "--set: T is given twice"),
+        (["analyze", "a.cu", "--set", "T=8", "--set", "T=8"], "--set: T is given twice"),
+        (["sweep", "matmul", "--set", "T=8", "--tunable", "T=16"], "T is given twice"),
+        (["tune", "matmul", "--set", "T=8", "--set", "T=16"], "--set: T is given twice"),
+        (["run", "matmul", "--seed", "9223372036854775808"], "is not a whole number from 0 on"),
+        (["run", "matmul", "--seed", "-1"], "'-1' is not a whole number from 0 on"),
+        (["sweep", "matmul", "--samples", "0"], "'0' is not a whole number from 1 to 4000000"),
+        (["sweep", "matmul", "--seconds", "nan"], "'nan' is not a number of seconds above 0"),
+        (["sweep", "matmul", "--threads", "0,1"], "'0,1' holds 0; use a whole number from 1"),
+        (["study", "switches", "mlp", "--try-threads", "1,-2"], "'1,-2' holds -2"),
+        (["study", "precision", "mlp", "--rounds", "0"], "'0' is not a whole number from 1 on"),
+        (["tune", "matmul", "--samples", "1e3"], "'1e3' is not a whole number"),
+        (["history", "--offset", "-1"], "'-1' is not a whole number from 0 on"),
+        (["run", "m", "--deadline", "inf"], "'inf' is not a number of seconds above 0"),
+        (["compare", "a", "b", "--same-within", "100%"], "'100%' is not a share"),
     ],
 )
 def test_a_wrong_command_line_is_one_sentence(
@@ -111,6 +126,55 @@ def test_no_command_line_raises_anything_else(arguments: list[str]) -> None:
         parser.parse(["run", *arguments])
     except (InputError, SystemExit):
         pass
+
+
+HOSTILE = (
+    "", " ", "0", "-1", "1", "1.5", "nan", "inf", "-inf", "1e400", "5e-324", "x", "=", "a=", "=1",
+    "a=b", "N=1,N=2", ",", "1,,2", "1:2:*1", "4:1", "1:9223372036854775807", "٣", "9" * 19,
+    "9" * 5000, "1x", "x1", "0x0", "1x1x1x1", "100%", "%", "\udcff",
+)  # fmt: skip
+
+
+def every_command() -> list[tuple[str, ...]]:
+    """Return every command with its own commands, such as ``study precision``."""
+
+    def below(made: argparse.ArgumentParser, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+        found = [words]
+        for action in made._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, one in action.choices.items():
+                    found += below(one, (*words, name))
+        return found
+
+    return [words for words in below(parser.build_parser(), ()) if words]
+
+
+def options_of(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the options of a command that take a value, and words for what it must have."""
+    made: argparse.ArgumentParser = parser.build_parser()
+    for word in words:
+        made = next(
+            a.choices[word] for a in made._actions if isinstance(a, argparse._SubParsersAction)
+        )
+    taking = [a for a in made._actions if a.option_strings and a.nargs in (None, "?")]
+    must = [a for a in made._actions if not a.option_strings and a.nargs in (None, "+")]
+    return [a.option_strings[0] for a in taking], ["1"] * len(must)
+
+
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_every_option_of_every_command_takes_a_value_or_says_why_not(
+    words: tuple[str, ...],
+) -> None:
+    options, must = options_of(words)
+    made = parser.build_parser()
+    for option in options:
+        for text in HOSTILE:
+            said = "nothing"
+            try:
+                made.parse_args([*words, *must, f"{option}={text}"])
+            except InputError as error:
+                said = str(error)
+            assert said and "\n" not in said and len(said) < 6000, (option, text)
 
 
 def test_every_command_of_the_help_exists() -> None:

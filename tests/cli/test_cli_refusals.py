@@ -46,7 +46,15 @@ def refuse(cwd: Path, exit_code: int, *arguments: str | Path) -> str:
         (["matmul", "--set", "TILES=8"], 2, "no tunable 'TILES'"),
         (["matmul", "--fill", "norml"], 2, "did you mean 'normal'?"),
         (["matmul", "--block", "4x4x4"], 2, "2-dimensional"),
-        (["matmul", "--python", "no-such-python"], 3, "the engine cannot be started"),
+        (["matmul", "--python", "no-such-python"], 3, "is no engine, no command and no path"),
+        (
+            ["matmul", "--python", ""],
+            3,
+            "'' is no engine, no command and no path; there is built-in",
+        ),
+        (["matmul", "--fill", ""], 2, "no input distribution ''"),
+        (["matmul", "--variant", ""], 2, "no variant ''"),
+        (["matmul", "--threads", "99999"], 2, "99999 CPU threads are not to be had here; use 1"),
     ],
 )
 def test_a_request_that_cannot_be(

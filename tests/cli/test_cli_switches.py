@@ -55,7 +55,7 @@ def test_a_sweep_has_one_value_as_a_setting_and_several_as_an_axis() -> None:
     assert {a.name: a.values for a in space.axes} == {
         "size.B": (1, 8), "switch.compile": ("off", "default"),
     }  # fmt: skip
-    with pytest.raises(InputError, match="switch in_place is given twice"):
+    with pytest.raises(InputError, match="in_place is given twice"):
         space_of(parse([*words, "--switch", "in_place=off"]), MLP.manifest)
     with pytest.raises(InputError, match="names no switch"):
         parse(["sweep", "mlp", "--switch", "compile"])

@@ -171,7 +171,7 @@ def test_a_budget_of_its_own_for_everything_and_for_learning() -> None:
         (("tune", "matmul", "--variant", "numpy", "--device", "numpy"), "nothing to tune"),
         (("tune", "matmul", "--sampler", "magic"), "no sampler 'magic'"),
         (("tune", "matmul", "--set", "TILE=4", "--no-history"), "no tunable 'TILE'"),
-        (("tune", "matmul", "--block-x", "0,4"), "below 1"),
+        (("tune", "matmul", "--block-x", "0,4"), "holds 0; use a whole number from 1 on"),
         (("tune", "matmul", "--set", "TILE"), "not of the form TILE=8,16"),
         (("tune", "nothing"), "no workload 'nothing'"),
     ],

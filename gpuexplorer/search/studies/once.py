@@ -9,11 +9,12 @@ from typing import Any, Literal, get_args
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import Session
-from gpuexplorer.search.asked import kept_in, request_of, workload_of
+from gpuexplorer.search.arguments import arguments
+from gpuexplorer.search.asked import kept_in, not_kept, request_of, workload_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
 from gpuexplorer.search.studies.running import SECONDS
@@ -23,6 +24,7 @@ from gpuexplorer.workloads.workload import Workload
 Kind = Literal["precision", "switches", "speedup"]
 
 
+@arguments()
 def study(
     kind: Kind,
     workload: str,
@@ -50,7 +52,7 @@ def study(
     samples: int | None = None,
     rounds: int | None = None,
     history: bool | str | Path = False,
-    kernels: Sequence[str | Path] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
@@ -110,7 +112,10 @@ def study(
         lab = _lab(kind, request, chosen, session.devices, how, options[kind])
         found = lab.run(session, on_step)
         if store is not None:
-            store.add_group(STUDY_GROUP, without_runs(found), found.runs)
+            try:
+                store.add_group(STUDY_GROUP, without_runs(found), found.runs)
+            except ExplorerError as error:
+                not_kept(error)
     return found
 
 
