@@ -18,7 +18,7 @@ from gpuexplorer.core import limits
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine import failed_start, protocol
-from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memory
+from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memory, what_to_do
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_launch
@@ -443,10 +443,12 @@ class Engine:
         if not self._ready:
             self._start_failed(failed_start.ended(process, status), status)
         else:
-            words = how_it_ended(status, self._killed_before, process.said)
+            words = how_it_ended(status, self._killed_before, process.said, self._stage)
             config = self._run.config if self._run is not None and self._began else None
             own = ended_by_file(self._workload, config, status, words, list(process.said))
-            told = own or Told(words)
+            told = own or Told(
+                words, what_to_do(status, self._stage, _kernel(self._workload, config))
+            )
             outside = own is None and from_outside(status)
             self._after_loss(
                 "crash", told.reason, status, told.remedy, told.detail, outside=outside
@@ -516,6 +518,14 @@ class Engine:
         )
         if restarting and self._process is None:
             self._spawn()
+
+
+def _kernel(workload: Workload | None, config: RunConfig | None) -> bool:
+    """Return whether a run is of a kernel, rather than of a library's or a framework's code."""
+    variants = workload.manifest.variants if workload is not None else {}
+    return (
+        config is not None and config.variant in variants and bool(variants[config.variant].launch)
+    )
 
 
 def _labelled(

@@ -11,6 +11,9 @@ from pathlib import Path
 _COUNTS = Path("/proc/vmstat")
 _SHORT = re.compile(r"bad_alloc|out of memory|cannot allocate memory|MemoryError", re.IGNORECASE)
 _LAST_LINES = 10
+_BAD_ACCESS = {"SIGSEGV", "SIGBUS"}
+_SAID = re.compile(r"^gpuexplorer: (the kernel .* outside array .*)$")
+"""What the engine prints when it ends over an access that it had noted."""
 _CAUSES = {
     "SIGSEGV": "a kernel or driver touched memory that is not its own",
     "SIGBUS": "a kernel or driver touched memory that is not its own",
@@ -37,11 +40,13 @@ def killed_for_memory() -> int | None:
     return int(found[1]) if found else None
 
 
-def how_it_ended(status: int | None, killed_before: int | None, said: Iterable[str] = ()) -> str:
+def how_it_ended(
+    status: int | None, killed_before: int | None, said: Iterable[str] = (), stage: str = ""
+) -> str:
     """Say in a sentence how a process ended.
 
     ``killed_before`` is what ``killed_for_memory`` returned when it was started, ``said`` its
-    standard error.
+    standard error, ``stage`` the step of a run that it was at.
     """
     if status is None:
         return "the engine ended its stream and had to be ended"
@@ -56,7 +61,26 @@ def how_it_ended(status: int | None, killed_before: int | None, said: Iterable[s
         return _killed(killed_before)
     if name == "SIGABRT" and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:]):
         return f"the engine gave up ({name}) for want of memory"
+    noted = [found[1] for line in said if (found := _SAID.match(line))]
+    if noted and name in _BAD_ACCESS:
+        return f"{noted[-1]}, until the engine died ({name})"
+    if stage == "build" and name in _CAUSES:
+        return f"the compiler crashed ({name}) over this kernel, and the engine with it"
     return f"the engine died ({name}): {_CAUSES.get(name, 'it was ended from outside')}"
+
+
+def what_to_do(status: int | None, stage: str, kernel: bool) -> str:
+    """Return what to do about such an end, as far as its cause is known.
+
+    ``kernel`` says whether a kernel ran, rather than a library's or a framework's code.
+    """
+    if status is None or sys.platform == "win32" or signal_name(-status) not in _BAD_ACCESS:
+        return ""
+    if stage == "build":
+        return "write it in another way, or choose another variant or device"
+    if kernel and stage in ("predict", "verify", "measure"):
+        return "check the kernel's array bounds; nothing else was affected"
+    return ""
 
 
 def from_outside(status: int | None) -> bool:

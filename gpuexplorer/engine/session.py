@@ -330,7 +330,6 @@ class Session(Closing):
 _REMEDIES = {
     "start": "see 'gpuexplorer doctor', or choose another interpreter with --python",
     "hang": "look for a loop without an end, or choose a smaller size",
-    "crash": "check the kernel's array bounds; nothing else was affected",
 }
 
 

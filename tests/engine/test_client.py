@@ -309,6 +309,11 @@ def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> 
     workload = folder(OUT_OF_BOUNDS)
     watched.engine.run(config(devices, workload), workload, seconds=0.1)
     watched.until(lambda: bool(watched.of(EngineLost) or watched.of(protocol.Failed)))
+    if sys.platform == "linux":
+        (failed,) = watched.of(protocol.Failed)
+        assert isinstance(failed, protocol.Failed)
+        assert "outside array C: 399,99" in failed.what
+        assert not watched.of(EngineLost)
     generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=0.1)
     finished = watched.wait(protocol.Finished)
     assert isinstance(finished, protocol.Finished)

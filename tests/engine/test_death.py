@@ -40,6 +40,41 @@ def test_other_ends() -> None:
     assert "had to be ended" in death.how_it_ended(None, 0)
 
 
+def test_what_the_engine_noted_before_it_died_is_said() -> None:
+    said = [
+        "gpuexplorer: the kernel wrote outside array B: 1,001 elements behind it",
+        "Stack dump:",
+    ]
+    sentence = death.how_it_ended(-signal.SIGSEGV, 0, said, "verify")
+    assert sentence.startswith("the kernel wrote outside array B: 1,001 elements behind it, until")
+    assert "array B" not in death.how_it_ended(-signal.SIGTERM, 0, said, "verify")
+
+
+def test_a_compiler_that_crashed_is_not_called_a_kernel_out_of_bounds() -> None:
+    assert "the compiler crashed (SIGSEGV)" in death.how_it_ended(-signal.SIGSEGV, 0, (), "build")
+    assert "bounds" not in death.what_to_do(-signal.SIGSEGV, "build", True)
+    assert "another way" in death.what_to_do(-signal.SIGSEGV, "build", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "stage", "kernel", "bounds"),
+    [
+        (-signal.SIGSEGV, "verify", True, True),
+        (-signal.SIGBUS, "measure", True, True),
+        (-signal.SIGSEGV, "measure", False, False),
+        (-signal.SIGSEGV, "upload", True, False),
+        (-signal.SIGKILL, "measure", True, False),
+        (-signal.SIGABRT, "measure", True, False),
+        (1, "measure", True, False),
+        (None, "measure", True, False),
+    ],
+)
+def test_bounds_are_blamed_where_a_kernel_touched_what_is_not_its_own(
+    status: int | None, stage: str, kernel: bool, bounds: bool
+) -> None:
+    assert ("bounds" in death.what_to_do(status, stage, kernel)) is bounds
+
+
 @pytest.mark.parametrize(
     ("status", "outside"),
     [

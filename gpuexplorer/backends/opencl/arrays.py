@@ -1,58 +1,49 @@
-"""A run's arrays on the device, each between two guard regions that show a stray write.
-
-On the CPU a write past an array's end corrupts the heap or passes silently. So every array is the
-middle of a larger allocation whose ends hold a pattern: a write that lands there is seen.
-"""
+"""A run's arrays on the device, each in surroundings that show what strays outside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.backends.opencl.fences import BOUNDS
+from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
-GUARD_STEP_B = 4096
-MIN_GUARD_B = 16 * GUARD_STEP_B
-MAX_GUARD_B = 128 * GUARD_STEP_B
-_PATTERN = np.uint8(0xA5)
+if TYPE_CHECKING:
+    from gpuexplorer.backends.opencl.backend import Session
+
 _ZERO = np.uint8(0)
-
-
-def guard_B(nbytes: int) -> int:
-    """Return the bytes of each guard of an array: a sixteenth of it, within limits."""
-    wanted = min(max(nbytes // 16, MIN_GUARD_B), MAX_GUARD_B)
-    return -(-wanted // GUARD_STEP_B) * GUARD_STEP_B
 
 
 class DeviceArrays:
     """Every array of one plan on one device."""
 
-    def __init__(self, plan: Plan, cl: Any, context: Any, queue: Any) -> None:
+    def __init__(self, plan: Plan, session: Session) -> None:
         """Allocate; raises WorkFailed when the memory is not there."""
-        self._cl, self._queue = cl, queue
+        cl, context = session.cl, session.context
+        self._cl, self._queue = cl, session.queue
         self.plans: dict[str, ArrayPlan] = {a.name: a for a in plan.arrays}
         self._precision = plan.config.precision
-        self._whole: dict[str, Any] = {}
+        self._places: dict[str, Fenced | Patterned] = {}
         self._pristine: dict[str, Any] = {}
-        self._guarded = False
+        self._armed = False
         self.buffers: dict[str, Any] = {}
-        """The arrays themselves, without their guards."""
-        flags = cl.mem_flags.READ_WRITE
+        """The arrays themselves, without what surrounds them."""
+        kind = Fenced if session.fences_arrays else Patterned
         try:
             for array in plan.arrays:
-                guard = guard_B(array.nbytes)
-                whole = cl.Buffer(context, flags, array.nbytes + 2 * guard)
-                self._whole[array.name] = whole
-                self.buffers[array.name] = whole.get_sub_region(guard, array.nbytes, flags)
+                place = self._places[array.name] = kind(session, array)
+                self.buffers[array.name] = place.buffer
                 if array.role == "inout" and array.name in plan.reset:
+                    flags = cl.mem_flags.READ_WRITE
                     self._pristine[array.name] = cl.Buffer(context, flags, array.nbytes)
-        except cl.Error as error:
+        except (cl.Error, MemoryError) as error:
             self.free()
             raise WorkFailed(
                 f"the device could not allocate {quantity(plan.memory_B, 'B')} ({error})",
@@ -85,21 +76,19 @@ class DeviceArrays:
         return found
 
     def poison(self) -> None:
-        """Fill outputs and scratch with poison, and all guards with their pattern."""
+        """Fill outputs and scratch with poison, and make ready to notice what strays outside."""
         for name, array in self.plans.items():
             if array.role in ("out", "scratch"):
-                self._fill(self.buffers[name], np.uint8(poison_byte(array.type)), 0, array.nbytes)
-            guard = guard_B(array.nbytes)
-            self._fill(self._whole[name], _PATTERN, 0, guard)
-            self._fill(self._whole[name], _PATTERN, guard + array.nbytes, guard)
-        self._guarded = True
+                self._fill(self.buffers[name], np.uint8(poison_byte(array.type)), array.nbytes)
+            self._places[name].arm()
+        self._armed = True
         self._queue.finish()
 
     def clear_indices(self) -> None:
         """Zero whole-number scratch arrays, so that poison in them is not taken for an index."""
         for name, array in self.plans.items():
             if array.role == "scratch" and array.type == "int":
-                self._fill(self.buffers[name], _ZERO, 0, array.nbytes)
+                self._fill(self.buffers[name], _ZERO, array.nbytes)
 
     def reset(self, names: tuple[str, ...]) -> None:
         """Queue setting arrays back: ``inout`` to what was uploaded, others to zero."""
@@ -107,37 +96,32 @@ class DeviceArrays:
             if name in self._pristine:
                 self._cl.enqueue_copy(self._queue, self.buffers[name], self._pristine[name])
             else:
-                self._fill(self.buffers[name], _ZERO, 0, self.plans[name].nbytes)
+                self._fill(self.buffers[name], _ZERO, self.plans[name].nbytes)
 
     def check_guards(self) -> None:
-        """Raise WrongResult naming the array outside of which something was written."""
-        if not self._guarded:
+        """Raise WrongResult naming the array outside of which something was touched."""
+        if not self._armed:
             return
-        for name, array in self.plans.items():
-            guard = guard_B(array.nbytes)
-            for place, offset in (("before", 0), ("behind", guard + array.nbytes)):
-                seen = np.empty(guard, np.uint8)
-                self._cl.enqueue_copy(self._queue, seen, self._whole[name], src_offset=offset)
-                wrong = np.flatnonzero(seen != _PATTERN)
-                if len(wrong):
-                    # Distance from the array's nearest end, in whole elements.
-                    gap = guard - 1 - wrong[-1] if place == "before" else wrong[0]
-                    distance = int(gap) // array.itemsize_B + 1
-                    raise WrongResult(
-                        f"the kernel wrote outside array {name}: "
-                        f"{distance} element{'s' * (distance > 1)} {place} it",
-                        remedy="check the kernel's bounds for this size and block",
-                    )
+        for place in self._places.values():
+            place.disarm()
+        strays = [
+            (stray.distance_B, stray.words(name, array.itemsize_B))
+            for name, array in self.plans.items()
+            if (stray := self._places[name].stray()) is not None
+        ]
+        if strays:  # one that goes far may come to another array's surroundings: the nearest counts
+            raise WrongResult(min(strays)[1], remedy=BOUNDS)
 
-    def _fill(self, buffer: Any, value: np.uint8, offset: int, nbytes: int) -> None:
+    def _fill(self, buffer: Any, value: np.uint8, nbytes: int) -> None:
         if nbytes:
-            pattern = value
-            self._cl.enqueue_fill_buffer(self._queue, buffer, pattern, offset, nbytes)
+            self._cl.enqueue_fill_buffer(self._queue, buffer, value, 0, nbytes)
 
     def free(self) -> None:
         """Release the device's memory."""
-        for buffer in (*self.buffers.values(), *self._whole.values(), *self._pristine.values()):
+        for buffer in self._pristine.values():
             buffer.release()
+        for place in self._places.values():
+            place.free()
         self.buffers.clear()
-        self._whole.clear()
+        self._places.clear()
         self._pristine.clear()

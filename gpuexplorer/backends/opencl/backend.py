@@ -28,6 +28,7 @@ from gpuexplorer.backends.opencl.drivers import (
     probe,
 )
 from gpuexplorer.backends.opencl.flush import CacheFlush
+from gpuexplorer.backends.opencl.surroundings import can_fence
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.plan import Plan
@@ -51,10 +52,13 @@ class Session:
     programs: dict[str, Any] = field(default_factory=dict)
     flush: CacheFlush = field(init=False)
     """What empties the device's cache before a cold launch."""
+    fences_arrays: bool = field(init=False)
+    """Whether arrays lie between fences that no kernel may touch."""
 
     def __post_init__(self) -> None:
         """Attach what belongs to this session."""
         self.flush = CacheFlush(self)
+        self.fences_arrays = can_fence(self)
 
 
 class OpenCLBackend(Backend):

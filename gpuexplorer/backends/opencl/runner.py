@@ -139,10 +139,10 @@ class OpenCLRunner(Runner):
     # ---- arrays
 
     def allocate(self) -> None:
-        """Allocate the arrays with their guards."""
+        """Allocate the arrays with what surrounds them."""
         if not self.cold:  # gives back what a cold run before this one read through
             self._session.flush.release()
-        self._arrays = DeviceArrays(self.plan, self._cl, self._session.context, self._queue)
+        self._arrays = DeviceArrays(self.plan, self._session)
         if self._launches:
             self._set_arguments()
 
@@ -190,7 +190,7 @@ class OpenCLRunner(Runner):
         self._owned().upload(inputs)
 
     def poison(self) -> None:
-        """Fill outputs and scratch with NaN and write the guards."""
+        """Fill outputs and scratch with poison and notice from now on what strays outside."""
         self._owned().poison()
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
@@ -198,7 +198,7 @@ class OpenCLRunner(Runner):
         return self._owned().download(names)
 
     def check_guards(self) -> None:
-        """Raise WrongResult naming the array outside of which a launch wrote."""
+        """Raise WrongResult naming the array outside of which a launch read or wrote."""
         self._owned().check_guards()
 
     def free(self) -> None:
