@@ -25,7 +25,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number to begin with")
     parser.add_argument("--minutes", type=float, help="at most so long for each subject")
     parser.add_argument("--slow", action="store_true", help="also what takes ten seconds to notice")
+    parser.add_argument("--monkey", action="store_true", help="random input in the window instead")
     options = parser.parse_args()
+    if options.monkey:
+        return let_loose(options.seed, options.minutes or 60.0)
     began, parts, ok = time.monotonic(), {}, True
     for only in options.only or SUBJECTS:
         report = drive(
@@ -45,6 +48,20 @@ def main() -> int:
         "ok": ok,
     }, indent=2))  # fmt: skip
     return 0 if ok else 1
+
+
+def let_loose(seed: int, minutes: float) -> int:
+    """Let a monkey loose at the window and print what came of it."""
+    from tests.chaos.display import Display
+    from tests.chaos.monkey import watch
+
+    display = Display()
+    try:
+        document = watch(seed, minutes, display.name)
+    finally:
+        display.end()
+    print(json.dumps(document, indent=2))
+    return 0 if document["ok"] else 1
 
 
 if __name__ == "__main__":

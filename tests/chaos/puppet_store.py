@@ -32,7 +32,7 @@ def do(store: Store, one: dict[str, Any]) -> None:
         record.id = run_id
         store.begin(record)
     elif name == "append":
-        store.append(run_id, np.arange(CHUNK) + 1.0)
+        store.append(run_id, np.arange(CHUNK, dtype=np.float64))
     elif name == "star":
         store.star(run_id, one["on"])
     elif name == "tag":

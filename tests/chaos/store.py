@@ -128,7 +128,8 @@ class Store:
 
     def _answers(self, writer: Puppet, orders: list[dict[str, Any]], fault: Fault) -> list[str]:
         """Take in which writes returned; return what was said that should not have been."""
-        wrong, said = [], set()
+        wrong: list[str] = []
+        said: set[str] = set()
         for order in orders:
             try:
                 answer = writer.wait(LIMIT_S)
@@ -186,6 +187,8 @@ class Store:
         """Return the store's number and its runs, as they are now."""
         with closing(sqlite3.connect(self.world.store, timeout=5.0)) as raw:
             raw.execute("BEGIN")
+            if not raw.execute("select count(*) from sqlite_schema").fetchone()[0]:
+                return 0, {}  # its tables were the first that had no room
             (number,) = raw.execute("select generation from gpuexplorer_store").fetchone()
             rows = raw.execute(READ).fetchall()
         return number, {i: (n, bool(star), bool(gone)) for i, n, star, gone in rows}
@@ -197,7 +200,7 @@ def after(state: State, order: dict[str, Any]) -> State:
     if name == "add":
         made[run_id] = (SAMPLES, False, False)
     elif name == "group":
-        made |= {each: (SAMPLES, False, False) for each in order["ids"]}
+        made |= dict.fromkeys(order["ids"], (SAMPLES, False, False))
     elif name == "begin":
         made[run_id] = (0, False, False)
     elif name == "append":

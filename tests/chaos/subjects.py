@@ -8,5 +8,11 @@ from tests.chaos.api import Api
 from tests.chaos.driver import Subject
 from tests.chaos.store import Store
 from tests.chaos.terminal import Terminal
+from tests.chaos.window import Window
 
-SUBJECTS: dict[str, Callable[[], Subject]] = {"terminal": Terminal, "api": Api, "store": Store}
+SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "terminal": Terminal,
+    "api": Api,
+    "store": Store,
+    "window": Window,
+}

@@ -8,7 +8,7 @@ lost. ``frames`` and ``poison`` hold for once.
 
 from __future__ import annotations
 
-import datetime as _datetime
+import datetime
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -58,22 +58,23 @@ class _Clock:
         return self._shift_s
 
 
+CLOCK = _Clock()
+TRUE_TIME, TRUE_DATETIME = time.time, datetime.datetime
+
+
+def _now_s() -> float:
+    return TRUE_TIME() + CLOCK.shift_s
+
+
+class _Moved(datetime.datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return TRUE_DATETIME.fromtimestamp(_now_s(), tz)
+
+
 def _move_clock() -> None:
-    clock, true_time, true_datetime = _Clock(), time.time, _datetime.datetime
-
-    class Moved(true_datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return true_datetime.fromtimestamp(true_time() + clock.shift_s, tz)
-
-        @classmethod
-        def utcnow(cls) -> Any:
-            return true_datetime.fromtimestamp(true_time() + clock.shift_s, _datetime.UTC).replace(
-                tzinfo=None
-            )
-
-    time.time = lambda: true_time() + clock.shift_s
-    _datetime.datetime = Moved  # type: ignore[misc]
+    time.time = _now_s
+    datetime.datetime = _Moved  # type: ignore[misc]
 
 
 # ---- the device

@@ -1,0 +1,230 @@
+"""A monkey at the window: random clicks, keys and drags on whatever can be used.
+
+``python -m tests.chaos --monkey --minutes 60`` watches it: memory, complaints, hangs.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from tests.chaos.puppet import Gone, Hung, Puppet
+from tests.chaos.world import World
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication, QWidget
+
+    from gpuexplorer.gui.main_window import MainWindow
+
+STEP_MS = 40
+LOOK_S = 1.0
+HANG_S = 5.0
+SETTLED_AFTER_S = 600.0
+"""What a window loads and caches in its first ten minutes is no growth."""
+MOST_GROWTH_B = 5 << 20
+SPAN = 60
+"""Looks whose median is a figure of memory."""
+OF_THE_TEST = "not accepted by receiving widget"
+"""QTest says so of what it sends to a widget that does not want it."""
+LEFT_ALONE = (
+    "quit", "engines", "open_kernels", "open_model", "open_session", "import_runs", "self_test",
+    "about",
+)  # fmt: skip
+"""Commands that end the window, start minutes of work, or ask for a file."""
+
+
+class Monkey:
+    """Lives in the window's process and does a step every so often."""
+
+    def __init__(self, application: QApplication, window: MainWindow, seed: int) -> None:
+        from PySide6.QtWidgets import QFileDialog
+
+        self._application, self._window = application, window
+        self._chance = random.Random(seed)
+        self.steps = 0
+        self._log = Path("../steps").open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self._left_alone = {getattr(window.commands, name) for name in LEFT_ALONE}
+        folder = Path.cwd()
+
+        def save(*_: Any, **__: Any) -> tuple[str, str]:
+            suffix = self._chance.choice(("json", "csv", "png", "gpux", "html"))
+            return (
+                (str(folder / f"monkey.{suffix}"), "") if self._chance.random() < 0.5 else ("", "")
+            )
+
+        QFileDialog.getSaveFileName = save  # type: ignore[method-assign]
+        QFileDialog.getOpenFileName = lambda *_, **__: ("", "")  # type: ignore[method-assign]
+        QFileDialog.getOpenFileNames = lambda *_, **__: ([], "")  # type: ignore[method-assign]
+        window.engine.show = lambda: None  # type: ignore[method-assign]
+        window.engine.set_up = lambda *_: None  # type: ignore[method-assign]
+
+    def start(self) -> None:
+        """Begin once the window is up."""
+        from PySide6.QtCore import QTimer
+
+        # Another timer each time: one whose step shows a dialog comes again after its end alone.
+        QTimer.singleShot(STEP_MS, self._step)
+
+    def _step(self) -> None:
+        if not self._window.isVisible():
+            return
+        self.start()
+        self.steps += 1
+        do: Callable[[], None] = self._chance.choices(
+            (self._click, self._key, self._drag, self._wheel, self._command),
+            weights=(40, 25, 10, 10, 15),
+        )[0]
+        do()
+
+    def _target(self) -> QWidget:
+        """Return a widget that can be used now: of what is in front, if something is."""
+        from PySide6.QtWidgets import QWidget
+
+        front = self._application.activePopupWidget() or self._application.activeModalWidget()
+        tops = [w for w in self._application.topLevelWidgets() if w.isVisible()]
+        top = front or self._chance.choice([self._window, *tops])
+        inside = [w for w in top.findChildren(QWidget) if w.isVisible() and w.isEnabled()]
+        chosen = self._chance.choice(inside) if inside else top
+        self._note(f"{type(chosen).__name__} {chosen.objectName()}")
+        return chosen
+
+    def _note(self, words: str) -> None:
+        self._log.write(f"{self.steps} {words}\n")
+
+    def _place(self, widget: QWidget) -> Any:
+        from PySide6.QtCore import QPoint
+
+        size = widget.size()
+        return QPoint(
+            self._chance.randrange(max(1, size.width())),
+            self._chance.randrange(max(1, size.height())),
+        )
+
+    def _click(self) -> None:
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        widget = self._target()
+        button = Qt.MouseButton.LeftButton
+        if self._chance.random() < 0.1:
+            button = Qt.MouseButton.RightButton
+        press = QTest.mouseDClick if self._chance.random() < 0.1 else QTest.mouseClick
+        press(widget, button, Qt.KeyboardModifier.NoModifier, self._place(widget))
+
+    def _key(self) -> None:
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        keys = (
+            Qt.Key.Key_Escape, Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Space,
+            Qt.Key.Key_Tab, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right,
+            Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_End,
+            Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_P, Qt.Key.Key_S, Qt.Key.Key_F,
+            Qt.Key.Key_D, Qt.Key.Key_1, Qt.Key.Key_6, Qt.Key.Key_0, Qt.Key.Key_Comma,
+        )  # fmt: skip
+        QTest.keyClick(self._target(), self._chance.choice(keys))
+
+    def _drag(self) -> None:
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        widget = self._target()
+        left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        QTest.mousePress(widget, left, none, self._place(widget))
+        for _ in range(self._chance.randrange(4)):
+            QTest.mouseMove(widget, self._place(widget))
+        QTest.mouseRelease(widget, left, none, self._place(widget))
+
+    def _wheel(self) -> None:
+        from PySide6.QtCore import QPoint, QPointF, Qt
+        from PySide6.QtGui import QWheelEvent
+        from PySide6.QtWidgets import QApplication
+
+        widget = self._target()
+        at = QPointF(self._place(widget))
+        event = QWheelEvent(
+            at, widget.mapToGlobal(at), QPoint(), QPoint(0, self._chance.choice((-120, 120))),
+            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(widget, event)
+
+    def _command(self) -> None:
+        from PySide6.QtCore import Qt
+        from PySide6.QtGui import QAction
+
+        if self._application.activePopupWidget() or self._application.activeModalWidget():
+            return
+        actions = [
+            action
+            for action in self._window.findChildren(
+                QAction, options=Qt.FindChildOption.FindDirectChildrenOnly
+            )
+            if action.isEnabled() and action not in self._left_alone
+        ]
+        chosen = self._chance.choice(actions)
+        self._note(f"command {chosen.text()}")
+        chosen.trigger()
+
+
+def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
+    """Let a monkey loose for so long; return what came of it."""
+    world = World()
+    wrong: list[str] = []
+    memory: list[tuple[float, int]] = []
+    slowest_s, steps = 0.0, 0
+    try:
+        puppet = Puppet(
+            "tests.chaos.puppet_window", world.work,
+            world.environment(DISPLAY=display, QT_QPA_PLATFORM="xcb"), world.root / "said",
+            "--monkey", str(seed),
+        )  # fmt: skip
+        process, began = psutil.Process(puppet.pid), time.monotonic()
+        while (passed_s := time.monotonic() - began) < minutes * 60:
+            asked = time.monotonic()
+            try:
+                state = puppet.ask("state", 10 * HANG_S)
+            except (Gone, Hung) as end:
+                puppet.wait_gone(HANG_S)
+                ended = f"{type(end).__name__}, {puppet.process.poll()}"
+                last = (world.root / "steps").read_text(encoding="utf-8").splitlines()[-8:]
+                wrong.append(f"after {passed_s:.0f} s: {ended}: {puppet.said()[-30:]}: {last}")
+                break
+            took_s = time.monotonic() - asked
+            slowest_s = max(slowest_s, took_s)
+            steps = state["steps"]
+            if took_s > HANG_S:
+                wrong.append(f"after {passed_s:.0f} s it did not answer for {took_s:.1f} s")
+            wrong += [
+                f"after {passed_s:.0f} s: {words}"
+                for words in state["complaints"]
+                if OF_THE_TEST not in words
+            ]
+            memory.append((passed_s, process.memory_full_info().uss))
+            time.sleep(LOOK_S)
+        if puppet.alive:
+            code = puppet.end(30.0)
+            wrong += [] if code == 0 else [f"it closed with {code}"]
+        wrong += [f"it said {line!r}" for line in puppet.said()]
+        wrong += [f"process {pid} is left" for pid in world.wait_for_none()]
+    finally:
+        world.close()
+    settled = [used for at, used in memory if at >= min(SETTLED_AFTER_S, minutes * 20)]
+    growth_B = 0
+    if len(settled) > 2:
+        span = min(SPAN, len(settled) // 2)
+        growth_B = int(statistics.median(settled[-span:]) - statistics.median(settled[:span]))
+    if minutes * 60 > SETTLED_AFTER_S + SPAN and growth_B > MOST_GROWTH_B:
+        wrong.append(f"it grew by {growth_B / 2**20:.1f} MiB")
+    return {
+        "monkey": True, "seed": seed, "minutes": minutes, "steps": steps,
+        "slowest_answer_s": round(slowest_s, 2), "growth_MiB": round(growth_B / 2**20, 2),
+        "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
+        "wrong": wrong[:50], "ok": not wrong,
+    }  # fmt: skip

@@ -1,0 +1,307 @@
+"""The real window, which does what it is told as a user would; see ``window`` for the driver.
+
+Told to say its state it tells what it shows and holds, and what Qt and Python complained of.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from gpuexplorer.gui import app
+from gpuexplorer.gui.widgets.late import LateView
+from gpuexplorer.history.store import Store
+from tests.chaos.monkey import Monkey
+from tests.chaos.puppet import Strings
+
+PATIENCE_S = 3.0
+"""How long an action waits for what it needs; without it the action is left out."""
+ROWS = 6
+
+
+class Puppet:
+    """The window, and the ears that hear what it says."""
+
+    def __init__(self) -> None:
+        self.complaints: list[str] = []
+        self.notices: list[tuple[str, str]] = []
+        qInstallMessageHandler(lambda kind, context, text: self.complaints.append(f"Qt: {text}"))
+        self.application, self.window = app.create([])
+        self.monkey: Monkey | None = None
+        app._catch_all(self.window)
+        self._true_hook, sys.excepthook = sys.excepthook, self._hook
+        self._ticks = QTimer()  # as the program has it, so that Python sees Ctrl-C
+        self._ticks.timeout.connect(lambda: None)
+        self._ticks.start(500)
+        banner = self.window.banner
+        true_say = banner.say
+
+        def say(kind: str, text: str, *rest: Any, **named: Any) -> None:
+            self.notices.append((kind, text))
+            true_say(kind, text, *rest, **named)
+
+        banner.say = say  # type: ignore[method-assign]
+
+    def _hook(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            self.complaints.append("".join(traceback.format_exception(kind, error, trace)))
+        self._true_hook(kind, error, trace)
+
+    # ---- waiting
+
+    def until(self, condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> bool:
+        """Handle events until a condition holds; return whether it did in time."""
+        loop, ends = QEventLoop(), time.monotonic() + limit_s
+        timer = QTimer()
+        timer.timeout.connect(
+            lambda: loop.quit() if condition() or time.monotonic() > ends else None
+        )
+        timer.start(5)
+        if not condition():
+            loop.exec()
+        timer.stop()
+        return condition()
+
+    # ---- what it shows
+
+    def state(self) -> dict[str, Any]:
+        """Return what is shown, held and complained of; notices and complaints once."""
+        window, session = self.window, self.window.session
+        run = session.live_model.current
+        record = run.record if run is not None else None
+        keeper = session.runs._keeper
+        notices, self.notices = self.notices, []
+        complaints, self.complaints = self.complaints, []
+        return {
+            "engine": session.engine_state,
+            "live": session.live,
+            "job": session.jobs.current.doing if session.jobs.current is not None else "",
+            "writing": window.exporter.busy or window.sessions._job is not None,
+            "shown": window.banner.text,
+            "notices": notices,
+            "complaints": complaints,
+            "run": record.id if record is not None else "",
+            "samples": record.samples if record is not None else 0,
+            "over": run is None or run.over,
+            "waiting": keeper.waiting,
+            "trouble": str(session.runs.trouble.error) if session.runs.trouble else "",
+            "ended": {
+                entry.id: entry.record.samples
+                for entry in session.history
+                if not entry.running and entry.record is not None
+            },
+            "stored": sorted(keeper.held),
+            "steps": self.monkey.steps if self.monkey is not None else 0,
+        }  # fmt: skip
+
+    # ---- what a user does
+
+    def knob(self, name: str, value: Any) -> None:
+        """Turn a knob."""
+        experiment = self.window.session.experiment
+        if name == "block":
+            experiment.set_block(tuple(value))
+        elif name == "size":
+            experiment.set_size("N", value)
+        elif name == "variant":
+            experiment.set_workload(value)
+        elif name == "undo":
+            experiment.undo()
+
+    def live(self, on: bool) -> None:
+        """Start or stop live measuring."""
+        self.window.session.set_live(on)
+
+    def stop(self) -> None:
+        """Press Esc."""
+        self.window.commands.stop.trigger()
+
+    def pin(self) -> None:
+        """Press P."""
+        self.window.commands.pin.trigger()
+
+    def unpin(self) -> None:
+        """Let the first ghost go."""
+        for pin in self.window.session.live_model.pins[:1]:
+            self.window.unpin(pin.number)
+
+    def sweep(self) -> None:
+        """Sweep a few blocks."""
+        panels = self.window.panels
+        panels.tabs.setCurrentWidget(panels.sweep)
+        if not self.until(lambda: panels.sweep.sweeping is not None):
+            return
+        view = panels.sweep.sweeping
+        assert view is not None
+        if not self.until(lambda: bool(view.setup.rows)):
+            return
+        view.setup.samples.setValue(3)
+        wanted = {"block.x": "16,32,64"}
+        for name, row in view.setup.rows.items():
+            row.tick.setChecked(name in wanted)
+            if name in wanted:
+                row.text.setText(wanted[name])
+                row.text.textEdited.emit(wanted[name])
+        if self.until(lambda: view.control.preview is not None and view.head.start.isEnabled()):
+            view.control.start()
+
+    def pause(self) -> None:
+        """Pause the job, or let it go on."""
+        jobs = self.window.session.jobs
+        if jobs.current is not None:
+            jobs.pause() if jobs.measuring else jobs.resume()
+
+    def tune(self) -> None:
+        """Tune for a few configurations."""
+        from gpuexplorer.gui.panels.tune import TuneDialog
+
+        self.window.commands.tune.trigger()
+        dialog = self.window.findChild(TuneDialog, "tuneDialog")
+        if dialog is None or dialog.running:
+            return
+        dialog.choices.unit_box.setCurrentIndex(dialog.choices.unit_box.findData("evaluations"))
+        dialog.choices.amount_box.setValue(3)
+        dialog.start_button.click()
+
+    def compare(self) -> None:
+        """Compare the present knobs with another block."""
+        panels, experiment = self.window.panels, self.window.session.experiment
+        panels.tabs.setCurrentWidget(panels.compare)
+        if not self.until(lambda: panels.compare.built):
+            return
+        bench = panels.compare.bench
+        if bench.measuring:
+            bench.stop()
+            return
+        bench.clear()
+        bench.add_present()
+        x = (experiment.knobs.block or (32, 1, 1))[0]
+        experiment.set_block((64 if x != 64 else 32, 1, 1))
+        bench.add_present()
+        bench.begin()
+
+    def block_map(self) -> None:
+        """Map the blocks."""
+        from gpuexplorer.gui.panels.blockmap import BlockMapView
+
+        tab = self.window.findChild(LateView, "blockMap")
+        if tab is None:
+            return
+        self.window.panels.tabs.setCurrentWidget(tab)
+        view = tab.view
+        if isinstance(view, BlockMapView) and self.until(
+            lambda: view.model.current is not None and view.start.isEnabled()
+        ):
+            view.start.click()
+
+    def study(self) -> None:
+        """Study precisions."""
+        panels = self.window.panels
+        panels.tabs.setCurrentWidget(panels.lab)
+        view = panels.lab.lab
+        if view is None:
+            return
+        view.show_kind("precision")
+        bench = view.bench_of("precision")
+        bench.setup.turns.setValue(6)
+        bench.setup.seconds.setValue(0.06)
+        if self.until(view.head.start.isEnabled):
+            view.start()
+
+    def export(self, path: str) -> None:
+        """Write the present run to a file."""
+        run = self.window.session.live_model.current
+        if run is not None and run.record is not None and run.record.samples:
+            self.window.exporter.write(Path(path), run.record)
+
+    def save(self, path: str) -> None:
+        """Save the session."""
+        self.window.sessions.write(Path(path))
+
+    def open(self, path: str) -> None:
+        """Open a session."""
+        self.window.sessions.open(Path(path))
+
+    def back(self) -> None:
+        """Go back to what was shown before."""
+        self.window.sessions.back()
+
+    def mark(self, wanted: str, row: int) -> None:
+        """Star, delete, pin or bring back a run of the history."""
+        table = self.window.history_table
+        table.selectRow(row % ROWS)
+        self.window.panels.history.acts.ask(wanted)
+
+    def tag(self, run_id: str) -> None:
+        """Tag a run."""
+
+        def work(store: Store) -> None:
+            store.tag(run_id, "chaos")
+
+        self.window.session.runs.do(work, needs=[run_id])
+
+    def tab(self, number: int) -> None:
+        """Bring a view to the front."""
+        tabs = self.window.panels.tabs
+        tabs.setCurrentIndex(number % tabs.count())
+
+    def restart(self) -> None:
+        """Restart the engine."""
+        self.window.commands.restart_engine.trigger()
+
+    def again(self) -> None:
+        """Press a banner's first button, such as Try again."""
+        from PySide6.QtWidgets import QPushButton
+
+        for button in self.window.banner.findChildren(QPushButton):
+            if button.text() == "Try again":
+                button.click()
+                return
+
+    def close(self) -> None:
+        """Close the window."""
+        self.window.sessions.path = None  # nothing is asked about unsaved changes
+        self.window.close()
+
+
+def main() -> int:
+    """Show the window and do what is told until it is closed."""
+    strings = Strings()
+    puppet = Puppet()
+    if "--monkey" in sys.argv:
+        at = sys.argv.index("--monkey")
+        puppet.monkey = Monkey(puppet.application, puppet.window, int(sys.argv[at + 1]))
+        puppet.monkey.start()
+    notifier = QSocketNotifier(strings.fileno(), QSocketNotifier.Type.Read)
+
+    def hear() -> None:
+        told = strings.read()
+        if told is None:
+            notifier.setEnabled(False)
+            puppet.close()
+            return
+        for one in told:
+            name = one.pop("do")
+            answer = getattr(puppet, name)(**one)
+            strings.answer(did=name, **(answer or {}))
+
+    notifier.activated.connect(lambda *_: hear())
+    strings.answer(ready=True)
+    code: int = QApplication.exec()
+    for complaint in puppet.complaints:
+        sys.stderr.write(complaint + "\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
