@@ -166,7 +166,7 @@ class Runner(ABC):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill outputs and scratch arrays with ``fills.poison_byte``: an unwritten element shows."""
+        """Fill outputs and scratch with ``fills.poison_byte``: an unwritten element shows."""
 
     @abstractmethod
     def predict_s(self) -> float | None:
