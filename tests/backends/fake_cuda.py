@@ -264,4 +264,13 @@ def _words(table: int, count: int) -> tuple[int, ...]:
 
 
 class _Stream(nullcontext[None]):
+    """A stream on which CuPy's functions queue inside ``with``, and nowhere else."""
+
     ptr = 77
+    is_current = False
+
+    def __enter__(self) -> None:
+        self.is_current = True
+
+    def __exit__(self, *error: object) -> None:
+        self.is_current = False

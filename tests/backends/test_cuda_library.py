@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.cuda.library import CALLS, Call
+from gpuexplorer.backends.cuda.library import CALLS, Call, LibraryRunner
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
+from tests.backends.test_cuda_runner import DEVICE, make_plan, open_fake
 from tests.signatures import all_of
 
 KINDS = {"fp16": 2, "fp32": 0, "fp64": 1}
@@ -93,3 +94,21 @@ def test_shapes_that_do_not_multiply_are_refused(calls: list[tuple[int, int]]) -
     with pytest.raises(InputError, match="right shape"):
         CALLS["cublas.gemm"](Call([a, b, c], "fp64"))
     assert calls == []
+
+
+def test_every_way_to_launch_queues_a_call_on_the_stream_that_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LibraryRunner, "_bind", lambda self: None)
+    _, session = open_fake()
+    runner = LibraryRunner(make_plan(), DEVICE, session)
+    runner.allocate()
+    seen: list[bool] = []
+    runner._call = lambda: seen.append(session.cupy_stream.is_current)
+    runner.launch(1)
+    runner.launch(3)
+    runner.launch_alone()
+    runner.once()
+    runner.launch_plain()
+    assert seen == [True] * 7
+    assert not session.cupy_stream.is_current

@@ -155,6 +155,16 @@ class LibraryRunner(CudaRunner):
                 self._gated = False
         return float(plain.seconds[0])
 
+    def launch_alone(self) -> None:
+        """Call once and wait, without events or the gate."""
+        with self.session.cupy_stream:
+            super().launch_alone()
+
+    def launch_plain(self) -> None:
+        """Call once on inputs just uploaded and wait, without events or the gate."""
+        with self.session.cupy_stream:
+            super().launch_plain()
+
     def _bind(self) -> None:
         import cupy
 
