@@ -32,6 +32,22 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
         """The durations as an array."""
         return np.frombuffer(self.seconds, dtype="<f8")
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its parts belong together: as many of each as there are samples or batches."""
+        samples, rest = divmod(len(self.seconds), 8)
+        batches = len(self.counts)
+        return (
+            not rest
+            and sum(self.counts) == samples
+            and min(self.counts, default=0) >= 0
+            and len(self.starts_ns) == batches
+            and len(self.phases_s) in (0, samples)
+            and len(self.launches) in (0, batches)
+            and min(self.launches, default=1) >= 1
+            and len(self.clocks_Hz) in (0, batches)
+        )
+
 
 def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
     """Return consecutive messages of samples as one."""

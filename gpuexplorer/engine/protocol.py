@@ -202,6 +202,11 @@ class Samples(Message, frozen=True, kw_only=True):
     dropped: int = 0
     """Samples lost before these because the client did not read in time."""
 
+    def __post_init__(self) -> None:
+        """Refuse what a damaged frame makes of samples; the decoder tells it as its own error."""
+        if not self.batch.is_whole:
+            raise ValueError("a batch of samples does not hold together")
+
 
 class MemoryCounted(Message, frozen=True, kw_only=True):
     """The most memory that arrays and launches held, with the prediction beside it."""

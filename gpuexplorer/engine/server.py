@@ -88,7 +88,7 @@ class Server:
             return False
         try:
             hello = protocol.client_decoder.decode(body)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, ValueError):  # the second, of text that is none
             hello = None
         welcome = protocol.Welcome(
             protocol=protocol.PROTOCOL,
@@ -110,7 +110,7 @@ class Server:
         try:
             while (body := protocol.read_body(self._incoming)) is not None:
                 self._take(protocol.client_decoder.decode(body))
-        except (protocol.ProtocolError, msgspec.DecodeError, OSError) as error:
+        except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             print(f"engine: unreadable message: {error}", flush=True)
         os._exit(0)
 

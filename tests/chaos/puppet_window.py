@@ -55,6 +55,8 @@ class Puppet:
     ) -> None:
         if not issubclass(kind, KeyboardInterrupt):
             self.complaints.append("".join(traceback.format_exception(kind, error, trace)))
+        else:
+            self.window.sessions.path = None  # else it asks about what was not saved
         self._true_hook(kind, error, trace)
 
     # ---- waiting

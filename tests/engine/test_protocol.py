@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.process import engine_command
 
 
 def test_a_message_survives_the_frame() -> None:
@@ -29,10 +31,29 @@ def test_the_end_of_the_stream_is_none_and_a_torn_frame_an_error() -> None:
             protocol.read_body(io.BytesIO(whole[:cut]))
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"seconds": b"\x00" * 15}, {"counts": (3,)}, {"counts": (3, -1)}, {"starts_ns": ()},
+        {"phases_s": ((0.0,) * 5,)}, {"launches": (0,)}, {"launches": (1, 1)},
+        {"clocks_Hz": (1e9, 1e9)},
+    ],
+)  # fmt: skip
+def test_samples_that_do_not_hold_together_are_no_message(parts: dict[str, object]) -> None:
+    whole = {"seconds": b"\x00" * 16, "counts": (2,), "starts_ns": (5,)}
+    body = {"type": "Samples", "generation": 1, "batch": whole}
+    sent = msgspec.msgpack.encode(body)
+    assert isinstance(protocol.engine_decoder.decode(sent), protocol.Samples)
+    spoiled = msgspec.msgpack.encode(body | {"batch": whole | parts})
+    with pytest.raises(msgspec.ValidationError, match="does not hold together"):
+        protocol.engine_decoder.decode(spoiled)
+
+
 def test_a_frame_above_the_limit_is_refused_both_ways() -> None:
     with pytest.raises(protocol.ProtocolError, match="above the limit"):
         protocol.read_body(io.BytesIO(b"\xff\xff\xff\xff"))
-    huge = SampleBatch(seconds=b"\x00" * (protocol.MAX_FRAME_B + 1), counts=(), starts_ns=())
+    samples = protocol.MAX_FRAME_B // 8 + 1
+    huge = SampleBatch(seconds=b"\x00" * (8 * samples), counts=(samples,), starts_ns=(0,))
     with pytest.raises(protocol.ProtocolError, match="above the limit"):
         protocol.frame(protocol.Samples(generation=1, batch=huge))
 
@@ -57,3 +78,22 @@ def test_random_bodies_are_refused_not_obeyed(body: bytes) -> None:
     except msgspec.DecodeError:
         return
     assert isinstance(message, protocol.Message)
+
+
+def test_an_engine_that_is_sent_what_it_cannot_read_ends() -> None:
+    """A reader that died alone would leave an engine that hears nothing any more."""
+    body = msgspec.msgpack.encode({"type": "Cancel", "generation": 1}).replace(
+        b"Cancel", b"\xa8" * 6
+    )
+    hello = protocol.Hello(protocol=protocol.PROTOCOL, client_version="0")
+    sent = protocol.frame(hello) + len(body).to_bytes(4, "little") + body
+    engine = subprocess.Popen(
+        engine_command(1, framed=True), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with engine:
+        assert engine.stdin is not None and engine.stderr is not None
+        engine.stdin.write(sent)
+        engine.stdin.flush()
+        assert engine.wait(60) == 0  # its input is still open
+        assert b"unreadable message" in engine.stderr.read()

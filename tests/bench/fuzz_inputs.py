@@ -1,8 +1,9 @@
-"""Import thousands of spoiled files of each kind: ``python tests/bench/fuzz_imports.py``.
+"""Read thousands of spoiled inputs of each kind: ``python tests/bench/fuzz_inputs.py``.
 
-Each file is imported whole or refused in one sentence, and a refused one leaves nothing in the
-store. Prints one JSON document; exits with 1 when anything else happened. ``--count`` files of each
-kind (10,000), ``--only NAME`` for one kind, ``--seed`` for other files.
+Files are imported; manifests, sources, session files, documents and frames of the engine are read.
+Each is taken whole or refused in one sentence, and a refused file leaves nothing in the store.
+Prints one JSON document; exits with 1 when anything else happened. ``--count`` inputs of each kind
+(7,000: more than 100,000 in all), ``--only NAME`` for one kind, ``--seed`` for other inputs.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.support.exchange import sample_files
-from tests.support.fuzz import LONGEST_S, fuzz
+from tests.support.fuzz import LONGEST_S, fuzz, fuzz_reader
+from tests.support.readers import readers
 
-COUNT = 10_000
+COUNT = 7_000
 MOST_MEMORY_B = 2 << 30
 
 
@@ -39,11 +41,16 @@ def main() -> int:
             if not options.only or name in options.only:
                 results[name] = fuzz(name, path, spoil, options.count, options.seed)
                 print(f"{name}: {results[name]['outcomes']}", file=sys.stderr)
+    for name, (samples, spoil, read) in readers().items():
+        if not options.only or name in options.only:
+            results[name] = fuzz_reader(name, samples, spoil, read, options.count, options.seed)
+            print(f"{name}: {results[name]['outcomes']}", file=sys.stderr)
     memory_B = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     ok = all(one["ok"] for one in results.values()) and memory_B <= MOST_MEMORY_B
     document = {
-        "bench": "fuzz_imports",
+        "bench": "fuzz_inputs",
         "count": options.count,
+        "inputs": sum(one["files"] for one in results.values()),
         "seed": options.seed,
         "limits": {"longest_s": LONGEST_S, "memory_B": MOST_MEMORY_B},
         "kinds": results,
