@@ -79,6 +79,8 @@ class Ledger:
             rows = {row["id"]: row for row in raw.execute(ROWS)}
             twice = raw.execute(SWEPT_TWICE).fetchall()
         wrong = [] if whole == [("ok",)] else [f"the store is damaged: {whole[:3]}"]
+        if world.store.with_name(f"{world.store.name}-journal").exists():
+            wrong.append("a journal is left although the store was opened since")
         if twice:
             wrong.append(f"{len(twice)} configurations of a sweep were measured twice")
         wrong += self._missing(rows, torn=torn)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tests.chaos.world import World
 
-STORE = ("history.sqlite", "history.sqlite-wal", "history.sqlite-shm")
+STORE = ("history.sqlite", "history.sqlite-wal", "history.sqlite-shm", "history.sqlite-journal")
+"""The last one until the next program opens what was ended while it was made."""
 OF_DATA = {*STORE, "ceilings", "ceilings.json"}
 
 
