@@ -13,6 +13,7 @@ from gpuexplorer.charts.words import (
     verification_words,
 )
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, percent, quantity
 
 NAMES = {"dram": "DRAM", "l2": "L2"}
@@ -55,7 +56,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     rows += [("note", "", said) for said in timing.warnings]
     if timing.suspect:
         rows.append(("SUSPECT", "", timing.suspect))
-    return rows
+    return [(name, visible(figure), visible(words)) for name, figure, words in rows]
 
 
 def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:

@@ -18,6 +18,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.text import visible
+
 CHART_SCHEMA = "gpuexplorer/chart/1"
 
 Kind = Literal[
@@ -31,7 +33,24 @@ Scale = Literal["linear", "log"]
 Floats = npt.NDArray[np.float64]
 
 
-class Axis(msgspec.Struct, frozen=True, kw_only=True):
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of a chart, whose words are fit to be shown, whatever file they came from."""
+
+    def __post_init__(self) -> None:
+        """Replace what no text may hold."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, str):
+                made: object = visible(value)
+            elif isinstance(value, tuple) and value and isinstance(value[0], str):
+                made = tuple(map(visible, value))
+            else:
+                continue
+            if made != value:
+                msgspec.structs.force_setattr(self, name, made)
+
+
+class Axis(_Told, frozen=True, kw_only=True):
     """One axis: what it shows, its base unit, and its range (None: from the data).
 
     With ``categories``, positions 0, 1, 2, ... carry these words and there is no unit. ``ticks``
@@ -47,7 +66,7 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     ticks: tuple[float, ...] = ()
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(_Told, frozen=True, kw_only=True):
     """One series; build it with ``series``.
 
     ``line points step``: x and y of equal length. ``histogram``: x holds n + 1 edges, y n values.
@@ -88,7 +107,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         return np.frombuffer(self.z_f8, dtype="<f8")
 
 
-class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+class Annotation(_Told, frozen=True, kw_only=True):
     """A short text at a point of a panel, in the axes' units."""
 
     text: str
@@ -96,7 +115,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     y: float
 
 
-class Panel(msgspec.Struct, frozen=True, kw_only=True):
+class Panel(_Told, frozen=True, kw_only=True):
     """One pair of axes; ``width`` is its share of the row, ``height`` compares rows."""
 
     title: str = ""
@@ -112,7 +131,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     """What the colours of a heat map say, with a range; without a label no scale is drawn."""
 
 
-class ChartSpec(msgspec.Struct, frozen=True, kw_only=True):
+class ChartSpec(_Told, frozen=True, kw_only=True):
     """A whole chart: rows of panels under one title, with notes on how the figures were taken."""
 
     schema: str = CHART_SCHEMA

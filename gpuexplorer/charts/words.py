@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
+from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, percent, quantity
 
 STOPPED = {
@@ -42,7 +43,7 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         "threads": _threads(config.threads),
         "switches": switch_words(config),
     }
-    return parts
+    return {field: visible(words) for field, words in parts.items()}
 
 
 def switch_words(config: RunConfig) -> str:
@@ -72,7 +73,7 @@ def config_words(config: RunConfig) -> str:
 def knob_words(config: RunConfig) -> str:
     """Return the knobs that tuning turns, such as ``128×4, TILE = 16``."""
     parts = [block_words(config.block)] if config.block else []
-    parts += [f"{name} = {value}" for name, value in config.tunables.items()]
+    parts += [visible(f"{name} = {value}") for name, value in config.tunables.items()]
     return ", ".join(parts)
 
 

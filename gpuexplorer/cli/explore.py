@@ -20,7 +20,7 @@ from gpuexplorer.charts.words import block_words, config_parts, median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
-from gpuexplorer.cli.messages import is_terminal, output_console, say
+from gpuexplorer.cli.messages import is_terminal, output_console, say, tell
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -179,7 +179,7 @@ class _PlainView:
             flops = quantity(latest.result.throughput.flop_per_s, "FLOP/s")
             words = f"{median_words(latest.result):<20} {flops}"
         place = f"[{len(outcomes)}/{self._total}]"
-        print(f"{place:>7}  {latest.label:<14} {words}", flush=True)
+        tell(f"{place:>7}  {latest.label:<14} {words}")
 
 
 class _LiveView:
@@ -263,9 +263,9 @@ def _ranks(result: RunResult | None) -> TypeGuard[RunResult]:
 def _introduce(workload: Workload, config: RunConfig, device: DeviceInfo) -> None:
     size = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
     threads = f", {config_parts(config)['threads']}" if config.threads else ""
-    print(f"{workload.manifest.title}, {config.variant}, {size}, {config.precision}")
-    print(f"{device.name} ({device.id}{threads})")
-    print("The same kernel with other threads per block (x×y), then the libraries:\n", flush=True)
+    tell(f"{workload.manifest.title}, {config.variant}, {size}, {config.precision}")
+    tell(f"{device.name} ({device.id}{threads})")
+    tell("The same kernel with other threads per block (x×y), then the libraries:\n")
 
 
 def _write(
@@ -312,9 +312,9 @@ def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
         fastest = min(medians, key=medians.__getitem__)
         slowest = max(medians, key=medians.__getitem__)
         ratio = medians[slowest] / medians[fastest]
-        print(f"\n{fastest} is {ratio:.1f} times as fast as {slowest}.\n")
+        tell(f"\n{fastest} is {ratio:.1f} times as fast as {slowest}.\n")
     for path in sorted(folder.iterdir()):
-        print(f"wrote {path}", flush=True)
+        tell(f"wrote {path}")
     say("To get the window:")
     for line in HOW_TO_GET_A_WINDOW:
         say(f"  {line}")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from gpuexplorer.cli.messages import report, say
+from gpuexplorer.cli.messages import report, say, tell
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.history.importing import SCHEMA, ImportedFile, import_file
@@ -37,21 +37,21 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _print(one: ImportedFile) -> None:
-    print(one.words)
+    tell(one.words)
     for note in one.notes:
-        print(f"  {note}")
+        tell(f"  {note}")
     reasons: dict[str, int] = {}
     for skipped in one.skipped:
         reasons[skipped.reason] = reasons.get(skipped.reason, 0) + 1
     most = sorted(reasons.items(), key=lambda item: -item[1])
     for reason, number in most[:REASONS_SHOWN]:
-        print(f"  {number} × {' '.join(reason.split())[:200]}")
+        tell(f"  {number} × {' '.join(reason.split())[:200]}")
     if len(most) > REASONS_SHOWN:
-        print(f"  {len(most) - REASONS_SHOWN} more reasons")
+        tell(f"  {len(most) - REASONS_SHOWN} more reasons")
     if one.group is not None:
-        print(f"  the group {one.group} holds them")
+        tell(f"  the group {one.group} holds them")
     elif one.added:
-        print(f"  the run is {one.added[0].id}")
+        tell(f"  the run is {one.added[0].id}")
 
 
 def _document(done: Sequence[ImportedFile]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +59,12 @@ def sentence_of(error: Exception) -> str:
 def say(text: str) -> None:
     """Print one line on standard error; a closed one is no reason to fail."""
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str = "") -> None:
+    """Print lines on standard output, at once."""
+    print(visible(text), flush=True)
 
 
 def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
@@ -75,16 +81,16 @@ def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
 
 def output_console() -> Console:
     """Return the console for results: standard output."""
-    from rich.console import Console
+    from gpuexplorer.cli.console import VisibleConsole
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    return VisibleConsole(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
 
 def error_console() -> Console:
     """Return the console for progress: standard error."""
-    from rich.console import Console
+    from gpuexplorer.cli.console import VisibleConsole
 
-    return Console(stderr=True, highlight=False)
+    return VisibleConsole(stderr=True, highlight=False)
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:

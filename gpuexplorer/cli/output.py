@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import visible_json
 from gpuexplorer.exchange import atomic_file, check_target
 
 STDOUT = "-"
@@ -51,7 +52,7 @@ def write_document(target: str | None, data: bytes) -> None:
         with atomic_file(path) as stream:
             stream.write(data)
     elif target == STDOUT:
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(visible_json(data) if sys.stdout.isatty() else data)
         sys.stdout.buffer.flush()
 
 

@@ -1,7 +1,7 @@
-"""Runs as CSV: every sample, or one row a run.
+"""Tables as CSV; of runs every sample, or one row a run.
 
-A spreadsheet reads a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. Words of the
-user's (names, notes) that do so are written behind an apostrophe; numbers are never touched.
+A spreadsheet reads a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. Words (names,
+notes, reasons) that do so are written behind an apostrophe; numbers are never touched.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.text import visible
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.table import (
     CSV_COLUMNS,
@@ -31,7 +32,7 @@ def write_csv(results: Sequence[RunResult], path: Path) -> None:
     several runs can be stacked and nothing but the file is needed to read it. ``batch_start_s`` is
     the time from the run's first batch to the one that holds the sample; it is empty when unknown.
     """
-    _write(path, CSV_COLUMNS, (row for result in results for row in sample_rows(result)))
+    write_table(path, CSV_COLUMNS, (row for result in results for row in sample_rows(result)))
 
 
 def write_run_csv(
@@ -43,10 +44,11 @@ def write_run_csv(
     """
     labels = labels or {}
     rows = (run_row(result, labels.get(result.id)) for result in results)
-    _write(path, tuple(RUN_COLUMNS), (tuple(row[c] for c in RUN_COLUMNS) for row in rows))
+    write_table(path, tuple(RUN_COLUMNS), (tuple(row[c] for c in RUN_COLUMNS) for row in rows))
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write any table; what is not known (None) is empty. InputError when that fails."""
     with atomic_file(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
         writer = csv.writer(text, lineterminator="\n")
@@ -57,11 +59,11 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]])
 
 
 def cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula.
+    """Return a cell that no spreadsheet takes for a formula, and no terminal for an order.
 
     Ends of lines are one character, which the writer quotes; it does not quote another.
     """
     if not isinstance(value, str):
         return value
-    words = value.replace("\r\n", "\n").replace("\r", "\n")
+    words = visible(value.replace("\r\n", "\n").replace("\r", "\n"))
     return "'" + words if words.startswith(FORMULA_STARTS) else words

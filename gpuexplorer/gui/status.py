@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar
 
+from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interpreters import engine_words
 from gpuexplorer.gui.session import Session
@@ -60,7 +61,7 @@ class StatusLine(QStatusBar):
 
     def say(self, words: str, milliseconds: int = MESSAGE_MS) -> None:
         """Show a sentence for a while, instead of everything at the left."""
-        self.showMessage(words, milliseconds)
+        self.showMessage(visible(words), milliseconds)
 
     def answered(self, seconds: float) -> None:
         """Note how long the last knob's answer took."""

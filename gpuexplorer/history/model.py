@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.text import visible
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 
 Sort = Literal[
@@ -19,6 +20,12 @@ SORTS: tuple[str, ...] = get_args(Sort)
 
 Choice = Literal["workload", "variant", "precision", "device", "device_name", "tag"]
 """What a filter may offer the values of."""
+
+_WORDS = (
+    "workload", "variant", "size_words", "precision", "device", "device_name", "note",
+    "switch_words", "stopped_by", "suspect",
+)  # fmt: skip
+"""Fields of a row that are words of its document's or its user's."""
 
 NO_GROUP = ""
 """As ``Query.group``: the runs that belong to no sweep or tuning."""
@@ -82,6 +89,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     running: bool
     stopped_by: str
     """What ended it; ``interrupted`` when its program was gone before it could."""
+
+    def __post_init__(self) -> None:
+        """Have every word fit to be shown, whatever file the run came from."""
+        for name in _WORDS:
+            words = getattr(self, name)
+            if words and not words.isprintable():
+                kept = words if name == "note" else " ".join(words.split("\n"))
+                msgspec.structs.force_setattr(self, name, visible(kept))
+        if any(not tag.isprintable() for tag in self.tags):
+            msgspec.structs.force_setattr(self, "tags", tuple(map(visible, self.tags)))
 
     @property
     def launch_words(self) -> str:

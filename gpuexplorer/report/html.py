@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Sequence
+
+from gpuexplorer.core.text import visible
 
 MOST_TEXT = 2000
 """Characters of one text that are shown."""
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
-)
 
 
 def text(value: object) -> str:
@@ -18,7 +16,7 @@ def text(value: object) -> str:
     words = str(value)
     if len(words) > MOST_TEXT:
         words = words[:MOST_TEXT] + "…"
-    return html.escape(_CONTROL.sub("\ufffd", words), quote=True)
+    return html.escape(visible(words), quote=True)
 
 
 def table(

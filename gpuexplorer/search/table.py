@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gpuexplorer.core.sweep import SweepDocument, SweptRun
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange import csv_table
 from gpuexplorer.exchange.table import switches_text
 
 COLUMNS = (
@@ -25,13 +23,7 @@ def write_table(document: SweepDocument, path: Path) -> None:
 
     Times are in seconds, what is not known is empty, and ``skipped`` says why there is no figure.
     """
-    with atomic_file(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(tuple(_row(entry)) for entry in document.runs)
-        text.flush()
-        text.detach()
+    csv_table.write_table(path, COLUMNS, (tuple(_row(entry)) for entry in document.runs))
 
 
 def _row(entry: SweptRun) -> Iterator[Any]:

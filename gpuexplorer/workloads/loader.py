@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import path_text
 from gpuexplorer.workloads.own_model import (
     is_model_file,
     manifest_of,
@@ -43,7 +44,7 @@ def read_folder(folder: Path) -> WorkloadSource:
             f"{folder}: its sources are larger than {MAX_FOLDER_B} bytes together",
             remedy="keep only what the kernels need",
         )
-    return WorkloadSource(manifest=text, files=files, origin=str(manifest))
+    return WorkloadSource(manifest=text, files=files, origin=path_text(manifest))
 
 
 def own_root(workload: Workload) -> Path | None:
@@ -63,7 +64,7 @@ def own_workload(path: Path) -> Workload:
     shipped = {folder.name for folder in workload_folders(shipped_folder())}
     manifest = manifest_of(model, workload_name(path, shipped))
     return Workload(
-        WorkloadSource(manifest=manifest, files={MODEL_FILE: model.text}, origin=str(path))
+        WorkloadSource(manifest=manifest, files={MODEL_FILE: model.text}, origin=path_text(path))
     )
 
 

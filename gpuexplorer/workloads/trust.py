@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import path_text
 from gpuexplorer.exchange.files import atomic_file, write_error
 from gpuexplorer.workloads.frameworks import is_own
 from gpuexplorer.workloads.own_model import ModelFile, text_sha256, workload_name
@@ -92,7 +93,7 @@ def trust(model: ModelFile, *, remember: bool = True) -> None:
         document = _read()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         document.models.pop(model.sha256, None)
-        document.models[model.sha256] = _Entry(str(model.path.absolute()), now)
+        document.models[model.sha256] = _Entry(path_text(model.path.absolute()), now)
         for oldest in list(document.models)[: max(0, len(document.models) - MAX_ENTRIES)]:
             del document.models[oldest]
         folder = config_folder()

@@ -12,6 +12,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.pieces import as_array
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.text import visible
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.live import GHOST_COLUMNS, HISTOGRAM_SAMPLES, ghost_label
@@ -113,7 +114,7 @@ def ghost_of(result: RunResult) -> Ghost:
     return Ghost(
         record=record,
         label=f"{ghost_label(result.config)} · {result.time_utc[:10]}",
-        words=f"{config_words(result.config)}\nFrom the history: {result.device.name}, "
+        words=f"{config_words(result.config)}\nFrom the history: {visible(result.device.name)}, "
         f"{result.time_utc[:16].replace('T', ' ')} UTC",
         median_s=result.timing.median_s,
         drawing=Drawing(drawing.x - trace.start_s, drawing.y, drawing.stretch),

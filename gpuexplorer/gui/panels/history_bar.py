@@ -8,6 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
+from gpuexplorer.core.text import visible
 from gpuexplorer.gui.model.history_columns import STAR
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
@@ -179,7 +180,7 @@ class HistoryBar(QWidget):
                     while box.count() > 1:
                         box.removeItem(1)
                     for value in values:
-                        box.addItem(value, value)
+                        box.addItem(visible(value), value)
                         box.setItemData(box.count() - 1, value, Qt.ItemDataRole.ToolTipRole)
                     box.setCurrentIndex(max(0, box.findData(chosen) if chosen else 0))
         self.boxes["tag"].setVisible(self.boxes["tag"].count() > 1)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.text import visible
 from gpuexplorer.gui.theme import theme
 
 Action = tuple[str, Callable[[], None]]
@@ -81,8 +82,8 @@ class Banner(QFrame):
         """Show a sentence; each action is a button, and hides the banner before it acts."""
         self.kind = kind
         self._clear_buttons()
-        self._text.setText(text)
-        self._detail.setPlainText(detail)
+        self._text.setText(visible(text))
+        self._detail.setPlainText(visible(detail))
         self._more.setChecked(False)
         self._more.setVisible(bool(detail))
         self._detail.hide()

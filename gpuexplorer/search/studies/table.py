@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from gpuexplorer.core.studies import (
     SwitchesStudy,
     SwitchValue,
 )
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.csv_table import write_table
 
 FIGURES = (
     "run", "time_s", "ci95_low_s", "ci95_high_s", "flop_per_s", "rms_rel_error", "max_rel_error",
@@ -41,14 +39,7 @@ def write_study_csv(study: Study, path: Path) -> None:
 
     Times are in seconds, ``ratio`` is the time over the reference's, what is not known is empty.
     """
-    heads, rows = table_of(study)
-    with atomic_file(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(heads)
-        writer.writerows(tuple("" if cell is None else cell for cell in row) for row in rows)
-        text.flush()
-        text.detach()
+    write_table(path, *table_of(study))
 
 
 def table_of(study: Study) -> tuple[tuple[str, ...], list[Row]]:

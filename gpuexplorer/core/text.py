@@ -1,0 +1,35 @@
+"""Text that came from elsewhere, as it may be shown: on a terminal, in a table, on a page.
+
+A terminal obeys what stands between ESC and a letter: it changes colours, the window's title, the
+clipboard. Characters that turn the direction of writing make a name read as another one. Documents
+keep every byte; whatever shows their words sends them through ``visible``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+REPLACEMENT = "\ufffd"
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+"""Controls but for tabs and ends of lines; what turns the direction of writing; halves of
+characters; what is no character."""
+
+
+def visible(text: str) -> str:
+    """Return text without what a terminal or a reader would obey; each such character is a sign."""
+    if text.isprintable():  # as nearly every text is
+        return text
+    return _UNSAFE.sub(REPLACEMENT, text.replace("\r\n", "\n"))
+
+
+def visible_json(data: bytes) -> bytes:
+    """Return JSON with the same values that a terminal may show: unsafe characters are escaped."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
+
+
+def path_text(path: os.PathLike[str] | str) -> str:
+    """Return a path as text that can be written; a file's name may hold bytes that are no text."""
+    return os.fspath(path).encode(errors="backslashreplace").decode()

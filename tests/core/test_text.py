@@ -1,0 +1,51 @@
+"""Text from elsewhere is shown without what a terminal or a reader would obey."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuexplorer.core.text import REPLACEMENT, path_text, visible, visible_json
+
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def test_what_a_terminal_obeys_is_replaced_and_the_rest_stays() -> None:
+    assert (
+        visible("\x1b[31mred\x1b]0;t\x07") == f"{REPLACEMENT}[31mred{REPLACEMENT}]0;t{REPLACEMENT}"
+    )
+    assert (
+        visible("12 µs ± 2 % · 16×16 → é 日本 שלום 👩‍🔬")
+        == "12 µs ± 2 % · 16×16 → é 日本 שלום 👩‍🔬"
+    )
+    assert visible("two\r\nlines\tand\rback") == f"two\nlines\tand{REPLACEMENT}back"
+    assert visible("a\ud800b\x9bm\x7f") == f"a{REPLACEMENT}b{REPLACEMENT}m{REPLACEMENT}"
+
+
+@given(st.text(st.characters() | st.sampled_from(TURNING + "\x1b\x07\x9b\u2028")))
+def test_nothing_is_left_that_orders_anything(text: str) -> None:
+    shown = visible(text)
+    for character in shown:
+        category = unicodedata.category(character)
+        assert category not in ("Cc", "Cs", "Zl", "Zp") or character in "\n\t"
+        assert character not in TURNING
+    assert visible(shown) == shown
+    shown.encode()
+    assert visible(text) == text or not text.isprintable()
+
+
+@given(st.recursive(st.text() | st.sampled_from(["\x9b31m", TURNING]), st.lists))
+def test_json_on_a_terminal_says_the_same(value: object) -> None:
+    data = json.dumps(value, ensure_ascii=False).encode(errors="ignore")
+    shown = visible_json(data)
+    assert json.loads(shown) == json.loads(data)
+    assert visible(shown.decode()) == shown.decode()
+
+
+def test_a_path_that_is_no_text_can_be_written_all_the_same() -> None:
+    assert path_text(Path("a\udcffb")) == "a\\udcffb"
+    assert path_text("kernels/é") == "kernels/é"
