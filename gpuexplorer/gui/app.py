@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -112,9 +113,6 @@ def _catch_all(window: MainWindow) -> None:
     """Show an exception from a slot as a sentence instead of losing it."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            window.close()
-            return
         text = "".join(traceback.format_exception(kind, error, trace))
         log.error("%s", text)
         sys.stderr.write(text)
@@ -129,6 +127,15 @@ def _catch_all(window: MainWindow) -> None:
     sys.excepthook = hook
 
 
+def _close_on_interrupt(window: MainWindow) -> None:
+    """Have Ctrl-C close the window between two events.
+
+    Python's own handler raises wherever the interpreter is, in the middle of a repaint say.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: QTimer.singleShot(0, window, window.close))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and return the exit code when it is closed."""
     try:
@@ -137,6 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"gpuexplorer: error: {error}", file=sys.stderr)
         return error.exit_code
     _catch_all(window)
+    _close_on_interrupt(window)
     ticks = QTimer()  # lets Python see Ctrl-C
     ticks.timeout.connect(lambda: None)
     ticks.start(500)

@@ -37,6 +37,8 @@ class Puppet:
         self.application, self.window = app.create([])
         self.monkey: Monkey | None = None
         app._catch_all(self.window)
+        app._close_on_interrupt(self.window)
+        self.window.sessions.may_close = lambda: True  # type: ignore[method-assign]
         self._true_hook, sys.excepthook = sys.excepthook, self._hook
         self._ticks = QTimer()  # as the program has it, so that Python sees Ctrl-C
         self._ticks.timeout.connect(lambda: None)
@@ -53,10 +55,7 @@ class Puppet:
     def _hook(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        if not issubclass(kind, KeyboardInterrupt):
-            self.complaints.append("".join(traceback.format_exception(kind, error, trace)))
-        else:
-            self.window.sessions.path = None  # else it asks about what was not saved
+        self.complaints.append("".join(traceback.format_exception(kind, error, trace)))
         self._true_hook(kind, error, trace)
 
     # ---- waiting
@@ -272,7 +271,6 @@ class Puppet:
 
     def close(self) -> None:
         """Close the window."""
-        self.window.sessions.path = None  # nothing is asked about unsaved changes
         self.window.close()
 
 

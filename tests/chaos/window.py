@@ -34,6 +34,8 @@ MOST_NOTICES = 2
 EVERY_CLOSE = 12
 """Every so many steps the window is closed in order and opened again."""
 X_GONE = "X server gone"
+TOLD = ("engine killed", "engine segfault", "engine aborted")
+"""Faults of which a window with an engine must say something."""
 BLOCKS = ([16, 1, 1], [32, 1, 1], [64, 1, 1], [128, 1, 1], [256, 1, 1])
 SIZES = (1024, 2048, 4096)
 
@@ -54,6 +56,9 @@ class Window:
     """When a live run was seen with how many samples."""
     _ended: dict[str, int] = field(default_factory=dict)
     """Runs of this window that are over and stored, with their samples."""
+    _said: list[tuple[str, str]] = field(default_factory=list)
+    """What was said since the fault, with its kind."""
+    _complaints: list[str] = field(default_factory=list)
 
     def close(self) -> None:
         """End the world."""
@@ -78,6 +83,9 @@ class Window:
                 self._state(puppet)
             puppet.ask(**action, limit_s=ANSWER_S)
             self._watch(puppet, chance.uniform(0.0, MOMENT_S if not fault.ends else 4.0))
+            was = self._state(puppet)
+            self._said.clear()
+            engines = self.world.engines()
             struck = True
             if fault.name == X_GONE:
                 assert self._display is not None
@@ -96,7 +104,8 @@ class Window:
         if not fault.slow:
             for heal in heals:
                 heal()
-        wrong = self._settle(puppet, fault, chance)
+        must_say = fault.name in TOLD and was["engine"] == "ready" and bool(engines)
+        wrong = self._settle(puppet, fault, chance, must_say=must_say)
         for heal in heals:
             heal()
         self.world.forget_orders()
@@ -116,7 +125,7 @@ class Window:
                 ),
                 self.world.root / "said",
             )  # fmt: skip
-            self._seen, self._ended = [], {}
+            self._seen, self._ended, self._said, self._complaints = [], {}, [], []
             self._first(self._puppet)
         return self._puppet
 
@@ -154,6 +163,8 @@ class Window:
 
     def _state(self, puppet: Puppet) -> dict[str, Any]:
         state = puppet.ask("state", ANSWER_S)
+        self._said += map(tuple, state["notices"])
+        self._complaints += state["complaints"]
         if state["run"] and not state["over"]:
             self._seen.append((time.monotonic(), state["run"], state["samples"]))
         stored = set(state["stored"])
@@ -161,25 +172,29 @@ class Window:
             self._ended |= {i: n for i, n in state["ended"].items() if i in stored}
         return state
 
+    @property
+    def _heard(self) -> list[str]:
+        """The sentences since the fault that something went wrong, each once."""
+        return list(dict.fromkeys(text for kind, text in self._said if kind in ("bad", "warning")))
+
     def _watch(self, puppet: Puppet, seconds: float) -> None:
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             self._state(puppet)
             time.sleep(LOOK_S)
 
-    def _settle(self, puppet: Puppet, fault: Fault, chance: random.Random) -> list[str]:
+    def _settle(
+        self, puppet: Puppet, fault: Fault, chance: random.Random, *, must_say: bool
+    ) -> list[str]:
         """Wait until the window is as it was before the fault; judge what it said of it."""
-        said: list[tuple[str, str]] = []
-        complaints: list[str] = []
         limit = time.monotonic() + (SLOW_SETTLED_S if fault.slow else SETTLED_S)
         stopped = False
         try:
             while True:
                 state = self._state(puppet)
-                said += map(tuple, state["notices"])
-                complaints += state["complaints"]
                 quiet = not state["job"] and not state["writing"] and not state["waiting"]
-                if state["engine"] == "ready" and quiet and not state["trouble"]:
+                told = bool(self._heard) or not must_say
+                if state["engine"] == "ready" and quiet and not state["trouble"] and told:
                     break
                 if state["engine"] == "lost":
                     puppet.ask("again", ANSWER_S)
@@ -187,7 +202,8 @@ class Window:
                     stopped = True
                     puppet.ask("stop", ANSWER_S)
                 if time.monotonic() > limit:
-                    return [f"it did not recover: {_short(state)}"]
+                    what = "it did not recover" if told else "nothing was said of it"
+                    return [f"{what}: {_short(state)}"]
                 time.sleep(LOOK_S)
         except Gone:
             return self._gone(puppet, fault, [], ["the window ended by itself"])
@@ -195,8 +211,9 @@ class Window:
             return self._gone(puppet, fault, [], [f"it did not answer within {ANSWER_S:.0f} s"])
         if not state["live"] and chance.random() < 0.7:
             puppet.ask("live", ANSWER_S, on=True)
-        wrong = [f"it complained: {words}" for words in complaints]
-        bad = list(dict.fromkeys(text for kind, text in said if kind in ("bad", "warning")))
+        wrong = [f"it complained: {words}" for words in self._complaints]
+        self._complaints = []
+        bad = self._heard
         if len(bad) > MOST_NOTICES:
             wrong.append(f"it said {len(bad)} sentences: {bad}")
         wrong += [f"it said {text!r}" for text in bad if "Traceback" in text or "\n" in text]

@@ -1,4 +1,4 @@
-"""A file that the system hands to the window as an event, as macOS does."""
+"""What the system tells the window: a file to open, as macOS does, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.support.benches import whole_file
 
@@ -24,6 +26,23 @@ application.exec()
 print(window.sessions.path == path, window.session.live)
 window.close()
 """
+INTERRUPTED = """
+import os
+import signal
+import sys
+from gpuexplorer.gui import app
+from gpuexplorer.gui.main_window import MainWindow
+
+true_paint = MainWindow.paintEvent
+
+def paint(self, event):
+    true_paint(self, event)
+    os.kill(os.getpid(), signal.SIGINT)
+    sum(range(100))  # Python handles the signal here
+
+MainWindow.paintEvent = paint
+sys.exit(app.main([]))
+"""
 
 
 def test_a_file_opened_with_the_program_is_shown_and_nothing_is_measured(tmp_path: Path) -> None:
@@ -36,3 +55,17 @@ def test_a_file_opened_with_the_program_is_shown_and_nothing_is_measured(tmp_pat
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "False"], done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal's Ctrl-C is a POSIX signal here")
+def test_ctrl_c_in_the_middle_of_a_repaint_closes_the_window_without_a_word(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    offscreen = "This plugin does not support propagateSizeHints()"
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if line != offscreen] == []
