@@ -12,7 +12,7 @@ from typing import Any
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.history.store import Store as History
 from tests.chaos.display import Display
-from tests.chaos.faults import FAULTS, Fault, Heal, Scene
+from tests.chaos.faults import FAULTS, Fault, Heal, Scene, wait_until
 from tests.chaos.ledger import Ledger
 from tests.chaos.left import left_behind
 from tests.chaos.puppet import Gone, Hung, Puppet
@@ -20,6 +20,7 @@ from tests.chaos.world import World
 
 ANSWER_S = 8.0
 """A window that does not answer for so long hangs; an action may wait three seconds itself."""
+DEATH_S = 3.0
 SETTLED_S = 40.0
 SLOW_SETTLED_S = 330.0
 CLOSED_S = 25.0
@@ -105,6 +106,8 @@ class Window:
             for heal in heals:
                 heal()
         must_say = fault.name in TOLD and was["engine"] == "ready" and bool(engines)
+        if must_say:  # an engine may survive a signal that is meant for what it did
+            must_say = wait_until(lambda: not set(engines) & set(self.world.engines()), DEATH_S)
         wrong = self._settle(puppet, fault, chance, must_say=must_say)
         for heal in heals:
             heal()
