@@ -150,4 +150,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     ticks.start(500)
     code: int = application.exec()
     ticks.stop()
+    window.close_down()  # still open when Qt gave up, because the display is gone say
     return code

@@ -336,29 +336,34 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self.first_paint.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout and end everything: timers, engine, worker."""
+        """Ask what has to be asked, then end everything: timers, engine, worker."""
         if not self._closed and not (self.engine.may_close() and self.sessions.may_close()):
             event.ignore()
             return
-        if not self._closed:
-            self._closed = True
-            self.settings.set_bytes("geometry", self.saveGeometry())
-            self.panels.remember(self.settings)
-            self.settings.knobs = self.session.experiment.knobs
-            self.settings.sync()
-            self.status.close_down()
-            self.panels.history.close_down()
-            self.panels.compare.close_down()
-            self.panels.sweep.close_down()
-            self.panels.lab.close_down()
-            self.housekeeping.stop()
-            self.readying.stop()
-            self.panels.kernel.close_down()
-            self.tuning.close_down()
-            self.dialogs.close_down()
-            self.engine.close_down()
-            self.session.close()
-            self.interchange.close_down()
-            self.exporter.wait()
-            self.sessions.wait()
+        self.close_down()
         super().closeEvent(event)
+
+    def close_down(self) -> None:
+        """Remember the layout and end everything, without a question; once."""
+        if self._closed:
+            return
+        self._closed = True
+        self.settings.set_bytes("geometry", self.saveGeometry())
+        self.panels.remember(self.settings)
+        self.settings.knobs = self.session.experiment.knobs
+        self.settings.sync()
+        self.status.close_down()
+        self.panels.history.close_down()
+        self.panels.compare.close_down()
+        self.panels.sweep.close_down()
+        self.panels.lab.close_down()
+        self.housekeeping.stop()
+        self.readying.stop()
+        self.panels.kernel.close_down()
+        self.tuning.close_down()
+        self.dialogs.close_down()
+        self.engine.close_down()
+        self.session.close()
+        self.interchange.close_down()
+        self.exporter.wait()
+        self.sessions.wait()

@@ -298,6 +298,7 @@ def main() -> int:
     notifier.activated.connect(lambda *_: hear())
     strings.answer(ready=True)
     code: int = QApplication.exec()
+    puppet.window.close_down()
     for complaint in puppet.complaints:
         sys.stderr.write(complaint + "\n")
     return code

@@ -256,8 +256,8 @@ class Window:
         said = puppet.said()
         if fault.name not in (X_GONE, "power cut", "program killed"):
             wrong = wrong + [f"it said {line!r}" for line in said]
-        elif fault.name == X_GONE and len(said) != 1:
-            wrong = [*wrong, f"it said {said}"]
+        elif fault.name == X_GONE and (len(said) != 1 or puppet.process.poll() != 1):
+            wrong = [*wrong, f"it ended with {puppet.process.poll()} and said {said}"]
         expected = dict(self._ended) if fault.name != "power cut" else {}
         if fault.name != "power cut":
             for at, run_id, samples in self._seen:
