@@ -160,6 +160,9 @@ def base_names(workload: Workload, config: RunConfig) -> Names:
     }
 
 
+MOST_ELEMENTS = 2**60
+
+
 def _shape(name: str, shape: Sequence[Formula], base: Names) -> tuple[int, ...]:
     lengths = tuple(formulas.whole(f, base) for f in shape)
     if min(lengths) < 1:
@@ -167,6 +170,11 @@ def _shape(name: str, shape: Sequence[Formula], base: Names) -> tuple[int, ...]:
         raise formulas.FormulaError(
             f"array '{name}' would have the shape ({listed})",
             remedy="choose a larger size, or correct 'shape'",
+        )
+    if math.prod(lengths) > MOST_ELEMENTS:
+        raise formulas.FormulaError(
+            f"array '{name}' would have more elements than any memory can hold",
+            remedy="choose a smaller size, or correct 'shape'",
         )
     return lengths
 

@@ -63,6 +63,11 @@ class Workload:
             raw = tomllib.loads(source.manifest)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where}: not valid TOML: {error}") from None
+        except RecursionError:
+            raise InputError(
+                f"{where}: not valid TOML: lists or tables are nested too deeply",
+                remedy="remove a level",
+            ) from None
         self.manifest = convert(raw, Manifest, where)
         self.sha256 = source.sha256
         try:

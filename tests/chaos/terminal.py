@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -146,7 +147,9 @@ class Terminal:
         for path in self.world.work.iterdir():
             if path.name == "run.json" and outcome.code == 0:
                 path.rename(self.world.root / "imported.json")
-            elif path.is_file():
+            elif path.is_dir():
+                shutil.rmtree(path)
+            else:
                 path.unlink()
         return wrong
 

@@ -10,7 +10,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.loader import load, pick, read_folder, workload_folders
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.kernels import ARTICLE_KERNEL, MATMUL_MANIFEST, write_article, write_folder
-from tests.support.problems import made
+from tests.support.problems import made, plan_of
 
 FREIVALDS = 'outputs = { B = "A @ A" }\ncheck = "freivalds"'
 
@@ -168,3 +168,14 @@ def test_two_folders_of_one_root_cannot_share_a_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"b.workload.toml: 'same' is also the name in .*a.work"):
         load([tmp_path])
     assert "same" in load([tmp_path / "a", tmp_path / "b"])  # the later root wins
+
+
+def test_a_manifest_that_is_nested_too_deeply_is_refused_in_a_sentence() -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        made(manifest="a = " + "[" * 5000)
+
+
+def test_an_array_that_no_memory_holds_is_refused() -> None:
+    workload = made(('A = { shape = ["N"]', 'A = { shape = ["N", "N", "N"]'))
+    with pytest.raises(InputError, match="more elements than any memory can hold"):
+        plan_of(workload, size={"N": 67108864})
