@@ -27,7 +27,7 @@ from gpuexplorer.core.sweep import read_sweep, sweep_json
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import read_folder, shipped_folder
+from gpuexplorer.workloads.loader import read_folder, read_source, shipped_folder
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.support.exchange import RAW, Spoil, made_sweep, spoil_bytes, spoil_json
@@ -99,9 +99,11 @@ def manifests() -> tuple[list[bytes], Read]:
 def sources() -> tuple[list[bytes], Read]:
     """Return the shipped kernels, and how a source is read: as both languages need it."""
     found = [path.read_bytes() for path in sorted(shipped_folder().rglob("*.cu"))]
+    path = Path(tempfile.mkdtemp(prefix="gpuexplorer-fuzz-")) / "made.cu"
 
     def read(data: bytes) -> None:
-        text = data.decode(errors="replace")
+        path.write_bytes(data)
+        text = read_source(path)
         rewrite("made.cu", {"made.cu": text})
         rewrite("made.cu", {"made.cu": text}, "c")
 
