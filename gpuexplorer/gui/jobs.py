@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.gui import notice as notices
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class Jobs(QObject):
         if job is None:
             return
         job.wait()
-        if isinstance(outcome, ExplorerError):
-            session.notice.emit(notices.job_failed(outcome))
+        if isinstance(outcome, ExplorerError) and not isinstance(outcome, EngineGone):
+            session.notice.emit(notices.job_failed(outcome))  # else it is said with the way out
         if not self._lent_back:
             session.worker.ask_cancel()
             session.live = self._live_before

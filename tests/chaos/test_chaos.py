@@ -12,7 +12,7 @@ from tests.chaos.subjects import SUBJECTS
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the faults are those of Linux")
 
 SEED = 1
-FAULTS = {"terminal": 24, "api": 30, "store": 110, "window": 38}
+FAULTS = {"terminal": 20, "api": 28, "store": 116, "window": 36}
 """About 200 in all; ``python -m tests.chaos`` strikes with as many as there is time for."""
 
 

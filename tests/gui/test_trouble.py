@@ -6,12 +6,16 @@ import signal
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.engine.client import EngineLost
+from gpuexplorer.engine.session import error_of_loss
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from tests.gui.conftest import OpenWindow, process_exists
@@ -185,3 +189,20 @@ def test_closing_in_mid_run_leaves_no_process(qtbot: QtBot, open_window: OpenWin
     window.close()
     assert time.monotonic() - began < 5
     assert not process_exists(pid)
+
+
+def test_a_job_that_ends_with_its_engine_leaves_the_way_out_in_sight(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    wait_measured(qtbot, window, 1)
+    session = window.session
+    session.set_live(False)
+    job: Any = SimpleNamespace(
+        wait=lambda: None, not_done="", done="", ended=SimpleNamespace(emit=lambda outcome: None)
+    )
+    session.jobs.current = job
+    lost = EngineLost(0, "start", "there is not enough memory", None, False)
+    session.listener._engine_lost(0, lost)
+    session.jobs._take_back(error_of_loss(lost))
+    press(window, "Try again")
+    until(qtbot, lambda: session.engine_state == "ready")
