@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 
@@ -27,6 +28,8 @@ def main() -> int:
     parser.add_argument("--slow", action="store_true", help="also what takes ten seconds to notice")
     parser.add_argument("--monkey", action="store_true", help="random input in the window instead")
     options = parser.parse_args()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it leaves behind
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.monkey:
         return let_loose(options.seed, options.minutes or 60.0)
     began, parts, ok = time.monotonic(), {}, True
