@@ -272,6 +272,28 @@ def test_each_size_of_a_model_has_a_slider_and_a_box(panel: ExperimentPanel) -> 
     assert rows["B"].label.text() == "Batch B"
 
 
+@pytest.mark.parametrize(("variant", "following"), [("tiled", "vector_add"), ("tiled", "mlp")])
+def test_a_half_typed_size_does_not_follow_to_another_workload(
+    panel: ExperimentPanel, qtbot: QtBot, variant: str, following: str
+) -> None:
+    model = panel._experiment
+    model.set_workload("matmul")
+    model.set_variant(variant)
+    with qtbot.waitActive(panel):
+        panel.show()
+        panel.activateWindow()
+    box = panel._size_rows["N"].box
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "3")
+    assert box.hasFocus() and model.knobs.size["N"] != 3
+    model.set_workload(following)
+    expected = WORKLOADS[following].manifest.sizes
+    assert model.knobs.size == {name: spec.default for name, spec in expected.items()}
+    assert list(panel._size_rows) == list(expected)
+    assert list(panel._tunable_boxes) == list(model.knobs.tunables)
+
+
 def test_the_lists_grey_out_what_is_not_here(panel: ExperimentPanel) -> None:
     box = child(panel, "variantBox", QComboBox)
     item = box.model().item(box.findData("keras"))

@@ -341,6 +341,7 @@ class ExperimentPanel(QScrollArea):
 
     def _rebuild_sizes(self) -> None:
         for row in self._size_rows.values():
+            row.blockSignals(True)  # half a number typed for another workload is nobody's size
             self._sizes.removeWidget(row)
             row.hide()
             row.deleteLater()
