@@ -202,14 +202,21 @@ class CudaSource:
 
     def closing(self, opening: int) -> int | None:
         """Return the offset of the bracket that closes the one at ``opening``."""
+        return self._closings.get(opening)
+
+    @cached_property
+    def _closings(self) -> dict[int, int]:
+        """Where each bracket is closed, by a bracket of its own kind; found in one pass."""
+        found: dict[int, int] = {}
+        open_ones: dict[str, list[int]] = {")": [], "}": [], "]": []}
         pairs = {"(": ")", "{": "}", "[": "]"}
-        opens, closes = self.code[opening], pairs[self.code[opening]]
-        depth = 0
-        for match in re.compile(f"[{re.escape(opens + closes)}]").finditer(self.code, opening):
-            depth += 1 if match[0] == opens else -1
-            if depth == 0:
-                return match.start()
-        return None
+        for match in re.finditer(r"[(){}\[\]]", self.code):
+            waiting = open_ones.get(match[0])
+            if waiting is None:
+                open_ones[pairs[match[0]]].append(match.start())
+            elif waiting:
+                found[waiting.pop()] = match.start()
+        return found
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:

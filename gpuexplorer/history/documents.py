@@ -47,7 +47,7 @@ def unpack_samples(data: bytes) -> Floats:
     """Return the samples of one stored array; ValueError when it is damaged."""
     try:
         return np.frombuffer(zlib.decompress(data), LITTLE_ENDIAN).astype(np.float64, copy=False)
-    except zlib.error as error:
+    except (zlib.error, TypeError) as error:  # or what is no bytes at all
         raise ValueError(str(error)) from None
 
 
@@ -117,7 +117,7 @@ def unpack_document(data: bytes) -> bytes:
     """Return a stored document; ValueError when it is damaged."""
     try:
         return zlib.decompress(data)
-    except zlib.error as error:
+    except (zlib.error, TypeError) as error:
         raise ValueError(str(error)) from None
 
 

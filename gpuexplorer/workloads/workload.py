@@ -6,6 +6,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -28,7 +29,14 @@ MANIFEST_NAME = "workload.toml"
 MODEL_FILE = "model.py"
 """What a model's own file is called among the sources, whatever its name."""
 BLOCK_NAMES = frozenset({"block_x", "block_y", "block_z"})
-_SIMPLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_SIMPLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+MOST_PARTS = 32
+_LONG_KEY = re.compile(
+    rf"(?:^[ \t]*+\[*+|[{{,])[ \t]*+(?:{_PART}\.[ \t]*+){{{MOST_PARTS}}}", re.MULTILINE
+)
+MOST_AXES = 32
+"""Axes of an array: NumPy has no more in all its versions."""
 GRID_NAMES = frozenset({"grid_x", "grid_y", "grid_z"})
 
 
@@ -59,16 +67,7 @@ class Workload:
     def __init__(self, source: WorkloadSource) -> None:
         self.source = source
         where = source.origin
-        try:
-            raw = tomllib.loads(source.manifest)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{where}: not valid TOML: {error}") from None
-        except RecursionError:
-            raise InputError(
-                f"{where}: not valid TOML: lists or tables are nested too deeply",
-                remedy="remove a level",
-            ) from None
-        self.manifest = convert(raw, Manifest, where)
+        self.manifest = convert(_tables(source.manifest, where), Manifest, where)
         self.sha256 = source.sha256
         try:
             _check(self.manifest, source)
@@ -110,6 +109,30 @@ class Workload:
         return self.variant(variant).tolerances.get(precision, usual)
 
 
+def _tables(text: str, where: str) -> dict[str, Any]:
+    """Read TOML; InputError for what is none, or would take more than it can be worth."""
+    long = _LONG_KEY.search(text)
+    if long is not None:  # a table for each part, and a note on each way there: gigabytes
+        line = text.count("\n", 0, long.start()) + 1
+        raise InputError(
+            f"{where}: a key has more than {MOST_PARTS} parts (at line {line})",
+            remedy="a manifest's keys have six at most",
+        )
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise InputError(
+            f"{where}: not valid TOML: lists or tables are nested too deeply",
+            remedy="remove a level",
+        ) from None
+    except ValueError:  # Python reads numbers of 4,300 digits at most
+        raise InputError(
+            f"{where}: a number has thousands of digits", remedy="use at most 64 bits"
+        ) from None
+
+
 def _precisions(manifest: Manifest, variant: VariantSpec) -> list[str]:
     limited = variant.precisions or list(manifest.precisions)
     known = KERNEL_PRECISIONS if variant.model is None else tuple(PRECISIONS)
@@ -122,7 +145,8 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
         for name in names:
             if not _SIMPLE_NAME.fullmatch(name):
                 raise InputError(
-                    f"'{key}' holds '{name}'", remedy="use letters, digits, '_' and '-' only"
+                    f"'{key}' holds '{name[:60]}'",
+                    remedy="use letters, digits, '_' and '-' only, up to 100",
                 )
     if not manifest.sizes:
         raise InputError("'sizes' is empty", remedy="declare at least one size symbol")
@@ -144,6 +168,11 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
     for name, array in manifest.arrays.items():
         if not array.shape:
             raise InputError(f"'arrays.{name}.shape' is empty", remedy="use [1] for one element")
+        if len(array.shape) > MOST_AXES:
+            raise InputError(
+                f"'arrays.{name}.shape' has {len(array.shape)} axes",
+                remedy=f"use {MOST_AXES} at most",
+            )
         for formula in array.shape:
             _formula(f"arrays.{name}.shape", formula, base)
         _check_fill(f"arrays.{name}", array, base)

@@ -39,6 +39,32 @@ args = ["A", "B"]
         (("tolerance = 1e-6", "tolerance = 0"), "'precisions.fp32.tolerance'", ""),
         (('role = "out"', 'role = "output"'), "'arrays.B.role'", "'in', 'out', 'inout', 'scratch'"),
         (('A = { shape = ["N"]', "A = { shape = []"), "'arrays.A.shape' is empty", "[1]"),
+        (
+            ('A = { shape = ["N"]', f'A = {{ shape = [{"1, " * 70}"N"]'),
+            "'arrays.A.shape' has 71 axes",
+            "use 32 at most",
+        ),
+        (
+            ("default = 100", f"default = {'9' * 5000}"),
+            "a number has thousands of digits",
+            "64 bits",
+        ),
+        (('name = "made"', f'name = "{"n" * 101}"'), "'name' holds 'nnn", "up to 100"),
+        (
+            ("[arrays]", f"{'.'.join('a' * 200_000)} = 1\n[arrays]"),
+            "a key has more than 32 parts",
+            "six at most",
+        ),
+        (
+            ("[arrays]", f"[{' . '.join('a' * 200_000)}]\n[arrays]"),
+            "a key has more than 32 parts",
+            "",
+        ),
+        (
+            ("[arrays]", f"x = {{b = 1, {'.'.join('a' * 200_000)} = 1}}\n[arrays]"),
+            "a key has more than 32 parts",
+            "",
+        ),
         (('A = { shape = ["N"]', 'A = { shape = ["M"]'), "'arrays.A.shape'", "'M'"),
         (("[arrays]", "[scalars]\nA = { value = 1 }\n[arrays]"), "'scalars.A' is not a free", ""),
         (("[sizes.N]", "[sizes.itemsize]"), "'sizes.itemsize' is not a free name", ""),

@@ -83,7 +83,8 @@ class Database:
     def generation(self) -> int:
         """Return a number that grows with every change of the store, by whichever program."""
         with self.read() as connection:
-            return int(connection.scalar(select(store.c.generation)) or 0)
+            found = connection.scalar(select(store.c.generation))
+        return found if isinstance(found, int) else 0
 
     def give_back(self) -> None:
         """Give the room of what was removed back to the disk; a server does so by itself."""

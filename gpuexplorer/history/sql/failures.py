@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 from sqlalchemy import exc
 
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -30,6 +31,8 @@ def told(place: Place) -> Iterator[None]:
         raise failure(place, error) from error
     except exc.TimeoutError as error:
         raise locked(place) from error
+    except msgspec.ValidationError as error:  # SQLite keeps any value in any column
+        raise damaged(place, f"a value in it cannot be: {error}") from error
 
 
 def failure(place: Place, error: BaseException) -> ExplorerError:

@@ -93,13 +93,16 @@ def _read(connection: Connection, place: Place, wanted: ColumnElement[bool] | No
     query = select(groups, number.label("runs")).order_by(groups.c.time_utc.desc(), groups.c.id)
     try:
         return [
-            Group(
-                id=row.id,
-                kind=row.kind,
-                time_utc=row.time_utc,
-                document=msgspec.json.decode(unpack_document(row.document)),
-                finished=row.finished,
-                runs=row.runs,
+            msgspec.convert(
+                {
+                    "id": row.id,
+                    "kind": row.kind,
+                    "time_utc": row.time_utc,
+                    "document": msgspec.json.decode(unpack_document(row.document)),
+                    "finished": row.finished,
+                    "runs": row.runs,
+                },
+                Group,
             )
             for row in connection.execute(query.where(wanted) if wanted is not None else query)
         ]
@@ -130,7 +133,7 @@ def find_tuned(connection: Connection, place: Place, key: str) -> TunedEntry | N
     data = connection.scalar(select(tuned.c.entry).where(tuned.c.key == key))
     try:
         return msgspec.json.decode(data, type=TunedEntry) if data is not None else None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, TypeError) as error:
         raise damaged(place, f"a tuned entry: {error}") from None
 
 

@@ -108,7 +108,7 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
             )
             timed = timed and row.batch is not None
             record.add(msgspec.structs.replace(said, seconds=values.tobytes()))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, TypeError) as error:
         raise damaged(place, f"a run that is going: {error}") from None
     if not record.samples:
         return None

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.limits import shown
 from gpuexplorer.history.errors import StoreForeign, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.place import Place
+from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import metadata, store
 from gpuexplorer.history.version import VERSION as VERSION
 
@@ -43,7 +45,8 @@ LOCK_NUMBER = 0x67707565
 def version_of(connection: Connection, place: Place) -> int:
     """Return the version of a store's tables, 0 for none; refuse what cannot be used.
 
-    Raises StoreTooNew for a newer program's store and StoreForeign for another program's file.
+    Raises StoreTooNew for a newer program's store, StoreForeign for another program's file, and
+    StoreDamaged for a version that no program has written.
     """
     names = set(inspect(connection).get_table_names())
     if store.name not in names:
@@ -56,13 +59,15 @@ def version_of(connection: Connection, place: Place) -> int:
     version = connection.scalar(select(store.c.version))
     if version is None:
         return 0
+    if not isinstance(version, int) or version < 1:
+        raise damaged(place, f"its version is {shown(version)}")
     if version > VERSION:
         raise StoreTooNew(
             f"the history in {place.words} was made by a newer GPU Explorer (version {version} of "
             f"the store; this one knows {VERSION})",
             remedy="update GPU Explorer, or name another store with --history",
         )
-    return int(version)
+    return version
 
 
 def migrate(connection: Connection, place: Place) -> None:

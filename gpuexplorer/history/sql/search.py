@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
 
 from gpuexplorer.core.errors import InputError
@@ -119,10 +120,13 @@ def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
 def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
     marked = _tags(connection, [row.seq for row in found])
     return [
-        Row(
-            **{name: getattr(row, name) for name in _SHOWN},
-            group=row.group_id,
-            tags=tuple(sorted(marked[row.seq])),
+        msgspec.convert(
+            {
+                **{name: getattr(row, name) for name in _SHOWN},
+                "group": row.group_id,
+                "tags": marked[row.seq],
+            },
+            Row,
         )
         for row in found
     ]
@@ -142,6 +146,8 @@ def _tags(connection: Connection, numbers: list[int]) -> defaultdict[int, list[s
     if numbers:
         for row in connection.execute(select(tags).where(tags.c.run.in_(numbers))):
             marked[row.run].append(row.tag)
+    for names in marked.values():
+        names.sort(key=str)
     return marked
 
 
