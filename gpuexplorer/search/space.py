@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from gpuexplorer.core import limits
 from gpuexplorer.core.axis_words import BLOCK_AXES, axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -260,6 +261,10 @@ def _check_axis(axis: Axis) -> None:
         )
     if not axis.values:
         raise InputError(f"axis '{axis.name}' has no values", remedy="give one at least")
+    within = {"threads": limits.THREADS, **dict.fromkeys(BLOCK_AXES, limits.SIDE)}.get(axis.name)
+    if within is not None:
+        for value in axis.values:
+            within.check(value, f"a value of axis '{axis.name}'")
     if len(set(axis.values)) < len(axis.values):
         raise InputError(f"axis '{axis.name}' names a value twice", remedy="name each once")
 

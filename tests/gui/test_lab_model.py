@@ -195,6 +195,13 @@ def test_the_copied_command_asks_for_the_same_study(kind: Any, changes: dict[str
     if kind != "speedup":
         model.set_switch("grad_mode", "no_grad")
     asked = wanted(model, kind, **changes)
+    named = shlex.split(study_command(asked, [Path("my kernels")], threads=1, engine="other's"))
+    options = parse(named[1:])
+    assert (options.kernels, options.python, options.threads) == (
+        [Path("my kernels")],
+        "other's",
+        1,
+    )
     text = study_command(asked)
     options = parse(shlex.split(text)[1:])
     lab, again = asked.lab(), lab_of(options, asked.workload, asked.devices)

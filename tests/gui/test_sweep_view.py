@@ -180,8 +180,11 @@ def test_the_copied_command_asks_for_the_same_configurations(
     experiment: Experiment, chosen: dict[str, str]
 ) -> None:
     space = space_of(experiment, chosen)
-    command = sweep_command(space, Measuring(samples=12))
+    folder = Path("my kernels")
+    command = sweep_command(space, Measuring(samples=12), [folder], threads=2, engine="other's")
     options = parse(_words(command))
+    assert (options.kernels, options.python, options.threads) == ([folder], "other's", (2,))
+    options.threads = ()
     again = space_of_options(options, experiment.workload.manifest)
     assert measuring_of(options).samples == 12
     keys = [

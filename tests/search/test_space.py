@@ -139,6 +139,8 @@ def test_one_dimension_alone_keeps_the_others() -> None:
         ([("size.N", ())], "has no values"),
         ([("size.N", (8, 8))], "names a value twice"),
         ([("size.N", (8,)), ("size.N", (9,))], "is given twice"),
+        ([("threads", (1, 0))], "a value of axis 'threads' is 0; give a whole number from 1"),
+        ([("block.y", (-4,))], "a value of axis 'block.y' is -4; give a whole number from 1 on"),
         ([("block", ((8, 8),)), ("block.x", (8,))], "as a whole and by its dimensions"),
         ([("size.N", tuple(range(1, 1001))), ("block.x", tuple(range(1, 1001)))], "1000000"),
     ],
