@@ -194,6 +194,11 @@ class CudaSource:
                 number += 1
         return starts, names
 
+    @property
+    def line_names(self) -> list[tuple[str, int]]:
+        """The user's file and line of each line of the text."""
+        return self._lines[1]
+
     def where(self, offset: int) -> str:
         """Return ``file:line`` of an offset, in the user's own files."""
         starts, names = self._lines

@@ -18,6 +18,7 @@ from gpuexplorer.compile.prelude_opencl import (
     FP16,
     FP64,
 )
+from gpuexplorer.compile.prelude_vectors import vector_types
 from gpuexplorer.core.precision import PRECISIONS
 
 Language = Literal["clc++", "c"]
@@ -49,15 +50,18 @@ def opencl_prelude(
     precision: str,
     defines: Mapping[str, int],
     language: Language,
+    source: str,
     *,
     fp16: bool = False,
     fp64: bool = False,
 ) -> str:
-    """Return the OpenCL prelude; ``fp16`` and ``fp64`` say what the device has."""
+    """Return the OpenCL prelude of a source; ``fp16`` and ``fp64`` say what the device has."""
     parts = [f'#line 1 "{PRELUDE_NAME}"\n']
     parts += [FP64] if fp64 else []
     parts += [FP16] if fp16 else []
-    parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if language == "clc++" else C_ONLY]
+    cpp = language == "clc++"
+    parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if cpp else C_ONLY]
+    parts += [vector_types(source, cpp=cpp, fp64=fp64)]
     return "".join([*parts, _common(precision, "half", defines)])
 
 

@@ -32,6 +32,7 @@ def refuse_unportable(source: CudaSource) -> None:
     """Raise WorkFailed, naming file and line, for the first construct that is not portable."""
     _refuse_assembly(source)
     _refuse_printing(source)
+    _refuse_constants(source)
     _refuse_kernels(source)
     _refuse_shared(source)
     barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
@@ -81,6 +82,17 @@ def _refuse_printing(source: CudaSource) -> None:
         match = re.search(r"\bprintf(?=\s*\()", source.plain[slice(*kernel.body)])
         if match:
             raise _refuse(source, kernel.body[0] + match.start(), "printf()", "remove it")
+
+
+def _refuse_constants(source: CudaSource) -> None:
+    """Constant memory that a host program would fill; a manifest passes arrays alone."""
+    for match in re.finditer(r"\b__constant__\b[^;={]*(?=;)", source.code):
+        declared = " ".join(match[0].split())
+        raise WorkFailed(
+            f"{source.where(match.start())}: '{declared}' has no values, and only a host program "
+            "could give it some",
+            remedy="write its values there, or pass it as an argument",
+        )
 
 
 def _refuse_kernels(source: CudaSource) -> None:

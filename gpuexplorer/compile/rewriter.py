@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpuexplorer.compile import thread_numbers
 from gpuexplorer.compile.address_spaces import pointer_spaces
 from gpuexplorer.compile.cuda_source import (
     HOST_HEADERS,
@@ -22,8 +23,11 @@ from gpuexplorer.compile.cuda_source import (
     blank,
     inline_includes,
 )
+from gpuexplorer.compile.edits import Edited, Edits
+from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
+from gpuexplorer.compile.subscripts import Subscripts
 from gpuexplorer.core.errors import WorkFailed
 
 _RETYPED = {"size_t": "ulong", "bool": "uchar"}
@@ -68,16 +72,29 @@ class Rewritten:
 
     source: str
     kernels: dict[str, PortableKernel]
+    origin: Origin
+    """Where in the user's own files everything comes from."""
 
 
-def rewrite(name: str, files: Mapping[str, str], language: Language = "clc++") -> Rewritten:
+def rewrite(
+    name: str,
+    files: Mapping[str, str],
+    language: Language = "clc++",
+    *,
+    signed: bool = True,
+) -> Rewritten:
     """Rewrite file ``name`` of a workload for C++ for OpenCL, or for plain OpenCL C.
 
-    Raises WorkFailed, naming file and line, for what OpenCL would refuse or silently get wrong.
+    With ``signed`` unsigned indices are computed with signs where that makes no difference, as long
+    as no array has 2 GiB and no grid 2³⁰ threads along an axis (``subscripts``,
+    ``thread_numbers``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
+    silently get wrong.
     """
-    source = CudaSource(_without_keywords(inline_includes(name, files)))
+    flat = inline_includes(name, files)
+    renamed = _without_keywords(flat)
+    source = CudaSource(renamed.text)
     refuse_unportable(source)
-    edits = _Edits()
+    edits = Edits()
     warp_functions = callers_of(source, SHUFFLES)
     kernels = {
         f.name: _rewrite_kernel(source, f, edits, f.name in warp_functions)
@@ -87,44 +104,27 @@ def rewrite(name: str, files: Mapping[str, str], language: Language = "clc++") -
         for kernel in source.kernels.values():
             for at, space in pointer_spaces(source, kernel):
                 edits.replace(at, at, space)
+    if signed:
+        cpp = language == "clc++"
+        for at, text in (*Subscripts(source).edits(cpp=cpp), *thread_numbers.edits(source)):
+            edits.replace(at, at, text)
     _rewrite_text(source, edits)
-    return Rewritten(edits.apply(source.text), kernels)
+    edited = edits.apply(source.text)
+    return Rewritten(edited.text, kernels, Origin(flat, (edited, renamed)))
 
 
-def _without_keywords(text: str) -> str:
+def _without_keywords(text: str) -> Edited:
     """Return the text with an underscore behind each name that OpenCL keeps for itself."""
     plain = blank(text)
     taken = [*_KEYWORDS, *(["half"] if _HALF_AS_NAME.search(plain) else [])]
-    edits = _Edits()
+    edits = Edits()
     for match in re.finditer(rf"\b(?:{'|'.join(taken)})\b", plain):
         edits.replace(match.end(), match.end(), "_")
     return edits.apply(text)
 
 
-class _Edits:
-    """Replacements on one text, applied together; none may add or remove a line break."""
-
-    def __init__(self) -> None:
-        self._edits: list[tuple[int, int, str]] = []
-
-    def replace(self, start: int, end: int, text: str) -> None:
-        self._edits.append((start, end, text))
-
-    def blank(self, text: str, start: int, end: int) -> None:
-        self.replace(start, end, re.sub(r"[^\n]", " ", text[start:end]))
-
-    def apply(self, text: str) -> str:
-        parts, at = [], 0
-        for start, end, new in sorted(self._edits, key=lambda e: (e[0], e[1])):
-            if start < at:
-                continue  # inside a stretch that was replaced as a whole
-            parts += [text[at:start], new]
-            at = end
-        return "".join([*parts, text[at:]])
-
-
 def _rewrite_kernel(
-    source: CudaSource, kernel: Function, edits: _Edits, uses_warps: bool
+    source: CudaSource, kernel: Function, edits: Edits, uses_warps: bool
 ) -> PortableKernel:
     parameters = source.signature(kernel).parameters
     for parameter in parameters:
@@ -143,8 +143,8 @@ def _rewrite_kernel(
     grid_uses = list(re.compile(r"\bgridDim\b").finditer(source.code, body_start, body_end))
     if grid_uses:
         # The whole grid's size, also when only a part of it is launched to predict the duration.
-        extra += ["int gpux_grid_x", "int gpux_grid_y", "int gpux_grid_z"]
-        dims = " const int3 gpux_grid = (int3)(gpux_grid_x, gpux_grid_y, gpux_grid_z);"
+        extra += ["uint gpux_grid_x", "uint gpux_grid_y", "uint gpux_grid_z"]
+        dims = " const gpux_uint3 gpux_grid = {gpux_grid_x, gpux_grid_y, gpux_grid_z};"
         edits.replace(body_start + 1, body_start + 1, dims)
         for use in grid_uses:
             edits.replace(use.start(), use.end(), "gpux_grid")
@@ -186,7 +186,7 @@ def _opencl_type(parameter: Parameter) -> str:
     return kind if parameter.is_pointer else _RETYPED.get(kind.removeprefix("std "), kind)
 
 
-def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: _Edits) -> None:
+def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: Edits) -> None:
     if parameter.is_pointer:
         edits.replace(parameter.start, parameter.start, "__global ")
         return
@@ -197,7 +197,7 @@ def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: _Edits) 
             edits.replace(match.start(), match.end(), new)
 
 
-def _rewrite_text(source: CudaSource, edits: _Edits) -> None:
+def _rewrite_text(source: CudaSource, edits: Edits) -> None:
     plain = source.plain
     for match in re.finditer(r"\blong(\s+)long\b", plain):
         edits.replace(match.end(1), match.end(), "    ")

@@ -101,7 +101,7 @@ def test_a_second_dynamic_array_starts_where_the_first_does() -> None:
 
 def test_the_grids_size_is_passed_so_that_a_part_of_it_can_run() -> None:
     result = body("__global__ void k(void) { int n = gridDim.x * gridDim.y; }")
-    assert "int gpux_grid_x, int gpux_grid_y, int gpux_grid_z)" in result
+    assert "uint gpux_grid_x, uint gpux_grid_y, uint gpux_grid_z)" in result
     assert "void gpux" not in result.replace("(    ", "(").split("{")[0].partition("k(")[2]
     assert "gridDim" not in result
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.compile.cache import DiskCache, key
-from gpuexplorer.compile.prelude import PRELUDE_NAME, Language, opencl_prelude
+from gpuexplorer.compile.origin import Origin
+from gpuexplorer.compile.prelude import Language, opencl_prelude
 from gpuexplorer.compile.rewriter import PortableKernel, rewrite
+from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.plan import Plan
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from gpuexplorer.backends.opencl.backend import Session
 
 MAX_PROGRAMS = 128
+SIGNED_BELOW_B = 1 << 31
+"""Arrays smaller than this have no element that a signed subscript of 32 bits does not reach."""
 _DISK = "opencl"
 
 
@@ -56,9 +60,11 @@ def build_program(session: Session, plan: Plan, source: str) -> BuiltProgram:
     ``detail``.
     """
     precision = plan.config.precision
-    name = key(plan.source_sha256, source, precision, repr(sorted(plan.defines.items())))
+    signed = _is_small(plan)
+    parts = (plan.source_sha256, source, precision, repr(sorted(plan.defines.items())))
+    name = key(*parts, repr(signed))
     if name not in session.programs:
-        built = _build(session, plan, source)
+        built = _build(session, plan, source, signed)
         while len(session.programs) >= MAX_PROGRAMS:
             session.programs.pop(next(iter(session.programs)))
         session.programs[name] = built
@@ -66,14 +72,21 @@ def build_program(session: Session, plan: Plan, source: str) -> BuiltProgram:
     return found
 
 
-def _build(session: Session, plan: Plan, source: str) -> BuiltProgram:
+def _is_small(plan: Plan) -> bool:
+    """Return whether indices in this plan may be computed with signs."""
+    widest = max(g * b for step in plan.steps for g, b in zip(step.grid, step.block, strict=True))
+    return max(a.nbytes for a in plan.arrays) < SIGNED_BELOW_B and widest < MOST_THREADS
+
+
+def _build(session: Session, plan: Plan, source: str, signed: bool) -> BuiltProgram:
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
-    rewritten = rewrite(source, plan.files, language)
+    rewritten = rewrite(source, plan.files, language, signed=signed)
     text = opencl_prelude(
         plan.config.precision,
         plan.defines,
         language,
+        rewritten.source,
         fp16="fp16" in session.info.features,
         fp64="fp64" in session.info.features,
     )
@@ -83,7 +96,7 @@ def _build(session: Session, plan: Plan, source: str) -> BuiltProgram:
     entry = key(text, options, probed.platform, probed.name, probed.driver)
     program = _from_binary(session, cache, entry, options)
     if program is None:
-        program = _compile(session, text, options, source)
+        program = _compile(session, text, options, source, rewritten.origin)
         binaries = program.get_info(session.cl.program_info.BINARIES)
         if binaries and binaries[0]:
             cache.put(entry, binaries[0])
@@ -105,46 +118,18 @@ def _from_binary(session: Session, cache: DiskCache, entry: str, options: str) -
         return None
 
 
-def _compile(session: Session, text: str, options: str, source: str) -> Any:
+def _compile(session: Session, text: str, options: str, source: str, origin: Origin) -> Any:
     cl = session.cl
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the compiler's remarks on a good build
             return cl.Program(session.context, text).build(options, cache_dir=False)
     except (cl.Error, RuntimeError) as error:
-        log = clean_log(str(error))
-        first = re.search(r"^([^\s:][^:\n]*:\d+):\d+: (?:fatal )?error: (.*)$", log, re.MULTILINE)
-        what = f"{first[1]}: {first[2]}" if first else f"{source}: {log or error}"
+        log = clean_log(str(error), origin)
+        first = first_error(log)
+        what = f"{first.where}: {first.what}" if first else f"{source}: {log or error}"
         raise WorkFailed(
             f"the kernel does not compile: {what}",
             remedy="correct the source",
             detail=log,
         ) from None
-
-
-_NOISE = re.compile(
-    r"clBuildProgram failed|Build on <|Compilation (?:started|failed|done)|\(options:|"
-    r"\(source saved|Device build|Linking|Options used|remark:|^=+$|^Done\.?$|^\d+ error|"
-    r"failed to build the program"
-)
-_POCL = re.compile(r"^(error|warning|note): (\S+:\d+:\d+): ")
-_MESSAGE = re.compile(r"[^\s:][^:]*:\d+:\d+: ")
-_OURS = (f"{PRELUDE_NAME}:", "opencl-c")
-
-
-def clean_log(log: str) -> str:
-    """Return a build log as ``file:line:column: error: ...``, without the driver's chatter.
-
-    Notes and warnings on the prelude, which is not the user's, are left out with their excerpts.
-    """
-    lines: list[str] = []
-    ours = False
-    for raw in log.splitlines():
-        line = _POCL.sub(r"\2: \1: ", raw)
-        if _NOISE.search(line):
-            continue
-        if _MESSAGE.match(line):
-            ours = line.startswith(_OURS) and ": error:" not in line
-        if line.strip() and not ours:
-            lines.append(line.rstrip())
-    return "\n".join(lines)

@@ -1,0 +1,60 @@
+"""Replacements on a text, applied together, and the way back from the new text to the old one."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A stretch of the new text, and what of the old one stood there."""
+
+    start: int
+    old_start: int
+    old_end: int
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A text after its edits."""
+
+    text: str
+    pieces: tuple[_Piece, ...]
+
+    def before(self, offset: int) -> int:
+        """Return where in the old text stood what is at ``offset`` now."""
+        index = bisect.bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
+        piece = self.pieces[max(index, 0)]
+        return min(piece.old_start + max(offset - piece.start, 0), piece.old_end)
+
+
+@dataclass
+class Edits:
+    """Replacements on one text; none may add or remove a line break."""
+
+    _edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Put ``text`` in place of ``start`` to ``end``; of two at one place the first is first."""
+        self._edits.append((start, end, text))
+
+    def blank(self, text: str, start: int, end: int) -> None:
+        """Put spaces where ``start`` to ``end`` of ``text`` is."""
+        self.replace(start, end, re.sub(r"[^\n]", " ", text[start:end]))
+
+    def apply(self, text: str) -> Edited:
+        """Return ``text`` with every replacement made."""
+        parts: list[str] = []
+        pieces: list[_Piece] = []
+        length = at = 0
+        for start, end, new in sorted(self._edits, key=lambda e: (e[0], e[1])):
+            if start < at:
+                continue  # inside a stretch that was replaced as a whole
+            pieces += [_Piece(length, at, start), _Piece(length + start - at, start, end)]
+            parts += [text[at:start], new]
+            length += start - at + len(new)
+            at = end
+        pieces.append(_Piece(length, at, len(text)))
+        return Edited("".join([*parts, text[at:]]), tuple(pieces))
