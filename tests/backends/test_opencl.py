@@ -501,7 +501,8 @@ print((time.process_time() - cpu) / (time.perf_counter() - wall))
         [sys.executable, "-c", code], check=True, cwd=root(), capture_output=True, text=True
     )
     used = float(done.stdout.split()[-1])
-    assert used < threads + 0.15, "more threads than allowed, or a host thread that polls"
+    # One thread more would be all of 1 more; a busy neighbour makes threads wake up more often.
+    assert used < threads + 0.5, "more threads than allowed, or a host thread that polls"
     assert used > 0.1
 
 
