@@ -36,8 +36,8 @@ MAX_UNDO = 50
 SHOWN_DIFFERENCES = 8
 
 Rows = list[Row]
-Repeatable = tuple[RunConfig, Environment]
-"""What a run was, and where: enough to have it again."""
+Repeatable = tuple[RunConfig, Environment | None]
+"""What a run was, and where, if that is known: enough to have it again."""
 
 
 class HistoryActions(QObject):
@@ -247,10 +247,9 @@ class HistoryActions(QObject):
         """Call ``then`` with the runs' configurations, and where they ran: this session's are at
         hand.
         """
-        here = {
-            entry.id: (entry.config, entry.record.prepared.environment)
+        here: dict[str, Repeatable] = {
+            entry.id: (entry.config, entry.record.prepared.environment if entry.record else None)
             for entry in self._history
-            if entry.record is not None
         }
         known = [here[row.id] for row in rows if row.id in here]
         if len(known) == len(rows):
@@ -280,12 +279,14 @@ class HistoryActions(QObject):
         between: str,
         rows: Rows,
     ) -> None:
+        def again(config: RunConfig, ran: Environment | None) -> str:
+            if ran is None:
+                return make(config, self.kernel_folders())
+            folders = [Path(ran.kernels)] if ran.kernels else self.kernel_folders()
+            return make(config, folders, engine=ran.engine)
+
         def copy(known: list[Repeatable]) -> None:
-            folders = self.kernel_folders()
-            text = between.join(
-                make(config, [Path(ran.kernels)] if ran.kernels else folders, engine=ran.engine)
-                for config, ran in known
-            )
+            text = between.join(again(*one) for one in known)
             QApplication.clipboard().setText(text)
             many = "s are" if len(known) > 1 else " is"
             self.said.emit(f"The {words}{many} on the clipboard.")
