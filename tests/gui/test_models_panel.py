@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -285,7 +286,7 @@ def test_a_half_typed_size_does_not_follow_to_another_workload(
     box = panel._size_rows["N"].box
     box.setFocus()
     box.selectAll()
-    qtbot.keyClicks(box, "3")
+    QTest.keyClicks(box, "3")
     assert box.hasFocus() and model.knobs.size["N"] != 3
     model.set_workload(following)
     expected = WORKLOADS[following].manifest.sizes
