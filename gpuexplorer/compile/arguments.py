@@ -1,17 +1,22 @@
 """A manifest's arguments against a kernel's parameters: each scalar in the type that is declared.
 
-The manifest says what is passed, the source says as what. A ``size_t`` that is handed a 32-bit
-value, or a ``float *`` that is handed doubles, runs and gives nonsense: it is refused here.
+The manifest says what is passed, the source says as what, and the compiled code how many bytes that
+takes: a ``size_t`` that is handed a 32-bit value, or a ``float *`` that is handed doubles, runs and
+gives nonsense. Types that the text does not tell (aliases, ``long``) are those that the compiler
+says.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.compile.cuda_source import Parameter, Signature
+from gpuexplorer.compile.parameters import CompiledParameter
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.fills import element_dtype
@@ -47,6 +52,8 @@ _FIXED: dict[str, npt.DTypeLike] = {
     "size_t": np.uint64,
     "ptrdiff_t": np.int64,
 }
+_NUMBERS = {"signed": "i", "unsigned": "u", "bool": "u", "float": "f"}
+"""How NumPy names the kinds of numbers, before their bytes."""
 
 
 def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
@@ -55,14 +62,38 @@ def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
         return np.dtype(PRECISIONS[precision].dtype)
     if type_ == "accum":
         return np.dtype(PRECISIONS[precision].accum_dtype)
-    known = _FIXED.get(type_.removeprefix("std::"))
+    known = _FIXED.get(type_.removeprefix("std "))
     return None if known is None else np.dtype(known)
 
 
-def bind_arguments(step: Step, plan: Plan, signature: Signature) -> list[str | np.generic]:
+def cannot_fill(parameter: Parameter, where: str) -> InputError:
+    """Return the refusal of a parameter by value that is no number."""
+    return InputError(
+        f"{where}: '{parameter.name}' is {parameter.type}, which a manifest cannot fill: it "
+        "passes arrays and numbers",
+        remedy="take its members one by one, or an array of them",
+    )
+
+
+def unknown_types(signature: Signature, precision: str) -> list[Parameter]:
+    """Return the parameters by value whose type the compiler has to tell."""
+    return [
+        p
+        for p in signature.parameters
+        if not p.is_pointer and declared_dtype(p.type, precision) is None
+    ]
+
+
+def bind_arguments(
+    step: Step,
+    plan: Plan,
+    signature: Signature,
+    compiled: Sequence[CompiledParameter] = (),
+) -> list[str | np.generic]:
     """Return a step's arguments in order: arrays by name, scalars as the declared NumPy type.
 
-    Raises InputError, naming file and line, when number, kind or type differ.
+    ``compiled`` is what the compiled kernel takes, as far as known. Raises InputError, naming file
+    and line, when number, kind or type differ.
     """
     parameters, where = signature.parameters, signature.where
     if len(parameters) != len(step.arguments):
@@ -72,11 +103,14 @@ def bind_arguments(step: Step, plan: Plan, signature: Signature) -> list[str | n
             f"{len(step.arguments)}",
             remedy="correct 'args' of that launch in the manifest",
         )
+    taken: list[CompiledParameter | None] = [None] * len(parameters)
+    if len(compiled) == len(parameters):
+        taken = list(compiled)
     return [
         _array(argument, plan, parameter, where)
         if argument.kind == "array"
-        else _scalar(argument, plan, parameter, where)
-        for argument, parameter in zip(step.arguments, parameters, strict=True)
+        else _scalar(argument, plan, parameter, size, where)
+        for argument, parameter, size in zip(step.arguments, parameters, taken, strict=True)
     ]
 
 
@@ -99,23 +133,43 @@ def _array(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> 
     return argument.name
 
 
-def _scalar(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> np.generic:
-    name = f"'{parameter.name}'"
-    if parameter.is_pointer:
+def _scalar(
+    argument: Argument,
+    plan: Plan,
+    parameter: Parameter,
+    compiled: CompiledParameter | None,
+    where: str,
+) -> np.generic:
+    if parameter.is_pointer or (compiled is not None and compiled.kind == "pointer"):
         raise InputError(
-            f"{where}: {name} is a pointer, and the manifest passes a number",
+            f"{where}: '{parameter.name}' is a pointer, and the manifest passes a number",
             remedy="correct 'args' of that launch in the manifest",
         )
-    precision = plan.config.precision
-    dtype = declared_dtype(parameter.type, precision) or element_dtype(argument.type, precision)
-    value = argument.value
+    dtype = declared_dtype(parameter.type, plan.config.precision)
+    if dtype is None and compiled is not None and compiled.kind in _NUMBERS:
+        dtype = np.dtype(f"{_NUMBERS[compiled.kind]}{compiled.size_B}")
+    if dtype is None or (compiled is not None and compiled.size_B != dtype.itemsize):
+        raise cannot_fill(parameter, where)
+    is_bool = parameter.type == "bool" or (compiled is not None and compiled.kind == "bool")
+    return _converted(argument.value, dtype, is_bool, f"{where}: '{parameter.name}'", parameter)
+
+
+def _converted(
+    value: float, dtype: np.dtype[Any], is_bool: bool, which: str, parameter: Parameter
+) -> np.generic:
+    """Return a number in a parameter's type; InputError for one that it does not hold."""
+    whole = math.isfinite(value) and value == int(value)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if value != int(value) or not limits.min <= value <= limits.max:
-            raise InputError(
-                f"{where}: {name} is {parameter.type}, which cannot hold {value}",
-                remedy="choose a smaller size or a wider type",
-            )
-        value = int(value)
-    converted: np.generic = dtype.type(value)
+        low, high = (0, 1) if is_bool else (int(limits.min), int(limits.max))
+        fits = whole and low <= value <= high
+    else:
+        fits = not math.isfinite(value) or abs(value) <= float(np.finfo(dtype).max)
+    shown = int(value) if whole else value
+    if not fits:
+        raise InputError(
+            f"{which} is {parameter.type}, which cannot hold {shown}",
+            remedy="choose a smaller size or a wider type",
+        )
+    converted: np.generic = dtype.type(shown)
     return converted

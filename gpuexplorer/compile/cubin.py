@@ -2,7 +2,9 @@
 
 A cubin is a 64-bit little-endian ELF file. Section ``.nv.info`` holds, as (format, attribute,
 size) records, each function's registers (EIATTR_REGCOUNT) and stack; ``.nv.info.K`` kernel K's
-bounds; the size of ``.nv.shared.K`` is K's static shared memory. The attributes are not documented
+bounds and, one record each, its parameters (EIATTR_KPARAM_INFO: index, ordinal, offset, size in the
+upper 14 bits; _V2: size in the lower 16 bits); the size of ``.nv.shared.K`` is K's static shared
+memory. The attributes are not documented
 by NVIDIA; the values were compared with what ptxas prints.
 """
 
@@ -18,6 +20,9 @@ _REGISTERS = 0x2F
 _FRAME = 0x11
 _MIN_STACK = 0x12
 _MAX_THREADS = 0x05
+_PARAMETER = 0x17
+_LONG_PARAMETER = 0x45
+"""The same of a kernel whose parameters take more than 4 KiB."""
 _SIZED = 4
 """The record format whose size field is a length; in the others it is the value itself."""
 _SYSTEM_SHARED_B = 1024
@@ -62,6 +67,30 @@ def read_cubin(code: bytes, arch: str) -> dict[str, KernelResources]:
         return _read(code, arch)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise CubinError(f"the cubin is damaged: {error}") from None
+
+
+def parameter_sizes(code: bytes) -> dict[str, tuple[int, ...]]:
+    """Return the bytes of each parameter of each kernel, in order, by symbol.
+
+    Raises CubinError when ``code`` is not a whole cubin.
+    """
+    try:
+        return {
+            section.name.removeprefix(".nv.info."): _sizes(section.data)
+            for section in _sections(code)
+            if section.name.startswith(".nv.info.")
+        }
+    except (struct.error, LookupError, UnicodeDecodeError) as error:
+        raise CubinError(f"the cubin is damaged: {error}") from None
+
+
+def _sizes(data: bytes) -> tuple[int, ...]:
+    found: dict[int, int] = {}
+    for attribute, value in _records(data):
+        if attribute in (_PARAMETER, _LONG_PARAMETER) and len(value) == 12:
+            _, ordinal, _, packed = struct.unpack("<IHHI", value)
+            found[ordinal] = packed >> 18 if attribute == _PARAMETER else packed & 0xFFFF
+    return tuple(found[ordinal] for ordinal in range(len(found)))
 
 
 def _read(code: bytes, arch: str) -> dict[str, KernelResources]:

@@ -15,18 +15,26 @@ import msgspec
 
 from gpuexplorer.compile import targets
 from gpuexplorer.compile.cache import DiskCache, key
-from gpuexplorer.compile.cubin import KernelResources, read_cubin
+from gpuexplorer.compile.cubin import KernelResources, parameter_sizes, read_cubin
 from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
 from gpuexplorer.compile.headers import Headers, header_folders, headers_in, lacks_some
+from gpuexplorer.compile.parameters import (
+    PROBE,
+    CompiledParameter,
+    kinds_of,
+    probe_of,
+    sizes_in_ptx,
+    with_kinds,
+)
 from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import to_get
 
-_FORMAT = "nvrtc-3"
+_FORMAT = "nvrtc-4"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
-_MACROS_TOO = "cuda/std/cmath"
-"""This header defines INFINITY and NAN whether they are defined or not, as the prelude has done."""
+_MACROS_TOO = "cuda/std/"
+"""These headers define INFINITY, INT_MAX and their like, as the prelude has done before."""
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _LINE = re.compile(r'^(#line \d+ ")([^"\n]+)(")', re.MULTILINE)
 _SPILLS = re.compile(
@@ -48,6 +56,7 @@ class CompiledKernel(msgspec.Struct, frozen=True, kw_only=True):
     spill_load_B: int | None = None
     barriers: int | None = None
     """Barriers a block of it takes."""
+    parameters: tuple[CompiledParameter, ...] = ()
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,11 +97,13 @@ def compile_kernels(
     precision: str = "fp32",
     defines: Mapping[str, int] | None = None,
     entries: Iterable[str] | None = None,
+    probed: Iterable[str] = (),
 ) -> Compiled:
     """Compile file ``source`` of a workload for ``target``, such as ``sm_90`` or ``compute_90``.
 
     ``entries`` are the kernels to be found in it, template arguments included (``scale<4>``); by
-    default every kernel that is not a template. Raises WorkFailed with the compiler's message, the
+    default every kernel that is not a template. Of those ``probed`` the compiler is asked what kind
+    of number each parameter is. Raises WorkFailed with the compiler's message, the
     user's file and line first, in ``detail``; InputError for an unknown entry or architecture;
     CannotRunHere where NVRTC is not installed.
     """
@@ -106,18 +117,26 @@ def compile_kernels(
     nvrtc = Nvrtc.load()
     if targets.number(target.replace("compute_", "sm_")) not in nvrtc.known:
         raise targets.unknown(target, nvrtc.known, nvrtc.version)
-    text = cuda_prelude(precision, defines or {}) + _without_host_headers(flat) + "\n"
+    text = cuda_prelude(precision, defines or {}, flat.text) + _without_host_headers(flat) + "\n"
+    probes = [probe_of(name) for name in probed]
+    text += PROBE if probes else ""
     included = headers().included_by(text)
     cache = DiskCache("nvrtc")
     spelled = [part for item in included.items() for part in item]
-    entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled, *names)
+    entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled, *names, *probes)
     kept = cache.get(entry)
     if kept is not None:
         try:
             return msgspec.msgpack.decode(kept, type=Compiled)
         except msgspec.MsgspecError:
             cache.remove(entry)
-    compiled = _compile(nvrtc, _Program(source, text, included), target, names)
+    program = _Program(source, text, included)
+    try:
+        compiled = _compile(nvrtc, program, target, names, probes)
+    except WorkFailed:
+        if not probes:
+            raise
+        compiled = _compile(nvrtc, program, target, names, [])  # types that cannot be asked for
     cache.put(entry, msgspec.msgpack.encode(compiled))
     return compiled
 
@@ -140,15 +159,17 @@ class _Program:
     headers: dict[str, bytes]
 
 
-def _compile(nvrtc: Nvrtc, program: _Program, target: str, names: list[str]) -> Compiled:
+def _compile(
+    nvrtc: Nvrtc, program: _Program, target: str, names: list[str], probes: list[str]
+) -> Compiled:
     ptx = targets.is_ptx(target)
     options = [f"--gpu-architecture={target}", "--std=c++17"]
     options += [] if ptx else ["--ptxas-options=-v"]
-    if _MACROS_TOO in program.headers:
+    if any(name.startswith(_MACROS_TOO) for name in program.headers):
         options.append("--diag-suppress=47")
     text, named = _with_plain_names(program.text)
     try:
-        built = nvrtc.build(text, program.headers, options, names, ptx=ptx)
+        built = nvrtc.build(text, program.headers, options, [*names, *probes], ptx=ptx)
     except Refused as refused:
         if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
             raise targets.unknown(target, nvrtc.known, nvrtc.version) from None
@@ -156,7 +177,7 @@ def _compile(nvrtc: Nvrtc, program: _Program, target: str, names: list[str]) -> 
         raise _failure(nvrtc, program.source, refused.status, said) from None
     except Exception as error:  # noqa: BLE001  a function that this library does not have
         raise missing(error) from None
-    return _describe(built, target, _with_names(built.log, named))
+    return _describe(built, target, names, _with_names(built.log, named))
 
 
 def _with_plain_names(text: str) -> tuple[str, dict[str, str]]:
@@ -210,11 +231,16 @@ def clean_log(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _describe(built: Built, target: str, log: str) -> Compiled:
-    resources = {} if targets.is_ptx(target) else read_cubin(built.code, target)
+def _describe(built: Built, target: str, names: list[str], log: str) -> Compiled:
+    ptx = targets.is_ptx(target)
+    resources = {} if ptx else read_cubin(built.code, target)
+    sizes_B = sizes_in_ptx(built.code.decode()) if ptx else parameter_sizes(built.code)
     said = {m[1]: (int(m[3]), int(m[4]), _barriers(log, m.end())) for m in _SPILLS.finditer(log)}
     kernels = {}
-    for name, symbol in built.symbols.items():
+    for name in names:
+        symbol = built.symbols[name]
+        probed = built.symbols.get(probe_of(name))
+        kinds = kinds_of(probed) if probed is not None else None
         stores, loads, barriers = said.get(symbol, (None, None, None))
         kernels[name] = CompiledKernel(
             symbol=symbol,
@@ -222,6 +248,7 @@ def _describe(built: Built, target: str, log: str) -> Compiled:
             spill_store_B=stores,
             spill_load_B=loads,
             barriers=barriers,
+            parameters=tuple(with_kinds(sizes_B.get(symbol, ()), kinds)),
         )
     return Compiled(code=built.code, target=target, kernels=kernels, log=log)
 

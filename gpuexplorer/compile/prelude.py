@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from gpuexplorer.compile.constants import HOST_LONG_BITS, constants
+from gpuexplorer.compile.cuda_source import blank
 from gpuexplorer.compile.prelude_cuda import CUDA
 from gpuexplorer.compile.prelude_opencl import (
     C_ONLY,
@@ -62,10 +64,14 @@ def opencl_prelude(
     cpp = language == "clc++"
     parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if cpp else C_ONLY]
     parts += [vector_types(source, cpp=cpp, fp64=fp64)]
+    parts += [constants(blank(source), 64, "L")]
     return "".join([*parts, _common(precision, "half", defines)])
 
 
-def cuda_prelude(precision: str, defines: Mapping[str, int]) -> str:
-    """Return the CUDA prelude; half comes with its header."""
+def cuda_prelude(precision: str, defines: Mapping[str, int], source: str) -> str:
+    """Return the CUDA prelude of a source; half comes with its header."""
+    named = constants(blank(source), HOST_LONG_BITS, "LL")
     include = "#include <cuda_fp16.h>\n" if precision == "fp16" else ""
-    return f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{_common(precision, "__half", defines)}'
+    return (
+        f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{named}{_common(precision, "__half", defines)}'
+    )

@@ -141,6 +141,17 @@ template <typename T> constexpr T gpux_at(T index) { return index; }
 #define __constant__ __global const
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline__ inline
+#ifdef __opencl_c_work_group_collective_functions
+#define GPUX_VOTE(name, value, result) \\
+inline int name(int value) { \\
+    __syncthreads(); \\
+    int all = result; \\
+    __syncthreads(); \\
+    return all; }
+GPUX_VOTE(__syncthreads_count, yes, work_group_reduce_add(yes != 0 ? 1 : 0))
+GPUX_VOTE(__syncthreads_and, yes, work_group_all(yes))
+GPUX_VOTE(__syncthreads_or, yes, work_group_any(yes))
+#endif
 #define GPUX_WARPS __attribute__((intel_reqd_sub_group_size(32)))
 #define __threadfence() atomic_work_item_fence( \\
     CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, (memory_order)memory_order_seq_cst, \\

@@ -42,6 +42,11 @@ struct dim3 {
 _NAMED = re.compile(r"\b(?:make_)?(u?(?:char|short|int|long|longlong)|float|double)([1-4])\b")
 
 
+def is_vector(kind: str) -> bool:
+    """Return whether a type is one of CUDA's vectors, or what a grid's size is."""
+    return kind == "dim3" or _NAMED.fullmatch(kind) is not None
+
+
 def vector_types(source: str, *, cpp: bool, fp64: bool) -> str:
     """Return the types that a source names, their ``make_`` functions, and macros for the names.
 

@@ -13,7 +13,9 @@ from gpuexplorer.compile.cuda_source import CudaSource, Function
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.core.errors import WorkFailed
 
-BARRIERS = frozenset("__syncthreads __syncthreads_count __syncthreads_and __syncthreads_or".split())
+VOTES = frozenset("__syncthreads_count __syncthreads_and __syncthreads_or".split())
+"""Barriers at which the threads of a block learn what all of them say."""
+BARRIERS = VOTES | {"__syncthreads"}
 SHUFFLES = frozenset(
     "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync "
     "__all_sync __syncwarp".split()
@@ -28,9 +30,14 @@ _ASSIGNED = re.compile(
 _COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
 
 
-def refuse_unportable(source: CudaSource) -> None:
-    """Raise WorkFailed, naming file and line, for the first construct that is not portable."""
+def refuse_unportable(source: CudaSource, *, votes: bool) -> None:
+    """Raise WorkFailed, naming file and line, for the first construct that is not portable.
+
+    ``votes`` says whether the language has what ``VOTES`` are made of.
+    """
     _refuse_assembly(source)
+    if not votes:
+        _refuse_votes(source)
     _refuse_printing(source)
     _refuse_constants(source)
     _refuse_kernels(source)
@@ -74,6 +81,18 @@ def _refuse_assembly(source: CudaSource) -> None:
     match = re.search(r"\b(?:asm|__asm__|__asm)\b", source.plain)
     if match:
         raise _refuse(source, match.start(), "inline assembly", "write it in CUDA C++")
+
+
+def _refuse_votes(source: CudaSource) -> None:
+    """Plain OpenCL C cannot add up what the threads of a block say."""
+    for match in _WORD.finditer(source.code):
+        if match[0] in VOTES:
+            raise _refuse(
+                source,
+                match.start(),
+                f"{match[0]}(), which this driver's language lacks,",
+                "count in shared memory between two __syncthreads()",
+            )
 
 
 def _refuse_printing(source: CudaSource) -> None:
@@ -174,12 +193,20 @@ def _thread_dependent(body: str, function: Function, source: CudaSource) -> froz
     tainted = {"threadIdx", *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
     if not function.is_kernel:
         tainted |= {p.name for p in source.parameters(function) if not p.is_pointer}
-    assignments = _assignments(body)
+    assignments = _assignments(_without_votes(body))
     while True:
         more = {n for n, used in assignments if used & tainted} - tainted - shared
         if not more:
             return frozenset(tainted)
         tainted |= more
+
+
+def _without_votes(text: str) -> str:
+    """Return a text without what threads say in a vote: its outcome is one for all of them."""
+    for match in reversed([m for m in _CALL.finditer(text) if m[1] in VOTES]):
+        inside = _right_side(text, match.end())
+        text = f"{text[: match.end()]}{' ' * len(inside)}{text[match.end() + len(inside) :]}"
+    return text
 
 
 def _assignments(text: str) -> list[tuple[str, set[str]]]:
@@ -208,7 +235,7 @@ def _refuse_divergence(
         return any(word in barriers for word in _WORD.findall(text))
 
     def divergent(statement: Statement) -> bool:
-        used = tainted.intersection(_WORD.findall(statement.condition))
+        used = tainted.intersection(_WORD.findall(_without_votes(statement.condition)))
         own = _COUNTER.match(statement.condition) if statement.kind == "for" else None
         if own and own[1] in used:  # its own counter; another one of that name may depend
             text = source.code[statement.start : statement.end]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from gpuexplorer.compile import thread_numbers
 from gpuexplorer.compile.address_spaces import pointer_spaces
+from gpuexplorer.compile.arguments import cannot_fill
 from gpuexplorer.compile.cuda_source import (
     HOST_HEADERS,
     CudaSource,
@@ -26,11 +27,20 @@ from gpuexplorer.compile.cuda_source import (
 from gpuexplorer.compile.edits import Edited, Edits
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
+from gpuexplorer.compile.prelude_vectors import is_vector
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 from gpuexplorer.compile.subscripts import Subscripts
+from gpuexplorer.compile.type_probes import probe_name, resolved, type_aliases, type_probes
 from gpuexplorer.core.errors import WorkFailed
 
-_RETYPED = {"size_t": "ulong", "bool": "uchar"}
+_RETYPED = {
+    "size_t": "ulong",
+    "bool": "uchar",
+    "ptrdiff_t": "long",
+    "intptr_t": "long",
+    "uintptr_t": "ulong",
+}
+"""What OpenCL does not pass by value, aliases of it included, and what it passes instead."""
 _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?"
     r"([A-Za-z_][\w\s]*?)\s*\b([A-Za-z_]\w*)\s*\[\s*\]\s*;"
@@ -64,6 +74,13 @@ class PortableKernel:
     """Whether a part of the grid does what it would do in the whole (see ``gridDim`` below)."""
     uses_warps: bool
     """Whether it shuffles, and so needs sub-groups of 32 and a block width to match."""
+    probe: str | None = None
+    """The kernel that tells which numbers the parameters are whose types the text does not tell.
+
+    It stores their kind (see ``type_probes``) and bytes, two ints each, in their order.
+    """
+    stands_for: dict[str, str] = field(default_factory=dict)
+    """What a parameter's type is an alias of, by the parameter's name."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,8 @@ class Rewritten:
     kernels: dict[str, PortableKernel]
     origin: Origin
     """Where in the user's own files everything comes from."""
+    probes: str = ""
+    """Kernels of our own, to follow the source (see ``PortableKernel.probe``)."""
 
 
 def rewrite(
@@ -93,7 +112,7 @@ def rewrite(
     flat = inline_includes(name, files)
     renamed = _without_keywords(flat)
     source = CudaSource(renamed.text)
-    refuse_unportable(source)
+    refuse_unportable(source, votes=language == "clc++")
     edits = Edits()
     warp_functions = callers_of(source, SHUFFLES)
     kernels = {
@@ -110,7 +129,12 @@ def rewrite(
             edits.replace(at, at, text)
     _rewrite_text(source, edits)
     edited = edits.apply(source.text)
-    return Rewritten(edited.text, kernels, Origin(flat, (edited, renamed)))
+    probes = type_probes(source) if language == "clc++" else {}
+    kernels = {
+        n: replace(k, probe=probe_name(n) if n in probes else None) for n, k in kernels.items()
+    }
+    origin = Origin(flat, (edited, renamed))
+    return Rewritten(edited.text, kernels, origin, "".join(probes.values()))
 
 
 def _without_keywords(text: str) -> Edited:
@@ -127,8 +151,11 @@ def _rewrite_kernel(
     source: CudaSource, kernel: Function, edits: Edits, uses_warps: bool
 ) -> PortableKernel:
     parameters = source.signature(kernel).parameters
+    aliases = type_aliases(source)
     for parameter in parameters:
-        _rewrite_parameter(source, parameter, edits)
+        if not parameter.is_pointer and is_vector(resolved(parameter.type, aliases)):
+            raise cannot_fill(parameter, source.where(kernel.open_paren))
+        _rewrite_parameter(source, parameter, aliases, edits)
     extra: list[str] = []
     body_start, body_end = kernel.body
     dynamic = list(_DYNAMIC.finditer(source.code, body_start, body_end))
@@ -162,7 +189,10 @@ def _rewrite_kernel(
         edits.replace(keyword.end(), keyword.end(), " GPUX_WARPS")
     return PortableKernel(
         signature=source.signature(kernel),
-        retyped={p.name: kind for p in parameters if (kind := _opencl_type(p)) != p.type},
+        retyped={p.name: kind for p in parameters if (kind := _opencl_type(p, aliases)) != p.type},
+        stands_for={
+            p.name: kind for p in parameters if (kind := resolved(p.type, aliases)) != p.type
+        },
         dynamic_shared=bool(dynamic),
         takes_grid=bool(grid_uses),
         splittable=len(grid_uses) == _grid_uses_in_all(source, kernel),
@@ -181,17 +211,22 @@ def _portable(kind: str) -> str:
     return re.sub(r"\blong\s+long\b", "long", " ".join(kind.split()))
 
 
-def _opencl_type(parameter: Parameter) -> str:
+def _opencl_type(parameter: Parameter, aliases: Mapping[str, str]) -> str:
     kind = _portable(parameter.type)
-    return kind if parameter.is_pointer else _RETYPED.get(kind.removeprefix("std "), kind)
+    stands_for = resolved(kind.removeprefix("std "), aliases)
+    return kind if parameter.is_pointer else _RETYPED.get(stands_for, kind)
 
 
-def _rewrite_parameter(source: CudaSource, parameter: Parameter, edits: Edits) -> None:
+def _rewrite_parameter(
+    source: CudaSource, parameter: Parameter, aliases: Mapping[str, str], edits: Edits
+) -> None:
     if parameter.is_pointer:
         edits.replace(parameter.start, parameter.start, "__global ")
         return
-    for old, new in _RETYPED.items():
-        for match in re.compile(rf"\b(?:std\s*::\s*)?{old}\b").finditer(
+    kind = parameter.type.removeprefix("std ")
+    new = _RETYPED.get(resolved(kind, aliases))
+    if new is not None:
+        for match in re.compile(rf"\b(?:std\s*::\s*)?{re.escape(kind)}\b").finditer(
             source.code, parameter.start, parameter.end
         ):
             edits.replace(match.start(), match.end(), new)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import msgspec
 import numpy as np
 import pytest
 
 from gpuexplorer.backends.cuda import gate
+from gpuexplorer.backends.cuda.arguments import PackedArguments
 from gpuexplorer.backends.cuda.build import builder, gate_compiler
 from gpuexplorer.backends.cuda.describe import describe
 from gpuexplorer.compile.nvrtc import target_for
@@ -18,6 +21,7 @@ from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.plan import Plan, make_plan
 from tests.backends.fake_cuda import FACTS
+from tests.backends.opencl_support import made_workload
 
 pytest.importorskip("cuda.bindings", reason="NVRTC is part of the nvrtc, cuda12 and cuda13 extras")
 DEVICE = describe(FACTS, "CUDA 13.0", None, ())
@@ -84,3 +88,87 @@ def test_a_gpu_older_than_the_compiler_is_told_what_would_help() -> None:
         CannotRunHere, match=r"compiles for sm_\d\d and newer, and this GPU is sm_35"
     ):
         builder("sm_35")(plan, plan.steps[0])
+
+
+# ---- scalars whose type the compiler has to tell
+
+BEFORE = """\
+typedef unsigned long long u64;
+#if REAL_BITS == 64
+typedef double scale_t;
+#else
+typedef float scale_t;
+#endif
+struct Pair { int a; float b; };
+enum Mode { OFF, ON };
+"""
+
+
+def passed(
+    type_: str, value: str, arch: str, *, kind: str = "int", precision: str = "fp32"
+) -> np.generic:
+    """Return what a kernel is given for a parameter of a type."""
+    source = f"{BEFORE}__global__ void made(const real *A, real *B, {type_} x) {{ B[0] = A[0]; }}\n"
+    arguments = f'["A", "B", {{ type = "{kind}", value = "{value}" }}]'
+    workload = made_workload(source, args=arguments)
+    request = RunRequest(workload=workload.name, device="cuda:0", precision=precision)
+    plan = make_plan(workload, complete(request, workload, DeviceList(devices=(DEVICE,))), DEVICE)
+    argument = builder(arch)(plan, plan.steps[0]).arguments[2]
+    assert isinstance(argument, np.generic)
+    return argument
+
+
+LONG = np.dtype("l")
+"""The host's, which NVRTC follows."""
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_999"])
+@pytest.mark.parametrize(
+    ("type_", "value", "expected"),
+    [
+        ("long", "-5", LONG.type(-5)),
+        ("unsigned long", "5", np.dtype("L").type(5)),
+        ("u64", "7", np.uint64(7)),
+        ("const u64", "7", np.uint64(7)),
+        ("size_t", "7", np.uint64(7)),
+        ("scale_t", "2", np.float32(2)),
+        ("short", "-2", np.int16(-2)),
+    ],
+)
+def test_a_scalar_has_the_bytes_that_the_kernel_reads(
+    type_: str, value: str, expected: np.generic, arch: str
+) -> None:
+    found = passed(type_, value, arch)
+    assert found == expected
+    assert found.dtype == expected.dtype
+    packed = PackedArguments([found], {})
+    address = ctypes.c_void_p.from_address(packed.address).value
+    assert address is not None
+    assert ctypes.string_at(address, found.dtype.itemsize) == expected.tobytes()
+
+
+def test_an_alias_follows_the_precision() -> None:
+    assert passed("scale_t", "0.1", "sm_90", kind="real", precision="fp64") == np.float64(0.1)
+    assert passed("scale_t", "0.1", "sm_90", kind="real", precision="fp32") == np.float32(0.1)
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_999"])
+@pytest.mark.parametrize("type_", ["int2", "float4", "dim3", "Pair", "struct Pair", "Mode"])
+def test_what_no_number_fills_is_refused_with_parameter_and_type(type_: str, arch: str) -> None:
+    name = type_.removeprefix("struct ")
+    with pytest.raises(InputError, match=rf"made\.cu:\d+: 'x' is {name}, which a manifest cannot"):
+        passed(type_, "1", arch)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "kind"),
+    [
+        ("u64", "-1", "int"),
+        ("bool", "2", "int"),
+        ("long", "0.5", "real"),
+        ("scale_t", "1e39", "accum"),
+    ],
+)
+def test_what_a_type_does_not_hold_is_refused(type_: str, value: str, kind: str) -> None:
+    with pytest.raises(InputError, match=f"'x' is {type_}, which cannot hold"):
+        passed(type_, value, "sm_90", kind=kind)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
-from gpuexplorer.compile.arguments import bind_arguments
+from gpuexplorer.compile.arguments import bind_arguments, unknown_types
+from gpuexplorer.compile.cuda_source import Signature
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.plan import Plan, Step
@@ -16,6 +17,14 @@ def builder(arch: str) -> Build:
     """Return what compiles one step for a GPU of ``arch``, such as ``sm_90a``."""
 
     def build(plan: Plan, step: Step) -> BuiltStep:
+        known = signatures(step.source, plan.files)
+
+        def signature(entry: str) -> Signature:
+            name = entry.partition("<")[0].rpartition("::")[2].strip()
+            if name not in known:
+                raise InputError(f"{step.source} has no kernel '{entry}'")
+            return known[name]
+
         entries = sorted({s.entry for s in plan.steps if s.source == step.source})
         compiled = compile_kernels(
             step.source,
@@ -24,16 +33,14 @@ def builder(arch: str) -> Build:
             precision=plan.config.precision,
             defines=plan.defines,
             entries=entries,
+            probed=[e for e in entries if unknown_types(signature(e), plan.config.precision)],
         )
-        known = signatures(step.source, plan.files)
-        name = step.entry.partition("<")[0].rpartition("::")[2].strip()
-        if name not in known:
-            raise InputError(f"{step.source} has no kernel '{step.entry}'")
+        kernel = compiled.kernels[step.entry]
         return BuiltStep(
             code=compiled.code,
             target=compiled.target,
-            symbol=compiled.kernels[step.entry].symbol,
-            arguments=bind_arguments(step, plan, known[name]),
+            symbol=kernel.symbol,
+            arguments=bind_arguments(step, plan, signature(step.entry), kernel.parameters),
         )
 
     return build

@@ -44,6 +44,8 @@ class BuiltProgram:
     kernels: dict[str, PortableKernel]
     made: dict[tuple[str, int], MadeKernel] = field(default_factory=dict)
     """By entry and, where a plan launches one more than once, its number."""
+    probed: dict[str, list[int]] = field(default_factory=dict)
+    """What each probe of parameters' types has stored, by its name."""
 
     def kernel(self, entry: str, source: str) -> PortableKernel:
         """Return the kernel of that name; InputError listing those there are."""
@@ -90,7 +92,7 @@ def _build(session: Session, plan: Plan, source: str, signed: bool) -> BuiltProg
         fp16="fp16" in session.info.features,
         fp64="fp64" in session.info.features,
     )
-    text += rewritten.source + "\n"
+    text += rewritten.source + "\n" + rewritten.probes
     options = f"-cl-std={probed.standard}"
     cache = DiskCache(_DISK)
     entry = key(text, options, probed.platform, probed.name, probed.driver)

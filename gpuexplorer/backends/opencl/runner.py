@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
+from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
@@ -80,7 +81,9 @@ class OpenCLRunner(Runner):
     def _prepare(self, step: Step) -> _Launch:
         built = build_program(self._session, self.plan, step.source)
         portable = built.kernel(step.entry, step.source)
-        arguments = bind_arguments(step, self.plan, portable.signature)
+        precision = self.plan.config.precision
+        compiled = compiled_parameters(self._session, built, portable, precision)
+        arguments = bind_arguments(step, self.plan, portable.signature, compiled)
         if portable.uses_warps:
             self._check_warps(step, portable)
         if step.shared_B and not portable.dynamic_shared:
