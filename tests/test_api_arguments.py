@@ -19,7 +19,7 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.search.arguments import READERS
 from tests.support.kernels import write_article, write_vector
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 """More than any of these calls takes on a busy machine, and far less than what never returns."""
 
 
