@@ -59,12 +59,16 @@ class TimingLost(WorkFailed):
 def build_deadline_s(plan: Plan | None = None) -> float:
     """Return how long building may take: importing a model's file, compiling, a first step."""
     compiles = plan is not None and plan.switches.get("compile", "off") != "off"
-    usual_s = COMPILE_DEADLINE_S if compiles else BUILD_DEADLINE_S
+    return said_deadline_s() or (COMPILE_DEADLINE_S if compiles else BUILD_DEADLINE_S)
+
+
+def said_deadline_s() -> float | None:
+    """Return how long the environment says that building, or a launch, may take; None if not."""
     try:
         said = float(os.environ.get(BUILD_DEADLINE_VARIABLE, ""))
     except ValueError:
-        return usual_s
-    return said if said > 0 else usual_s
+        return None
+    return said if said > 0 else None
 
 
 class Backend(ABC):

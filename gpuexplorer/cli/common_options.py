@@ -52,7 +52,8 @@ def engine(group: Group) -> None:
     )  # fmt: skip
     group.add_argument(
         "--deadline", type=values.seconds, metavar="S",
-        help="how long building may take, a model's file included (default: 120 s)",
+        help="how long building may take, a model's file included (default: 120 s), and a launch "
+        "before it counts as hung (default: 10 s, with --yes 120 s)",
     )  # fmt: skip
     group.add_argument(
         "--python", metavar="NAME|PATH",

@@ -80,7 +80,8 @@ class EngineLost:
     ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
     ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
     engine that never answered printed last. ``outside``: somebody else ended or stopped it, so that
-    the run could be made again.
+    the run could be made again. ``may_be_long``: it was ended at the first part of a launch, which
+    nobody had agreed to take long.
     """
 
     generation: int
@@ -91,6 +92,7 @@ class EngineLost:
     remedy: str = ""
     detail: str = ""
     outside: bool = False
+    may_be_long: bool = False
 
 
 Event = protocol.EngineMessage | EngineReady | EngineLost
@@ -429,11 +431,23 @@ class Engine:
                 )
                 self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
         elif self._overdue_at is not None and now >= self._overdue_at:
-            self._give_up(
-                "hang",
-                f"nothing came back within {self._deadline_s:.0f} s while the engine was at "
-                f"'{self._stage}', so it was ended; the kernel may never finish",
+            self._give_up("hang", *self._hang())
+
+    def _hang(self) -> tuple[str, str]:
+        """Say what did not come back in time, and what to do about it."""
+        within = f"within {self._deadline_s:.0f} s"
+        if self._stage not in LAUNCH_STAGES or self._run is None:
+            remedy = "allow more with --deadline" if self._stage == "build" else ""
+            at = f"while the engine was at '{self._stage}'"
+            return f"nothing came back {within} {at}, so it was ended", remedy
+        look = "look for a loop without an end, or choose a smaller size"
+        never = "so its engine was ended; the kernel may never finish"
+        if self._stage == "predict" and not self._run.allow_long:
+            return (
+                f"a part of one launch did not end {within}, {never}",
+                f"{look}, or agree to long launches with --yes",
             )
+        return f"a launch did not end {within}, {never}", f"{look}, or allow more with --deadline"
 
     def _process_ended(self) -> None:
         """The stream ended by itself: the process crashed, was killed, or gave up."""
@@ -469,18 +483,21 @@ class Engine:
         assert process is not None
         self._cannot_start(why, process.end(0))
 
-    def _give_up(self, kind: LossKind, reason: str) -> None:
+    def _give_up(self, kind: LossKind, reason: str, remedy: str = "") -> None:
         """End a process that does not do what it should."""
         process = self._process
         assert process is not None
+        agreed = self._run is not None and self._run.allow_long
+        long = kind == "hang" and self._stage == "predict" and not agreed
         stopped = kind == "hang" and process.is_stopped()
         if stopped:
+            long, remedy = False, ""
             reason = (
                 f"the engine was stopped from outside (SIGSTOP) and said nothing for "
                 f"{self._deadline_s:.0f} s, so it was ended"
             )
         status = process.end(0)
-        self._after_loss(kind, reason, status, outside=stopped)
+        self._after_loss(kind, reason, status, remedy, outside=stopped, may_be_long=long)
 
     def _after_loss(
         self,
@@ -491,6 +508,7 @@ class Engine:
         detail: str = "",
         *,
         outside: bool = False,
+        may_be_long: bool = False,
     ) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
         self._failed_starts += self._asked_devices and self._run is None
@@ -514,7 +532,17 @@ class Engine:
                 lost_generation = self._generation
                 self._run = None
         self._on_event(
-            EngineLost(lost_generation, kind, reason, status, restarting, remedy, detail, outside)
+            EngineLost(
+                generation=lost_generation,
+                kind=kind,
+                reason=reason,
+                exit_code=status,
+                restarting=restarting,
+                remedy=remedy,
+                detail=detail,
+                outside=outside,
+                may_be_long=may_be_long,
+            )
         )
         if restarting and self._process is None:
             self._spawn()

@@ -322,15 +322,12 @@ class Session(Closing):
                 if self._record is not None:
                     self._record.end(event.kind)
                 if event.generation or not event.restarting:
-                    self._error = error_of_loss(event, _REMEDIES.get(event.kind, ""))
+                    self._error = error_of_loss(event, _NO_START if event.kind == "start" else "")
                     if not event.restarting:
                         self._cannot_start = self._error
 
 
-_REMEDIES = {
-    "start": "see 'gpuexplorer doctor', or choose another interpreter with --python",
-    "hang": "look for a loop without an end, or choose a smaller size",
-}
+_NO_START = "see 'gpuexplorer doctor', or choose another interpreter with --python"
 
 
 def error_of_loss(lost: EngineLost, remedy: str = "") -> ExplorerError:

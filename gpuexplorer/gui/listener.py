@@ -211,7 +211,9 @@ class Listener(QObject):
         if run is not None or event.kind != "start":
             session.say("the engine is restarting")
             if event.exit_code != protocol.EXIT_TOLD:  # its last message has said why
-                session.notice.emit(notices.engine_replaced(event, kept, resumed=again))
+                session.notice.emit(
+                    notices.engine_replaced(event, kept, resumed=again, run_anyway=session.run_long)
+                )
 
     def _devices(self, event: protocol.Devices) -> None:
         session = self._session

@@ -93,12 +93,15 @@ def no_engine(event: EngineLost, said: str, try_again: Action, choose: Action) -
     return Notice("bad", text, actions=actions, detail=event.detail or said)
 
 
-def engine_replaced(event: EngineLost, kept: int, *, resumed: bool) -> Notice:
+def engine_replaced(
+    event: EngineLost, kept: int, *, resumed: bool, run_anyway: Action | None = None
+) -> Notice:
     """Say how an engine ended, how many samples it left, and what the next one does."""
     samples = f" The {count(kept)} samples it delivered are kept." if kept else ""
     after = "takes over" if resumed else "is ready for another configuration"
     text = f"{capital(event.reason)}.{samples} A fresh engine {after}."
-    return Notice("warning" if resumed else "bad", text)
+    actions = (("Run it anyway", run_anyway),) if event.may_be_long and run_anyway else ()
+    return Notice("warning" if resumed else "bad", text, actions=actions)
 
 
 def capital(text: str) -> str:

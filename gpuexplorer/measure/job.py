@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner, said_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification
@@ -23,7 +24,9 @@ WARM_UP_S = 0.050
 """Launches before the first sample of a run that has an end."""
 COPY_DEADLINE_S = 60.0
 LAUNCH_DEADLINE_S = 10.0
-"""Least time a launch is given before it counts as hung."""
+"""Least time a launch, or the first part of one, is given before it counts as hung."""
+AGREED_DEADLINE_S = 120.0
+"""The same where the user has agreed to launches that take long."""
 DEADLINE_FACTOR = 10.0
 """A launch may take this many times its prediction before it counts as hung."""
 LARGE_INPUTS_B = 1 << 26
@@ -105,6 +108,13 @@ class Job:
     """Whether the runner has taken its arrays yet, and whether they hold the inputs."""
 
     @property
+    def least_deadline_s(self) -> float:
+        """The least time that a launch is given: what the user said, but no less than the usual."""
+        agreed = math.isinf(self.allow_s)
+        usual_s = AGREED_DEADLINE_S if agreed else LAUNCH_DEADLINE_S
+        return max(LAUNCH_DEADLINE_S, said_deadline_s() or usual_s)
+
+    @property
     def memory_waits(self) -> bool:
         """Whether the memory can be counted, and was not told yet."""
         return self.runner.counts_memory and not self.memory_told
@@ -141,11 +151,11 @@ def check_cancelled(job: Job) -> None:
         raise Stopped
 
 
-def launch_deadline_s(expected_s: float | None) -> float:
+def launch_deadline_s(expected_s: float | None, least_s: float = LAUNCH_DEADLINE_S) -> float:
     """Return how long a launch may take before it counts as hung; None: nothing is known of it."""
     if expected_s is None:
-        return COPY_DEADLINE_S
-    return max(LAUNCH_DEADLINE_S, DEADLINE_FACTOR * expected_s)
+        return max(COPY_DEADLINE_S, least_s)
+    return max(least_s, DEADLINE_FACTOR * expected_s)
 
 
 def launch(job: Job, count: int) -> Batch:

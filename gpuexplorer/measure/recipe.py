@@ -47,9 +47,10 @@ from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 from gpuexplorer.measure.verification import verify, verify_again
 from gpuexplorer.measure.warm_up import warm_up
 
-PREDICT_DEADLINE_S = 10.0
 REPEATED_PREDICTIONS = 2
 """How often a prediction that would stop the run is made again."""
+BEYOND_DOUBT = 10.0
+"""A prediction so many times what is allowed is not made again: no neighbour's load does that."""
 MEMORY_DEADLINE_S = 60.0
 LATER_S = 1.0
 """A run without an end checks its result again and counts its memory after so much sampling: a knob
@@ -204,13 +205,14 @@ def _predict(job: Job, sink: Sink) -> float | None:
     """Estimate a launch's time and refuse one that is longer than agreed to."""
     predicted_s = job.known_prediction_s
     if predicted_s is None:
-        sink.stage("predict", PREDICT_DEADLINE_S)
+        sink.stage("predict", job.least_deadline_s)
         job.runner.rough_below_s = job.rough_below_s
         predicted_s = job.runner.predict_s()
         allowed_s = min(job.allow_s, job.runner.device.limits.max_launch_s or math.inf)
         for _ in range(REPEATED_PREDICTIONS):  # a busy machine only ever makes it look longer
-            if predicted_s is None or predicted_s <= allowed_s:
+            if predicted_s is None or not allowed_s < predicted_s < BEYOND_DOUBT * allowed_s:
                 break
+            sink.stage("predict", job.least_deadline_s)
             predicted_s = min(predicted_s, job.runner.predict_s() or predicted_s)
     if predicted_s is not None:
         _check_time_limit(job.runner.device, predicted_s)

@@ -32,7 +32,7 @@ def verify(
     nothing is copied back.
     """
     runner = job.runner
-    sink.stage("verify", launch_deadline_s(predicted_s))
+    sink.stage("verify", launch_deadline_s(predicted_s, job.least_deadline_s))
     refill = {a.name: job.problem.inputs[a.name] for a in runner.plan.arrays if a.role == "inout"}
     if refill:
         runner.upload(refill)
@@ -84,7 +84,7 @@ def verify_again(job: Job, sink: Sink) -> None:
     if not job.verification_waits or first is None or not first.ok:
         return
     job.verified_again = True
-    sink.stage("verify", COPY_DEADLINE_S + launch_deadline_s(job.predicted_s))
+    sink.stage("verify", COPY_DEADLINE_S + launch_deadline_s(job.predicted_s, job.least_deadline_s))
     if sum(a.nbytes for a in runner.plan.inputs) <= LARGE_INPUTS_B:
         runner.upload(make_inputs(runner.plan, seed=runner.plan.config.seed + 1))
         runner.launch_plain()

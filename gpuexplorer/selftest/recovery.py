@@ -165,7 +165,7 @@ def _kill(bench: Bench) -> Found:
 def _endless(bench: Bench) -> Found:
     workload = faulty.endless()
     with WatchedEngine(bench) as watched:
-        watched.begin(bench.config(workload), workload, None)
+        watched.begin(bench.config(workload), workload, None, allow_long=False)
         watched.stage(*LAUNCHING)
         waited_s = watched.until(
             lambda: bool(watched.of(EngineLost)), HANG_S, "the deadline of a launch without an end"

@@ -68,9 +68,16 @@ class WatchedEngine(Closing):
         self.until(lambda: bool(self.of(EngineLost)), timeout_s, "the end of the engine")
         return self.of(EngineLost)[-1]
 
-    def begin(self, config: RunConfig, workload: Workload, seconds: float | None) -> int:
+    def begin(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        seconds: float | None,
+        *,
+        allow_long: bool = True,
+    ) -> int:
         """Ask for a run; return its generation."""
-        return self.engine.run(config, workload, seconds=seconds, allow_long=True)
+        return self.engine.run(config, workload, seconds=seconds, allow_long=allow_long)
 
     def stage(self, *names: str, timeout_s: float = 120.0) -> None:
         """Wait until the run is at one of these steps."""

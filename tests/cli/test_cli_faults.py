@@ -57,6 +57,7 @@ def test_an_endless_kernel_ends_by_its_deadline(tmp_path: Path) -> None:
     done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
     assert done.returncode == 1
     assert "may never finish" in done.stderr.splitlines()[-1]
+    assert "agree to long launches with --yes" in done.stderr
     assert time.monotonic() - started < 45
 
 

@@ -284,7 +284,35 @@ def test_a_kernel_that_never_ends_meets_its_deadline(
     assert lost.kind == "hang"
     assert not lost.outside
     assert "never finish" in lost.reason
+    assert lost.may_be_long
+    assert "--yes" in lost.remedy
     watched.wait(EngineReady, more_than=1)
+
+
+@pytest.mark.parametrize(
+    ("stage", "allow_long", "reason", "remedy"),
+    [
+        ("predict", False, "a part of one launch did not end within 10 s", "--yes"),
+        ("predict", True, "a launch did not end within 10 s", "--deadline"),
+        ("measure", False, "a launch did not end within 10 s", "--deadline"),
+        ("build", False, "while the engine was at 'build'", "--deadline"),
+        ("upload", False, "while the engine was at 'upload'", ""),
+    ],
+)
+def test_what_did_not_come_back_is_told_with_what_would_help(
+    watched: Watched, stage: str, allow_long: bool, reason: str, remedy: str
+) -> None:
+    engine = watched.engine
+    engine._stage, engine._deadline_s = stage, 10.0
+    engine._run = protocol.Run(
+        generation=1, config=config(watched.devices(), size={"N": 64}), workload_sha256="",
+        seconds=None, allow_long=allow_long,
+    )  # fmt: skip
+    words, help_ = engine._hang()
+    engine._run = None
+    assert reason in words
+    assert remedy in help_ and bool(remedy) == bool(help_)
+    assert ("kernel" in words) == (stage in ("predict", "measure"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is POSIX's")

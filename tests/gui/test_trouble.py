@@ -134,6 +134,7 @@ def test_a_kernel_that_never_ends_ends_only_its_engine(
 ) -> None:
     window = open_kernel(qtbot, open_window, kernels.write_vector(tmp_path, kernels.ENDLESS_BODY))
     until(qtbot, lambda: "may never finish" in window.banner.text, 90_000)
+    assert "Run it anyway" in [b.text() for b in window.banner.findChildren(QPushButton)]
     until(qtbot, lambda: window.session.engine_state == "ready")
     window.session.experiment.set_workload("vector_add")
     wait_measured(qtbot, window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.memory import MemoryParts, MemoryUse
@@ -101,12 +102,14 @@ class Diary:
 
     def __init__(self) -> None:
         self.stages: list[str] = []
+        self.deadlines_s: list[tuple[str, float | None]] = []
         self.ready: Ready | None = None
         self.batches: list[SampleBatch] = []
         self.uses: list[MemoryUse] = []
 
     def stage(self, name: str, deadline_s: float | None) -> None:
         self.stages.append(name)
+        self.deadlines_s.append((name, deadline_s))
 
     def prepared(self, ready: Ready) -> None:
         self.ready = ready
@@ -319,8 +322,43 @@ def test_a_long_launch_does_not_run_without_consent() -> None:
     with pytest.raises(TooLong) as caught:
         run_job(job(runner), Diary())
     assert caught.value.predicted_s == 45.0
-    assert runner.diary.count("predict") == 3
     assert not any("launch" in entry for entry in runner.diary)
+
+
+@pytest.mark.parametrize(("launch_s", "times"), [(1.0, 1), (3.0, 3), (45.0, 1)])
+def test_a_prediction_that_would_stop_the_run_is_made_again_where_load_may_be_the_reason(
+    launch_s: float, times: int
+) -> None:
+    """Each with a deadline of its own: three parts of 6 s each are no launch without an end."""
+    runner, sink = Arithmetic(plan(), launch_s=launch_s), Diary()
+    with contextlib.suppress(TooLong):
+        run_job(job(runner), sink)
+    assert runner.diary.count("predict") == times
+    assert [d for d in sink.deadlines_s if d[0] == "predict"] == [("predict", 10.0)] * times
+
+
+@pytest.mark.parametrize(
+    ("agreed", "said", "expected_s"),
+    [
+        (False, None, 10.0),
+        (True, None, 120.0),
+        (True, "600", 600.0),
+        (False, "30", 30.0),
+        (True, "30", 30.0),
+        (False, "2", 10.0),
+        (False, "nonsense", 10.0),
+    ],
+)
+def test_a_launch_is_given_what_was_agreed_to(
+    agreed: bool, said: str | None, expected_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(BUILD_DEADLINE_VARIABLE, raising=False)
+    if said is not None:
+        monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, said)
+    sink = Diary()
+    run_job(job(Arithmetic(plan()), allow_s=math.inf if agreed else 2.0), sink)
+    found = dict(reversed(sink.deadlines_s))  # the first of each
+    assert (found["predict"], found["verify"]) == (expected_s, expected_s)
 
 
 def test_large_inputs_are_not_made_for_a_launch_that_is_refused(
