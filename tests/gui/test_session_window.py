@@ -224,3 +224,21 @@ def test_without_a_display_a_session_file_is_a_sentence(tmp_path: Path) -> None:
 
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+def test_a_session_of_version_0_1_is_shown_whole(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    path = tmp_path / "session.gpux"
+    path.write_bytes((Path(__file__).parents[1] / "written_by_0_1/session.gpux").read_bytes())
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.sessions.open(path)
+    until(qtbot, lambda: window.banner.text.startswith("Opened session.gpux"))
+    assert window.sessions.notes == "Written by version 0.1."
+    live = window.session.live_model
+    assert live.current is not None and live.current.config.size == {"N": 256}
+    assert len(live.pins) == 1
+    held = {name: part.held() for name, part in window.panels.parts.items()}
+    assert all(one is not None for one in held.values()), held.keys()
+    assert set(held) >= {"block-map", "comparison", "lab"}
