@@ -1,10 +1,14 @@
 """The parent's handle on its engine: start, ask, watch, cancel, restart, end.
 
 Everything here runs in the thread that calls ``poll``; only ``wake`` may be called from another.
+An engine that somebody stops (SIGSTOP) is told within seconds, as a stage ``STOPPED``, and waited
+for a while before it is replaced; time for which this program was stopped itself, as by Ctrl-Z,
+counts towards no deadline (see ``stopped``).
 """
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 from collections.abc import Callable
@@ -17,7 +21,7 @@ import gpuexplorer
 from gpuexplorer.core import limits
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine import failed_start, protocol
+from gpuexplorer.engine import failed_start, protocol, stopped
 from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memory, what_to_do
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
@@ -38,6 +42,8 @@ and compiled by then serves the next run, and a fresh process would do it all ag
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
+STOPPED = "stopped"
+"""The stage that a run is told to be at while its engine is stopped from outside."""
 MAX_FAILED_STARTS = 3
 
 LossKind = Literal["crash", "hang", "cancelled", "start"]
@@ -141,6 +147,7 @@ class Engine:
         self._overdue_at: float | None = None
         self._stopping_since: float | None = None
         """Since when the engine should leave what it is doing: cancelled or replaced."""
+        self._stops = stopped.StopWatch()
 
     # ---- asking
 
@@ -252,9 +259,10 @@ class Engine:
         """Handle what arrived and what is overdue; wait up to ``timeout_s`` for something."""
         limit = time.monotonic() + timeout_s
         waited = False
+        self._discount()
         while True:
             now = time.monotonic()
-            due = min(limit, self._next_due())
+            due = min(limit, self._next_due(), now + stopped.LOOK_EVERY_S)
             try:
                 item = (
                     self._inbox.get_nowait()
@@ -262,11 +270,14 @@ class Engine:
                     else self._inbox.get(timeout=max(0.0, due - now))
                 )
             except queue.Empty:
+                self._discount()
+                self._look_for_stop()
                 self._check_overdue()
                 if waited or time.monotonic() >= limit:
                     return
                 continue
             waited = True
+            self._discount()
             if item is not None:
                 self._handle(*item)
 
@@ -284,6 +295,7 @@ class Engine:
     def _spawn(self) -> None:
         self._ready = False
         self._started_at = time.monotonic()
+        self._stops = stopped.StopWatch()
         self._starts += 1
         self._killed_before = killed_for_memory()
         try:
@@ -329,6 +341,8 @@ class Engine:
     def _handle(self, process: EngineProcess, message: protocol.EngineMessage | None) -> None:
         if process is not self._process:
             return  # a process that was given up
+        if self._stops.heard():
+            self._goes_on()
         if message is None:
             self._process_ended()
         elif isinstance(message, protocol.Welcome):
@@ -351,6 +365,7 @@ class Engine:
         if other is not None:
             self._end_and_tell(other)
             return
+        process.answers_as = welcome.pid
         self._ready = self._was_ready = True
         self._on_event(
             EngineReady(
@@ -406,32 +421,76 @@ class Engine:
         return CANCEL_GRACE_OTHER_S
 
     def _next_due(self) -> float:
-        due = [float("inf")]
-        if self._process is not None and not self._ready:
-            due.append(self._started_at + self.options.handshake_s)
+        if self._process is None:
+            return float("inf")
         if self._stopping_since is not None:
-            due.append(self._stopping_since + self._grace_s())
+            return self._stopping_since + self._grace_s()
+        if self._stops.due is not None:
+            return self._stops.due
+        if not self._ready:
+            return self._started_at + self.options.handshake_s
+        return float("inf") if self._overdue_at is None else self._overdue_at
+
+    def _discount(self) -> None:
+        """Let time for which this program stood still count towards nothing."""
+        away_s = self._stops.away_s()
+        if not away_s:
+            return
+        self._started_at += away_s
         if self._overdue_at is not None:
-            due.append(self._overdue_at)
-        return min(due)
+            self._overdue_at += away_s
+        if self._stopping_since is not None:
+            self._stopping_since += away_s
+
+    def _look_for_stop(self, *, at_once: bool = False) -> bool:
+        """Look whether an engine from which something is awaited was stopped, and is from now on.
+
+        What is not due is not looked at, unless it is to be ``at_once``.
+        """
+        process = self._process
+        awaited = not self._ready or self._run is not None or self._asked_devices
+        if process is None or not awaited or not self._stops.look(process, at_once=at_once):
+            return False
+        if self._stops.since is None:
+            self._goes_on()
+            return False
+        self._log(
+            f"the engine, process {process.pid}, was stopped from outside; it is replaced unless "
+            f"it is continued within {stopped.PATIENCE_S:.0f} s"
+        )
+        self._tell_stage(STOPPED)
+        return True
+
+    def _goes_on(self) -> None:
+        """An engine that was stopped was continued: it has its time anew."""
+        self._log("the engine was continued")
+        self._started_at = time.monotonic()
+        if self._overdue_at is not None and self._deadline_s is not None:
+            self._overdue_at = time.monotonic() + self._deadline_s
+        self._tell_stage(self._stage)
+
+    def _tell_stage(self, name: str) -> None:
+        if self._run is not None and self._began:
+            self._on_event(protocol.Stage(generation=self._generation, name=name))
 
     def _check_overdue(self) -> None:
-        now = time.monotonic()
-        if self._process is None:
+        if self._process is None or time.monotonic() < self._next_due():
             return
-        if not self._ready:
-            seconds = self.options.handshake_s
-            if now >= self._started_at + seconds:
-                status = self._process.end(0)
-                self._start_failed(failed_start.silent(self._process, seconds), status)
-        elif self._stopping_since is not None:
-            if now >= self._stopping_since + self._grace_s():
-                what = (
-                    "the launch" if self._stage in LAUNCH_STAGES else f"'{self._stage or 'start'}'"
-                )
-                self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
-        elif self._overdue_at is not None and now >= self._overdue_at:
+        if self._stopping_since is not None:
+            what = "the launch" if self._stage in LAUNCH_STAGES else f"'{self._stage or 'start'}'"
+            self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
+            return
+        if self._stops.since is not None:
+            self._give_up_stopped()
+            return
+        if self._look_for_stop(at_once=True):
+            return
+        if self._ready:
             self._give_up("hang", *self._hang())
+        else:
+            status = self._process.end(0)
+            why = failed_start.silent(self._process, self.options.handshake_s)
+            self._start_failed(why, status)
 
     def _hang(self) -> tuple[str, str]:
         """Say what did not come back in time, and what to do about it."""
@@ -489,15 +548,21 @@ class Engine:
         assert process is not None
         agreed = self._run is not None and self._run.allow_long
         long = kind == "hang" and self._stage == "predict" and not agreed
-        stopped = kind == "hang" and process.is_stopped()
-        if stopped:
-            long, remedy = False, ""
-            reason = (
-                f"the engine was stopped from outside (SIGSTOP) and said nothing for "
-                f"{self._deadline_s:.0f} s, so it was ended"
-            )
         status = process.end(0)
-        self._after_loss(kind, reason, status, remedy, outside=stopped, may_be_long=long)
+        self._after_loss(kind, reason, status, remedy, may_be_long=long)
+
+    def _give_up_stopped(self) -> None:
+        """End a process that was stopped and not continued."""
+        process = self._process
+        assert process is not None
+        how = " (SIGSTOP)" if os.name == "posix" else ""
+        within = f"within {stopped.PATIENCE_S:.0f} s"
+        reason = (
+            f"the engine was stopped from outside{how} and not continued {within}, so it was ended"
+        )
+        status = process.end(0)
+        self._failed_starts += not self._ready
+        self._after_loss("hang" if self._ready else "start", reason, status, outside=True)
 
     def _after_loss(
         self,

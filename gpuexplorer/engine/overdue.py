@@ -13,6 +13,9 @@ from collections.abc import Callable
 
 SLACK_S = 5.0
 """The client waits this much longer, so that the word from within comes first."""
+LOOK_EVERY_S = 1.0
+STOOD_STILL_S = 2.0
+"""A longer gap between two readings of the clock was no waiting: the process was stopped."""
 
 
 class Overdue:
@@ -29,6 +32,8 @@ class Overdue:
         self._stage = ""
         self._allowed_s: float | None = None
         self._due = 0.0
+        self._read_at = self._used_s = 0.0
+        """When the clock was read last, and how long the process had computed by then."""
         self._closed = False
         self._watcher = threading.Thread(target=self._watch, name="overdue", daemon=True)
         self._watcher.start()
@@ -37,13 +42,13 @@ class Overdue:
         """Begin a stage; None: it may take as long as it likes."""
         with self._changed:
             self._stage, self._allowed_s = name, deadline_s
-            self._due = time.monotonic() + (deadline_s or 0.0)
+            self._begin_anew()
             self._changed.notify()
 
     def alive(self) -> None:
         """Say that something came of it; the time begins anew."""
         with self._changed:
-            self._due = time.monotonic() + (self._allowed_s or 0.0)
+            self._begin_anew()
 
     def close(self) -> None:
         """Watch no more."""
@@ -58,15 +63,32 @@ class Overdue:
                 if self._allowed_s is None:
                     self._changed.wait()
                     continue
-                left_s = self._due - time.monotonic()
+                left_s = self._left_s()
                 if left_s > 0:
-                    self._changed.wait(left_s)
+                    self._changed.wait(min(left_s, LOOK_EVERY_S))
                     continue
                 stage, allowed_s = self._stage, self._allowed_s
                 break
             else:
                 return
         self._expired(stage, allowed_s, self.place())
+
+    def _begin_anew(self) -> None:
+        self._read_at, self._used_s = time.monotonic(), time.process_time()
+        self._due = self._read_at + (self._allowed_s or 0.0)
+
+    def _left_s(self) -> float:
+        """Return what is left of the stage's time (the lock is held).
+
+        Time for which the process was stopped does not count; one that computed meanwhile, without
+        letting go of the interpreter, was not stopped.
+        """
+        now, used_s = time.monotonic(), time.process_time()
+        gap_s = now - self._read_at
+        if gap_s > STOOD_STILL_S and used_s - self._used_s < gap_s / 2:
+            self._due += gap_s
+        self._read_at, self._used_s = now, used_s
+        return self._due - now
 
     def place(self) -> str:
         """Return file, line and function of the user's own where the thread is; empty for none."""

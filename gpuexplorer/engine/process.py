@@ -104,6 +104,8 @@ class EngineProcess:
         """The version that the Python wrote before anything else; None where no Python ran."""
         self.flooded = False
         """Whether it was given up because it printed too much before it answered."""
+        self.answers_as: int | None = None
+        """The number that the engine says it has: another one where a script started it."""
         self.sent_workloads: set[str] = set()
         self._second, self._logged = 0, 0
         self._noting = threading.Lock()
@@ -202,10 +204,12 @@ class EngineProcess:
         """Return whether somebody stopped the process (SIGSTOP), so that it cannot answer."""
         import psutil
 
-        try:
-            return psutil.Process(self.pid).status() == psutil.STATUS_STOPPED
-        except psutil.Error:
-            return False
+        for pid in {self.pid, self.answers_as or self.pid}:
+            with suppress(psutil.Error, OSError):
+                ours = pid == self.pid or (os.name == "posix" and os.getpgid(pid) == self.pid)
+                if ours and psutil.Process(pid).status() == psutil.STATUS_STOPPED:
+                    return True
+        return False
 
     def end(self, grace_s: float) -> int | None:
         """Close its input, kill it when it is not gone in time, and let go of its pipes."""

@@ -36,6 +36,7 @@ STAGES = {
     "measure": "measuring",
     "memory": "counting the memory it takes",
     "finish": "finishing",
+    "stopped": "waiting for the engine, which was stopped from outside",
 }
 
 

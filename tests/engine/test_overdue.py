@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pytest
 
 from gpuexplorer.engine.overdue import Overdue
 
@@ -60,3 +66,28 @@ def test_a_stage_without_a_limit_and_a_closed_watch_tell_nothing() -> None:
         watch.alive()
     assert not told.words
     assert not any(t.name == "overdue" for t in threading.enumerate())
+
+
+STANDS_STILL = """
+import os, signal, threading
+from gpuexplorer.engine.overdue import Overdue
+
+told = threading.Event()
+watch = Overdue("model.py", lambda *words: told.set())
+watch.stage("measure", 3.0)
+os.kill(os.getpid(), signal.SIGSTOP)
+print("told" if told.wait(0.5) else "quiet")
+watch.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is POSIX's")
+def test_time_for_which_the_process_was_stopped_does_not_count() -> None:
+    with subprocess.Popen([sys.executable, "-c", STANDS_STILL], stdout=subprocess.PIPE) as child:
+        _, status = os.waitpid(child.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        with pytest.raises(subprocess.TimeoutExpired):  # longer than the deadline
+            child.wait(4.0)
+        child.send_signal(signal.SIGCONT)
+        out, _ = child.communicate(timeout=30)
+    assert out == b"quiet\n"
