@@ -285,6 +285,10 @@ def cache_folder() -> Check:
     )
 
 
+MAX_NAMED = 10
+"""Runs that cannot be read and are named."""
+
+
 def history() -> Check:
     """Check that the history can be read and written; looking at it makes none."""
     from gpuexplorer.history.place import find_place
@@ -299,9 +303,21 @@ def history() -> Check:
         with Store.open_to_read() as store:
             found = f"{store.words}, {count(store.count())} runs"
             writable = store.can_write
+            damaged = store.damaged()
     except ExplorerError as error:
         return Check(
             area="folders", name="history", status="warn", found=error.what, remedy=error.remedy
+        )
+    if damaged:
+        few = damaged[:MAX_NAMED]
+        more = ", and so on" if len(damaged) > len(few) else ""
+        return Check(
+            area="folders",
+            name="history",
+            status="warn",
+            found=f"{found}, {count(len(damaged))} of which cannot be read",
+            remedy=f"the others are unharmed; 'gpuexplorer history delete "
+            f"{' '.join(few)}'{more} takes them out of the list",
         )
     return Check(
         area="folders",

@@ -10,11 +10,14 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
+from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.store import Group, Query, Store
 
 PAGE = 500
@@ -81,9 +84,30 @@ def _from_store(word: str, store: Store, chosen: Chosen) -> None:
         chosen.skipped += _skipped(document.get("skipped"))
         if not ids:
             raise InputError(f"the group '{word}' holds no runs")
-    chosen.runs += [store.get(run_id) for run_id in ids]
+    chosen.runs += _readable(ids, store, chosen)
     for row in store.rows(ids):
         chosen.labels[row.id] = Label(row.starred, row.tags, row.note)
+
+
+def _readable(ids: Sequence[str], store: Store, chosen: Chosen) -> list[RunResult]:
+    """Return runs, those that cannot be read left out with the reason; StoreDamaged when all are.
+
+    A single run is what was asked for, and there is nothing without it.
+    """
+    found: list[RunResult] = []
+    trouble: list[StoreDamaged] = []
+    for run_id, run in zip(ids, store.get_all(ids), strict=True):
+        if isinstance(run, StoreDamaged):
+            trouble.append(run)
+            chosen.skipped.append(SkippedRun({"run": run_id}, run.what))
+        else:
+            found.append(run)
+    if trouble and not found:
+        raise trouble[0]
+    if trouble:
+        more = f", and {count(len(trouble) - 1)} more" if len(trouble) > 1 else ""
+        say(f"gpuexplorer: warning: left out: {trouble[0]}{more}")
+    return found
 
 
 def _ids_of(store: Store, group: Group) -> list[str]:

@@ -24,6 +24,8 @@ SCHEMA = "gpuexplorer/history/1"
 SHOWN_ID = 10
 """Characters of an id that tell it from every other in practice."""
 NOTE_SHOWN = 40
+MAX_NAMED = 20
+"""Runs that cannot be read and are named in one command."""
 PIPE_WIDTH = 400
 """Columns a table may have when the output is not a terminal."""
 
@@ -77,6 +79,7 @@ def _list(options: argparse.Namespace) -> None:
         return
     if rows:
         _print_rows(rows)
+        _print_damaged(rows, options)
     _print_end(options, len(rows), found, everything, place.words)
 
 
@@ -129,6 +132,20 @@ def _print_end(
         output_console().print(words, style="dim", markup=False)
 
 
+def _print_damaged(rows: list[Row], options: argparse.Namespace) -> None:
+    """Say which of the runs shown cannot be read, and how to be rid of them."""
+    damaged = [row for row in rows if row.damaged is not None]
+    if not damaged or options.deleted:
+        return
+    ids = [row.id for row in damaged[:MAX_NAMED]]
+    words = f"{_runs(len(damaged))} of these cannot be read whole ({damaged[0].damaged}"
+    words += ", and others" if len(damaged) > 1 else ""
+    rid = in_history(["history", "delete", *ids], options)
+    more = ", and so on" if len(damaged) > MAX_NAMED else ""
+    words += f"); to take {'it' if len(damaged) == 1 else 'them'} out of the list: {rid}{more}"
+    output_console().print(words, style="yellow", markup=False, soft_wrap=True)
+
+
 def when(time_utc: str) -> str:
     """Return a document's time on this machine's clock, to the minute."""
     try:
@@ -149,6 +166,8 @@ def _said(row: Row) -> Text:
     from rich.text import Text
 
     text = Text("★ " if row.starred else "", style="yellow")
+    if row.damaged is not None:
+        text.append("UNREADABLE ", style="red")
     if row.verified is False:
         text.append("WRONG RESULT ", style="red")
     if row.suspect is not None:

@@ -38,7 +38,7 @@ SHOWN_REASONS = 6
 
 
 def command(options: argparse.Namespace) -> int:
-    """Measure the space; 1 when all failed, one is wrong or lost, 2 or 3 when nothing can run."""
+    """Measure the space; 1 when all failed, one is wrong or may be repeated, 2 or 3 when nothing can run."""
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     space = space_of(options, workload.manifest)
@@ -87,10 +87,15 @@ def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
     if wrong := study.count("wrong"):
         say(f"gpuexplorer: {_some(wrong)} gave a wrong result")
         code = code or WrongResult.exit_code
-    if study.lost:
-        again = _again(study, options)
-        were = f"{_some(study.lost)} {'was' if study.lost == 1 else 'were'}"
-        say(f"gpuexplorer: {were} lost because the engine was ended{again}")
+    if study.unfinished:
+        said = []
+        if lost := study.count("lost"):
+            said.append(
+                f"{_some(lost)} {'was' if lost == 1 else 'were'} lost because the engine was ended"
+            )
+        if short := study.count("short"):
+            said.append(f"memory was short for {_some(short)}")
+        say(f"gpuexplorer: {', '.join(said)}{_again(study, options)}")
         code = code or WorkFailed.exit_code
     if not document.measured:
         why = next(iter(reasons(document.runs)))
@@ -108,7 +113,7 @@ def _again(study: Study, options: argparse.Namespace) -> str:
 
 
 def _state(study: Study) -> str:
-    done = len(study.cells) - study.waiting - study.lost
+    done = len(study.cells) - study.waiting - study.unfinished
     return f"{count(done)} of {count(len(study.cells))} configurations done"
 
 
@@ -211,6 +216,8 @@ def _announce(study: Study, options: argparse.Namespace) -> None:
         parts.append(f"{count(illegal)} cannot run")
     if study.goes_on:
         parts.append(f"{count(study.resumed)} done before")
+        if study.unreadable:
+            parts.append(f"{count(study.unreadable)} more cannot be read in the history")
     elif options.resume:
         parts.append("no earlier sweep like this to go on with")
     parts.append(f"{count(waiting)} to measure")

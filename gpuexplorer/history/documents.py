@@ -19,6 +19,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.pieces import as_array, as_list
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.history.fingerprint import fingerprint
+from gpuexplorer.history.unreadable import run_damaged
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,6 +107,14 @@ def decode(json: bytes) -> RunResult:
         return msgspec.json.decode(json, type=RunResult)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"this is not a run's document: {error}") from None
+
+
+def decode_stored(run_id: str, json: bytes) -> RunResult:
+    """Return the run in a stored document; StoreDamaged when it is none."""
+    try:
+        return decode(json)
+    except InputError as error:
+        raise run_damaged(run_id, error.what) from None
 
 
 def pack_document(json: bytes) -> bytes:

@@ -89,6 +89,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     running: bool
     stopped_by: str
     """What ended it; ``interrupted`` when its program was gone before it could."""
+    damaged: str | None = None
+    """What cannot be read of this row, which is blank here; None where all can."""
 
     def __post_init__(self) -> None:
         """Have every word fit to be shown, whatever file the run came from."""
@@ -127,6 +129,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool
     runs: int
     """Runs in the store that belong to it, the deleted ones left out."""
+    damaged: str | None = None
+    """Why its document cannot be read, which is None then; its runs can be all the same."""
 
 
 class TunedEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,14 +32,15 @@ def is_running(process: str) -> bool:
 def runs(process: str) -> bool | None:
     """Whether a process of this machine still runs; None where that cannot be told."""
     try:
-        number, boot, view, since = process.split(" ")
-    except ValueError:  # as another version writes it
+        written, boot, view, since = process.split(" ")
+        number = int(written)
+    except (ValueError, TypeError):  # as another version writes it, or no text any more
         return None
     if boot != _boot():
         return False
     if view != _view():  # in another container
         return None
-    return started(int(number)) == since
+    return started(number) == since
 
 
 def number_of(process: str) -> str:

@@ -19,7 +19,7 @@ from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.history.errors import StoreLocked, StoreReadOnly
+from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly
 from gpuexplorer.history.holder import Holder
 from gpuexplorer.history.model import Choice, Deletion, Group, Query, Row, Sort, TunedEntry
 from gpuexplorer.history.place import find_place
@@ -171,7 +171,8 @@ class Store(Closing):
 
         Without ``samples`` a finished run comes faster, and its list of them is empty. Of a run
         that is still going it is what it has so far. Raises InputError for an id that no
-        run or more than one begins with, and for a run that has no sample yet.
+        run or more than one begins with, and for a run that has no sample yet; StoreDamaged for one
+        that cannot be read, which names it.
         """
         import msgspec
 
@@ -179,32 +180,54 @@ class Store(Closing):
         from gpuexplorer.history import documents
         from gpuexplorer.history.sql import live, runs
 
-        place = self._database.place
         with self._database.read() as connection:
             number, found, running = runs.resolve(connection, run_id)
             if running:
-                going = live.result_of(connection, place, number, found)
+                going = live.result_of(connection, number, found)
                 if going is None:
                     raise InputError(f"the run '{found}' has no samples yet")
                 return going
-            json = runs.json_of(connection, place, number)
+            result = documents.decode_stored(found, runs.json_of(connection, found, number))
             if not samples:
-                return documents.decode(json)
-            samples_s = runs.samples_of(connection, place, number)
-        return msgspec.structs.replace(documents.decode(json), samples_s=as_list(samples_s))
+                return result
+            samples_s = runs.samples_of(connection, found, number)
+        return msgspec.structs.replace(result, samples_s=as_list(samples_s))
+
+    def get_all(
+        self, ids: Iterable[str], *, samples: bool = True
+    ) -> list[RunResult | StoreDamaged]:
+        """Return runs by their whole ids, in that order; in place of one that cannot be read, why.
+
+        Many are read much faster than one by one with ``get``, which says what else is raised.
+        """
+        from gpuexplorer.history.sql import runs
+
+        found: list[RunResult | StoreDamaged] = []
+        for piece in runs.pieces(ids):
+            known: dict[str, RunResult] = {}
+            with suppress(StoreDamaged), self._database.read() as connection:
+                known = runs.readable(connection, piece, samples)
+            found += [known.get(run_id) or self._get_or_why(run_id, samples) for run_id in piece]
+        return found
+
+    def _get_or_why(self, run_id: str, samples: bool) -> RunResult | StoreDamaged:
+        try:
+            return self.get(run_id, samples=samples)
+        except StoreDamaged as error:
+            return error
 
     def json(self, run_id: str) -> bytes:
         """Return a finished run's document as it came, a newer program's fields included."""
-        from gpuexplorer.history.documents import put_together
+        from gpuexplorer.history.documents import decode_stored, put_together
         from gpuexplorer.history.sql import runs
 
-        place = self._database.place
         with self._database.read() as connection:
             number, found, running = runs.resolve(connection, run_id)
             if running:
                 raise InputError(f"the run '{found}' is not finished")
-            json = runs.json_of(connection, place, number)
-            return put_together(json, runs.samples_of(connection, place, number))
+            json = runs.json_of(connection, found, number)
+            decode_stored(found, json)
+            return put_together(json, runs.samples_of(connection, found, number))
 
     def resolve(self, beginning: str) -> str:
         """Return the id of the one run whose id begins so; InputError for none and for several."""
@@ -268,6 +291,16 @@ class Store(Closing):
                 descending=descending,
                 total=total,
             )
+
+    def damaged(self) -> list[str]:
+        """Return the ids of the runs in the list of which something cannot be read.
+
+        It looks at all rows and documents; samples are looked at when a run is read.
+        """
+        from gpuexplorer.history.sql import damage
+
+        with self._database.read() as connection:
+            return damage.find(connection)
 
     def count(self, query: Query | None = None) -> int:
         """Return how many runs a query is for."""
@@ -362,21 +395,21 @@ class Store(Closing):
         from gpuexplorer.history.sql import groups
 
         with self._database.write() as connection:
-            return groups.hold(connection, self._database.place, group_id, holder)
+            return groups.hold(connection, group_id, holder)
 
     def group(self, group_id: str) -> Group:
         """Return a group; InputError when there is none."""
         from gpuexplorer.history.sql import groups
 
         with self._database.read() as connection:
-            return groups.one(connection, self._database.place, group_id)
+            return groups.one(connection, group_id)
 
     def groups(self, kind: str | None = None) -> list[Group]:
         """Return the groups of a kind, or all, the latest first."""
         from gpuexplorer.history.sql import groups
 
         with self._database.read() as connection:
-            return groups.of_kind(connection, self._database.place, kind)
+            return groups.of_kind(connection, kind)
 
     def finished_keys(self, group_id: str) -> set[str]:
         """Return ``RunConfig.key`` of each configuration that a group has a finished run of."""
@@ -407,7 +440,7 @@ class Store(Closing):
 
         key = groups.tuned_key(workload_sha256, variant, size, precision, hardware_id)
         with self._database.read() as connection:
-            return groups.find_tuned(connection, self._database.place, key)
+            return groups.find_tuned(connection, key)
 
     # ---- after a program ended without a word
 
@@ -421,7 +454,7 @@ class Store(Closing):
 
         # Where another program is writing for long, there will be another time.
         with suppress(StoreLocked), self._database.write() as connection:
-            live.close_interrupted(connection, self._database.place)
+            live.close_interrupted(connection)
 
 
 def _ids(ids: str | Iterable[str]) -> list[str]:

@@ -20,6 +20,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, Why
+from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.holder import (
     FIELD,
     SIGN_EVERY_S,
@@ -107,6 +108,8 @@ class SweepKeeper:
         self._new_skips = False
         self._skips_due = 0.0
         self._failed = self._closed = False
+        self.unreadable: set[str] = set()
+        """Ids of runs that an earlier try stored and that cannot be read: they are repeated."""
         self._late: threading.Thread | None = None
 
     @classmethod
@@ -214,8 +217,15 @@ class SweepKeeper:
     def _stored(self) -> list[RunResult]:
         query = Query(group=self.group_id)
         found: list[RunResult] = []
-        while rows := self._store.find(query, offset=len(found), limit=PAGE, descending=False):
-            found += [self._store.get(row.id) for row in rows]
+        seen = 0
+        while rows := self._store.find(query, offset=seen, limit=PAGE, descending=False):
+            seen += len(rows)
+            ids = [row.id for row in rows]
+            for run_id, run in zip(ids, self._store.get_all(ids), strict=True):
+                if isinstance(run, StoreDamaged):
+                    self.unreadable.add(run_id)
+                else:
+                    found.append(run)
         return found
 
     def _write_results(self) -> None:

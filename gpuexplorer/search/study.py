@@ -11,7 +11,7 @@ from typing import Any
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.sweep import SweepDocument, Why
+from gpuexplorer.core.sweep import PASSING, SweepDocument, Why
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.ahead import BuildAhead
@@ -93,9 +93,14 @@ class Study:
         return sum(cell.waiting for cell in self.cells)
 
     @property
-    def lost(self) -> int:
-        """How many were lost with an engine that somebody else ended; another try repeats them."""
-        return self.count("lost")
+    def unfinished(self) -> int:
+        """How many have no figure for a reason that passes; another try repeats them."""
+        return sum(cell.why in PASSING for cell in self.cells)
+
+    @property
+    def unreadable(self) -> int:
+        """How many runs of an earlier try cannot be read in the history; they are repeated."""
+        return len(self._keeper.unreadable) if self._keeper is not None else 0
 
     def count(self, why: Why) -> int:
         """Return how many configurations have no figure for a kind of reason."""
@@ -122,7 +127,7 @@ class Study:
             self.sweep.run(engine)
         finally:
             if self._keeper is not None:
-                self._keeper.close(finished=not self.waiting and not self.lost)
+                self._keeper.close(finished=not self.waiting and not self.unfinished)
         return self.document()
 
     def document(self) -> SweepDocument:

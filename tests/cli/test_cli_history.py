@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from gpuexplorer.cli import checks, main
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
@@ -220,3 +223,72 @@ def test_an_unreachable_server_does_not_show_its_password(tmp_path: Path) -> Non
     done = run_cli("history", "--history", url, cwd=tmp_path)
     assert done.returncode == 1
     assert "me:***@127.0.0.1" in done.stderr and "secret" not in done.stderr
+
+
+# ---- damaged rows
+
+
+def damage(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def test_a_damaged_row_costs_itself_and_is_named_with_how_to_be_rid_of_it(
+    path: Path, history: Command
+) -> None:
+    damage(path, "UPDATE gpuexplorer_runs SET median_s = 'fast' WHERE seq = 2")
+    text = history()
+    assert all(made_run(n).id[:10] in text for n in range(5))
+    assert text.count("UNREADABLE") == 1
+    assert (
+        "1 run of these cannot be read whole (median_s cannot be read); to take it out of the "
+        f"list: gpuexplorer history delete {made_run(1).id}\n"
+    ) in text
+    document = rows(history)
+    assert [r["damaged"] for r in document] == [None] * 3 + ["median_s cannot be read", None]
+    assert made_run(1).id in history("show", made_run(1).id)  # its document is whole
+    found = checks.history()
+    assert (found.status, "1 of which cannot be read" in found.found) == ("warn", True)
+    assert f"'gpuexplorer history delete {made_run(1).id}'" in found.remedy
+    history("delete", made_run(1).id)
+    assert "UNREADABLE" not in history() and len(rows(history)) == 4
+    assert checks.history().status == "ok"
+
+
+def test_a_row_whose_id_cannot_be_read_is_deleted_by_its_number(
+    path: Path, history: Command
+) -> None:
+    damage(path, "UPDATE gpuexplorer_runs SET id = x'ff' WHERE seq = 2")
+    assert "gpuexplorer history delete row-2\n" in history()
+    history("delete", "row-2")
+    assert len(rows(history)) == 4
+
+
+def test_a_run_whose_document_is_damaged_is_found_by_doctor(path: Path, history: Command) -> None:
+    damage(path, "UPDATE gpuexplorer_documents SET data = x'00' WHERE run = 3")
+    assert "UNREADABLE" not in history()  # a list does not read documents
+    assert made_run(2).id in checks.history().remedy
+
+
+def test_a_report_and_an_export_of_a_sweep_leave_out_what_cannot_be_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(path))
+    made = [made_run(n, variant=("naive", "tiled")[n % 2]) for n in range(10, 14)]
+    with Store.open(path) as store:
+        group = store.add_group("sweep", {"axes": {}}, made)
+        store.add_group("sweep", {"axes": {}}, [])
+    damage(path, "UPDATE gpuexplorer_documents SET data = x'00' WHERE run = 7")
+    damage(path, "UPDATE gpuexplorer_runs SET note = x'ff' WHERE seq = 8")
+    damage(path, f"UPDATE gpuexplorer_groups SET document = x'00' WHERE id != '{group}'")
+    assert main(["report", group, str(tmp_path / "r.html")]) == 0
+    said = capfd.readouterr().err
+    assert f"warning: left out: the run '{made[1].id}' in the history cannot be read" in said
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "cannot be read" in page
+    assert main(["export", group, str(tmp_path / "r.json")]) == 0
+    found = read_runs(tmp_path / "r.json").runs
+    assert [run.id for run in found] == [run.id for run in made if run is not made[1]]
+    assert main(["export", made[1].id, str(tmp_path / "one.json")]) == 1
+    (line,) = capfd.readouterr().err.splitlines()[-1:]
+    assert line.startswith(f"gpuexplorer: error: the run '{made[1].id}'") and "delete" in line

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +23,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.ghosts import Ghost
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_columns import COLUMNS, local_time, place_of
+from gpuexplorer.gui.model.history_tips import tip
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs
@@ -527,3 +530,41 @@ def test_the_menu_names_every_key(window: MainWindow) -> None:
     keys = {a.text(): a.shortcut() for a in menu.findChildren(QAction) if a.shortcut().toString()}
     assert QKeySequence("F2") in keys.values() and QKeySequence("Del") in keys.values()
     menu.deleteLater()
+
+
+# ---- damaged rows
+
+
+def damage(bench: Bench, statement: str) -> None:
+    """Change the store behind the window's back, and have it look again."""
+    with closing(sqlite3.connect(bench.path)) as connection, connection:
+        connection.execute(statement)
+        connection.execute("UPDATE gpuexplorer_store SET generation = generation + 1")
+
+
+def test_a_damaged_row_is_shown_as_such_and_the_others_as_ever(qtbot: QtBot, bench: Bench) -> None:
+    told = []
+    bench.runs.troubled.connect(told.append)
+    damage(bench, "UPDATE gpuexplorer_runs SET median_s = 'x', time_utc = 'noon' WHERE seq = 2")
+    until(qtbot, lambda: "✗ unreadable" in bench.shown("result"))
+    assert len(bench.ids()) == 6 and not told
+    assert bench.shown("result").count("✗ unreadable") == 1
+    assert "noon" in bench.shown("time")
+    bench.choose(*numbers(1))
+    row = bench.model.row(bench.ids().index(numbers(1)[0]))
+    assert row is not None
+    assert "damaged here: median_s cannot be read" in tip(row, "result", {}, stored=True)
+    QTest.keyClick(bench.panel.table, Qt.Key.Key_Delete)
+    until(qtbot, lambda: bench.ids() == numbers(5, 4, 3, 2, 0))
+
+
+def test_a_run_that_cannot_be_read_is_told_and_the_others_are_copied(
+    qtbot: QtBot, bench: Bench
+) -> None:
+    damage(bench, "UPDATE gpuexplorer_documents SET data = x'00' WHERE run = 2")
+    bench.choose(*numbers(1, 3, 5))
+    QApplication.clipboard().clear()
+    with qtbot.waitSignal(bench.panel.acts.notice) as said:
+        bench.panel.acts.ask("copy")
+    assert f"run '{numbers(1)[0]}' in the history cannot be read" in said.args[0].text
+    assert QApplication.clipboard().text().count("gpuexplorer run matmul") == 2

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.errors import StoreDamaged
+from gpuexplorer.history.holder import Holder
+from gpuexplorer.history.model import Choice
 from gpuexplorer.history.peek import newest
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
 from gpuexplorer.history.store import Query, Store
+from tests.history.conftest import made_run
 from tests.support.results import made_result
 
 VALUES = ("x", -1, 1.5, b"\xff", None, "nan", 2**63 - 1, "")
@@ -58,14 +64,24 @@ def use(path: Path, run_id: str) -> None:
         yield lambda: store.get(run_id)
         yield lambda: store.rows([run_id])
         yield store.groups
-        yield lambda: store.choices("tag")
+        yield lambda: store.json(run_id)
+        yield lambda: store.row(run_id)
+        yield lambda: store.pages(Query(text="naive"), [0], 10)
+        yield lambda: store.finished_keys(store.groups()[0].id)
+        for field in get_args(Choice):
+            yield partial(store.choices, field)
+        yield lambda: store.tag(run_id, "another")
+        yield lambda: store.note(run_id, "another")
+        yield lambda: store.hold_group(store.groups()[0].id, Holder.here())
         yield lambda: store.star(run_id, True)
         yield lambda: store.add_all([made_result()])
         yield lambda: store.delete(run_id)
+        yield store.undelete
+        yield store.purge
 
     with Store.open(path) as store:
         for step in each(store):
-            with suppress(ExplorerError):
+            with suppress(ExplorerError, IndexError):
                 step()
 
 
@@ -98,11 +114,136 @@ def test_a_version_that_no_program_wrote_is_told_and_left(version: Any, tmp_path
         assert connection.execute("SELECT count(*) FROM gpuexplorer_runs").fetchone() == (1,)
 
 
-def test_text_in_a_number_is_told_with_its_place_and_the_run_is_read(tmp_path: Path) -> None:
+# ---- what is damaged costs itself alone
+
+
+def three(path: Path) -> list[RunResult]:
+    """Make a store of three runs in a sweep; return them, the latest first."""
+    made = [made_run(number) for number in range(3)]
+    with Store.open(path) as store:
+        store.add_group("sweep", {"axes": {}}, made)
+        store.tag([run.id for run in made], "a tag", True)
+    return made[::-1]
+
+
+DAMAGE = [
+    ("median_s", "fast"),
+    ("median_s", b"\xff"),
+    ("samples", "many"),
+    ("note", b"\xff"),
+    ("workload", b"\xff\xfe"),
+    ("time_utc", b"\xff"),
+    ("id", b"\xff"),
+    ("suspect", b""),
+    ("time_s", "x"),
+    ("words", b"\xff"),
+]
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGE)
+def test_a_damaged_row_is_named_and_the_others_are_listed(
+    column: str, value: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "h.sqlite"
-    run_id = made(path)
-    changed(path, "UPDATE gpuexplorer_runs SET median_s = 'fast'")
-    with Store.open_to_read(path) as store:
-        with pytest.raises(StoreDamaged, match=r"a value in it cannot be: .*median_s"):
-            store.find(Query())
-        assert store.get(run_id) == made_result()
+    third, second, first = three(path)
+    with Store.open(path) as store:
+        before = {row.id: row for row in store.find()}
+    changed(path, f"UPDATE gpuexplorer_runs SET {column} = ? WHERE seq = 2", value)
+    with Store.open(path) as store:
+        listed = {row.id: row for row in store.find()}
+        assert len(listed) == store.count() == 3
+        assert (listed[first.id], listed[third.id]) == (before[first.id], before[third.id])
+        (odd,) = [row for row in listed.values() if row.id not in (first.id, third.id)]
+        assert (odd.damaged is None) == (column in ("time_s", "words"))  # which no list shows
+        if odd.damaged is not None:
+            assert odd.damaged == f"{column} cannot be read"
+        pages, total = store.pages(Query(), [0], 2)
+        assert total == 3 and [len(rows) for rows in pages.values()] == [2]
+        store.pages(Query(text="matmul"), [0], 500)
+        assert store.get(odd.id, samples=False).id == second.id  # its document is whole
+        store.note(odd.id, "said of it")
+        store.star(odd.id)
+        assert store.delete(odd.id).runs == 1
+        assert {row.id for row in store.find()} == {first.id, third.id}
+        assert store.undelete() == 1
+        assert store.delete(odd.id).runs == 1 and store.purge() == 1
+        assert store.count() == 2
+
+
+def test_words_that_are_no_text_any_more_cost_their_row_alone(tmp_path: Path) -> None:
+    path = tmp_path / "h.sqlite"
+    three(path)
+    changed(
+        path, "UPDATE gpuexplorer_runs SET note = CAST(x'41ff42' AS TEXT) WHERE seq = 2"
+    )  # as a disk changes a letter
+    with Store.open(path) as store:
+        assert [row.damaged for row in store.find()] == [None, "note cannot be read", None]
+
+
+def test_a_damaged_tag_costs_itself(tmp_path: Path) -> None:
+    path = tmp_path / "h.sqlite"
+    three(path)
+    changed(path, "UPDATE gpuexplorer_tags SET tag = x'ff' WHERE run = 2")
+    with Store.open(path) as store:
+        assert [row.tags for row in store.find()] == [("a tag",), (), ("a tag",)]
+        assert store.choices("tag") == ["a tag"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE gpuexplorer_documents SET data = x'00' WHERE run = 2", "its document: "),
+        ("DELETE FROM gpuexplorer_documents WHERE run = 2", "it has no document"),
+        ("UPDATE gpuexplorer_samples SET data = x'00' WHERE run = 2", "its samples: "),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_named_with_how_to_be_rid_of_it(
+    statement: str, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "h.sqlite"
+    third, second, first = three(path)
+    changed(path, statement)
+    with Store.open(path) as store:
+        for read in (store.get, store.json):
+            with pytest.raises(StoreDamaged, match=rf"'{second.id}' .* cannot be read") as caught:
+                read(second.id)
+            assert why in str(caught.value)
+            assert f"'gpuexplorer history delete {second.id}'" in caught.value.remedy
+        assert [store.get(run.id) for run in (first, third)] == [first, third]
+        assert store.delete(second.id).runs == 1
+
+
+def test_a_document_of_something_else_is_told_of_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "h.sqlite"
+    second = three(path)[1]
+    changed(
+        path, "UPDATE gpuexplorer_documents SET data = ? WHERE run = 2", zlib.compress(b'{"a": 1}')
+    )
+    with Store.open(path) as store, pytest.raises(StoreDamaged, match=second.id):
+        store.json(second.id)
+
+
+def test_a_damaged_group_is_there_without_its_document(tmp_path: Path) -> None:
+    path = tmp_path / "h.sqlite"
+    three(path)
+    with Store.open(path) as store:
+        damaged = store.groups()[0].id
+        whole = store.begin_group("sweep", {"axes": {"size": [1]}})
+        changed(path, "UPDATE gpuexplorer_groups SET document = x'00' WHERE id = ?", damaged)
+        found = {group.id: group for group in store.groups("sweep")}
+        assert found[whole].document == {"axes": {"size": [1]}} and found[whole].damaged is None
+        assert found[damaged].document is None and found[damaged].runs == 3
+        assert found[damaged].damaged is not None
+        with pytest.raises(StoreDamaged, match=f"group '{damaged}'"):
+            store.hold_group(damaged, Holder.here())
+
+
+def test_a_run_that_goes_on_for_ever_because_it_cannot_be_finished_can_be_deleted(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "h.sqlite"
+    three(path)
+    changed(path, "UPDATE gpuexplorer_runs SET running = 1 WHERE seq = 2")
+    with Store.open(path) as store:
+        (odd,) = [row for row in store.find() if row.running]
+        assert store.delete(odd.id).runs == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +215,36 @@ def test_a_space_of_which_nothing_can_run_is_an_error() -> None:
     nothing = Space(RunRequest(workload="matmul"), (Axis("block.x", (2048, 4096)),))
     with pytest.raises(InputError, match="none of the 2 configurations can run: block 2048×16"):
         study(None, space=nothing)
+
+
+def test_a_run_that_cannot_be_read_costs_itself_and_is_measured_again(
+    store: Store, tmp_path: Path
+) -> None:
+    first = study(store)
+    first.run(MadeEngine())
+    rows = store.find(Query(group=first.group), limit=100)
+    lost = store.get(rows[3].id).config
+    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
+        connection.execute(
+            "UPDATE gpuexplorer_documents SET data = x'00' WHERE run = "
+            "(SELECT seq FROM gpuexplorer_runs WHERE id = ?)",
+            (rows[3].id,),
+        )
+        connection.execute("UPDATE gpuexplorer_runs SET median_s = 'x' WHERE id = ?", (rows[5].id,))
+    again, engine = study(store, resume=True), MadeEngine()
+    assert (again.goes_on, again.resumed, again.waiting, again.unreadable) == (True, 17, 1, 1)
+    document = again.run(engine)
+    assert engine.asked == [lost]
+    assert len(document.measured) == 18
+
+
+def test_a_damaged_sweep_is_no_obstacle_to_another(store: Store, tmp_path: Path) -> None:
+    first = study(store)
+    first.run(MadeEngine())
+    damaged = store.begin_group("sweep", {"axes": {}})
+    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
+        connection.execute(
+            "UPDATE gpuexplorer_groups SET document = x'00' WHERE id = ?", (damaged,)
+        )
+    again = study(store, resume=True)
+    assert again.goes_on and again.waiting == 0

@@ -15,6 +15,7 @@ Baselines = Mapping[tuple[str, str, str], Row]
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 STAR, NO_STAR = "★", "☆"
+UNREADABLE = "✗ unreadable"
 INTERRUPTED = "interrupted"
 """What ended a run whose program was gone before it could."""
 
@@ -67,7 +68,10 @@ def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
 
 def local_time(row: Row, *, short: bool = False) -> str:
     """Return when a run began, local time; ``short``: without what is of now."""
-    began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now().astimezone()
+    try:
+        began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now().astimezone()
+    except (ValueError, OverflowError, OSError):  # whatever the store holds is shown
+        return row.time_utc
     if short and began.date() == now.date():
         return began.strftime("%H:%M:%S")
     if short and began.year == now.year:
@@ -77,6 +81,8 @@ def local_time(row: Row, *, short: bool = False) -> str:
 
 def outcome(row: Row) -> str:
     """Return what became of a run."""
+    if row.damaged is not None:
+        return UNREADABLE
     if row.verified is False:
         return "✗ wrong"
     if row.suspect is not None:

@@ -17,6 +17,8 @@ def tip(row: Row, column: str, baselines: Baselines, *, stored: bool) -> str:
     if column == "star":
         return "Starred; S takes the star away" if row.starred else "S, or a click, stars this run"
     lines = [f"{local_time(row)} · {row.device_name} · {count(row.samples)} samples"]
+    if row.damaged is not None:
+        lines.append(f"The history is damaged here: {row.damaged}. Del takes the run out of it.")
     if row.suspect is not None:
         lines.append(f"Suspect: {row.suspect}.")
     if row.stopped_by == INTERRUPTED:

@@ -14,6 +14,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.history.errors import StoreDamaged
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.compare_file import HeldComparison
@@ -86,8 +87,8 @@ class CompareView(QWidget):
     def add_runs(self, ids: Sequence[str]) -> None:
         """Add stored runs by their ids, once they are found."""
 
-        def find(store: Store) -> list[RunResult]:
-            return [store.get(run, samples=False) for run in ids]
+        def find(store: Store) -> list[RunResult | StoreDamaged]:
+            return store.get_all(ids, samples=False)
 
         self._session.runs.do(find, self._add_found, needs=ids)
 
@@ -110,11 +111,15 @@ class CompareView(QWidget):
         if isinstance(outcome, ExplorerError):
             self.bench.tell(f"Not kept in the history: {outcome}.")
 
-    def _add_found(self, found: list[RunResult] | ExplorerError) -> None:
-        if isinstance(found, ExplorerError):
-            self.bench.tell(f"{str(found)[:1].upper()}{str(found)[1:]}.")
-        else:
-            self.bench.add_results(found)
+    def _add_found(self, found: list[RunResult | StoreDamaged] | ExplorerError) -> None:
+        outcomes = [found] if isinstance(found, ExplorerError) else found
+        read = [run for run in outcomes if not isinstance(run, ExplorerError)]
+        if read:
+            self.bench.add_results(read)
+        for error in outcomes:
+            if isinstance(error, ExplorerError):
+                self.bench.tell(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+                break
 
     # ---- in a session file
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.result import Environment
+from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.ghosts import Ghost, StoredRun, ghost_of
@@ -25,6 +25,7 @@ from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.panels.history_notes import NotesDialog
 from gpuexplorer.gui.panels.history_table import MAX_CHOSEN, HistoryTable
 from gpuexplorer.gui.store_worker import StoreWorker
+from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.history.model import Deletion, Row
 from gpuexplorer.history.store import Store
@@ -257,17 +258,17 @@ class HistoryActions(QObject):
             return
         ids = [row.id for row in rows]
 
-        def found(store: Store) -> list[Repeatable]:
-            runs = [store.get(run_id, samples=False) for run_id in ids]
-            return [(run.config, run.environment) for run in runs]
+        def got(found: list[RunResult | StoreDamaged] | ExplorerError) -> None:
+            outcomes = [found] if isinstance(found, ExplorerError) else found
+            read = [run for run in outcomes if not isinstance(run, ExplorerError)]
+            if read:
+                then([(run.config, run.environment) for run in read])
+            for error in outcomes:
+                if isinstance(error, ExplorerError):
+                    self._failed(error)
+                    break
 
-        def got(known: list[Repeatable] | ExplorerError) -> None:
-            if isinstance(known, ExplorerError):
-                self._failed(known)
-            else:
-                then(known)
-
-        self._runs.do(found, got)
+        self._runs.do(lambda store: store.get_all(ids, samples=False), got)
 
     def _restore(self, rows: Rows) -> None:
         self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0][0]))

@@ -294,7 +294,7 @@ class HistoryModel(QAbstractTableModel):
         if row is None:
             return words, {_STAR: "disabled"}
         colours = {_STAR: "accent" if row.starred else "disabled"}
-        if row.verified is False:
+        if row.verified is False or row.damaged is not None:
             colours[_RESULT] = "bad"
         elif row.suspect is not None or row.stopped_by == INTERRUPTED:
             colours[_RESULT] = "warning"

@@ -23,6 +23,7 @@ from gpuexplorer.history.place import Place, on_network
 from gpuexplorer.history.sql import migrations
 from gpuexplorer.history.sql.failures import locked, read_only, told
 from gpuexplorer.history.sql.tables import store
+from gpuexplorer.history.unreadable import text_of
 
 CACHE_KIB = 64 * 1024
 """Pages SQLite keeps of a large store, so that a search reads the file once."""
@@ -222,6 +223,7 @@ class Database:
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         connection = self._open(path)
+        connection.text_factory = text_of
         try:
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")

@@ -13,10 +13,9 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, pack_document, unpack_document
+from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.holder import FIELD, Holder, holder_of
 from gpuexplorer.history.model import Group, TunedEntry
-from gpuexplorer.history.place import Place
-from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.runs import insert_new
 from gpuexplorer.history.sql.tables import groups, runs, tuned
 
@@ -50,7 +49,7 @@ def change(connection: Connection, group: str, document: Any, finished: bool | N
         raise _unknown(group)
 
 
-def hold(connection: Connection, place: Place, group: str, holder: Holder) -> Holder | None:
+def hold(connection: Connection, group: str, holder: Holder) -> Holder | None:
     """Have ``holder`` work on a group; return who does already, None once it is ours.
 
     Who is gone is taken over from. Everything happens under the lock of a transaction that writes.
@@ -59,10 +58,12 @@ def hold(connection: Connection, place: Place, group: str, holder: Holder) -> Ho
     packed = connection.scalar(wanted)
     if packed is None:
         raise _unknown(group)
-    try:
-        document = msgspec.json.decode(unpack_document(packed))
-    except (msgspec.DecodeError, ValueError) as error:
-        raise damaged(place, f"a group: {error}") from None
+    document, why = _document(packed)
+    if not isinstance(document, dict):
+        raise StoreDamaged(
+            f"the group '{group}' in the history cannot be read ({why})",
+            remedy="begin anew; its runs are unharmed",
+        )
     before = holder_of(document)
     if before is not None and before.token != holder.token and before.is_there:
         return before
@@ -70,20 +71,20 @@ def hold(connection: Connection, place: Place, group: str, holder: Holder) -> Ho
     return None
 
 
-def one(connection: Connection, place: Place, group: str) -> Group:
+def one(connection: Connection, group: str) -> Group:
     """Return a group by its id; InputError when there is none."""
-    found = _read(connection, place, groups.c.id == clean(group))
+    found = _read(connection, groups.c.id == clean(group))
     if not found:
         raise _unknown(group)
     return found[0]
 
 
-def of_kind(connection: Connection, place: Place, kind: str | None) -> list[Group]:
+def of_kind(connection: Connection, kind: str | None) -> list[Group]:
     """Return the groups of a kind, or all, the latest first."""
-    return _read(connection, place, groups.c.kind == clean(kind) if kind is not None else None)
+    return _read(connection, groups.c.kind == clean(kind) if kind is not None else None)
 
 
-def _read(connection: Connection, place: Place, wanted: ColumnElement[bool] | None) -> list[Group]:
+def _read(connection: Connection, wanted: ColumnElement[bool] | None) -> list[Group]:
     number = (
         select(func.count())
         .select_from(runs)
@@ -91,23 +92,32 @@ def _read(connection: Connection, place: Place, wanted: ColumnElement[bool] | No
         .scalar_subquery()
     )
     query = select(groups, number.label("runs")).order_by(groups.c.time_utc.desc(), groups.c.id)
+    return [
+        _group(row)
+        for row in connection.execute(query.where(wanted) if wanted is not None else query)
+        if isinstance(row.id, str)  # nothing else can be asked for
+    ]
+
+
+def _group(row: Any) -> Group:
+    document, damaged = _document(row.document)
+    return Group(
+        id=row.id,
+        kind=row.kind if isinstance(row.kind, str) else "",
+        time_utc=row.time_utc if isinstance(row.time_utc, str) else "",
+        document=document,
+        finished=row.finished,
+        runs=row.runs,
+        damaged=damaged,
+    )
+
+
+def _document(packed: bytes) -> tuple[Any, str | None]:
+    """Return a group's document, or None and why it cannot be read."""
     try:
-        return [
-            msgspec.convert(
-                {
-                    "id": row.id,
-                    "kind": row.kind,
-                    "time_utc": row.time_utc,
-                    "document": msgspec.json.decode(unpack_document(row.document)),
-                    "finished": row.finished,
-                    "runs": row.runs,
-                },
-                Group,
-            )
-            for row in connection.execute(query.where(wanted) if wanted is not None else query)
-        ]
+        return msgspec.json.decode(unpack_document(packed)), None
     except (msgspec.DecodeError, ValueError) as error:
-        raise damaged(place, f"a group: {error}") from None
+        return None, f"its document: {error}"
 
 
 def _unknown(group: str) -> InputError:
@@ -128,13 +138,16 @@ def save_tuned(connection: Connection, entry: TunedEntry) -> None:
     connection.execute(update(tuned).where(tuned.c.key == key).values(**values))
 
 
-def find_tuned(connection: Connection, place: Place, key: str) -> TunedEntry | None:
+def find_tuned(connection: Connection, key: str) -> TunedEntry | None:
     """Return the entry of a key."""
     data = connection.scalar(select(tuned.c.entry).where(tuned.c.key == key))
     try:
         return msgspec.json.decode(data, type=TunedEntry) if data is not None else None
     except (msgspec.DecodeError, TypeError) as error:
-        raise damaged(place, f"a tuned entry: {error}") from None
+        raise StoreDamaged(
+            f"what a tuning found for this cannot be read in the history ({error})",
+            remedy="tune it again, which takes its place",
+        ) from None
 
 
 def tuned_key(

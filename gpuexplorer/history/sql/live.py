@@ -20,11 +20,10 @@ from gpuexplorer.history.documents import (
 )
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import fingerprint
-from gpuexplorer.history.place import Place
 from gpuexplorer.history.processes import is_running, this_host, this_process
 from gpuexplorer.history.sql import runs as stored
-from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import live, runs, samples
+from gpuexplorer.history.unreadable import run_damaged
 
 
 def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
@@ -81,7 +80,7 @@ def append(connection: Connection, run_id: str, batch: SampleBatch | Floats) -> 
     )
 
 
-def result_of(connection: Connection, place: Place, number: int, run_id: str) -> RunResult | None:
+def result_of(connection: Connection, number: int, run_id: str) -> RunResult | None:
     """Return the document of what a run that is going has so far; None before its first sample."""
     head = connection.execute(
         select(live.c.prepared, runs.c.time_utc)
@@ -89,7 +88,7 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
         .where(live.c.run == number)
     ).first()
     if head is None:
-        raise damaged(place, "a run that is going has no beginning")
+        raise run_damaged(run_id, "its beginning is missing")
     rows = connection.execute(
         select(samples.c.data, samples.c.batch)
         .where(samples.c.run == number)
@@ -109,7 +108,7 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
             timed = timed and row.batch is not None
             record.add(msgspec.structs.replace(said, seconds=values.tobytes()))
     except (msgspec.DecodeError, ValueError, TypeError) as error:
-        raise damaged(place, f"a run that is going: {error}") from None
+        raise run_damaged(run_id, f"its beginning: {error}") from None
     if not record.samples:
         return None
     result = record.result()
@@ -120,7 +119,7 @@ def result_of(connection: Connection, place: Place, number: int, run_id: str) ->
 # ---- after a program ended without a word
 
 
-def close_interrupted(connection: Connection, place: Place) -> None:
+def close_interrupted(connection: Connection) -> None:
     """Finish the runs of programs that are gone, with what they had sampled.
 
     Programs on other machines are left alone: whether they still run cannot be told from here. So
@@ -137,7 +136,7 @@ def close_interrupted(connection: Connection, place: Place) -> None:
     ]
     for row in gone:
         try:
-            result = result_of(connection, place, row.run, row.id)
+            result = result_of(connection, row.run, row.id)
         except StoreDamaged:
             continue
         if result is None:

@@ -6,13 +6,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, searched
 from gpuexplorer.history.model import Deletion
+from gpuexplorer.history.processes import is_running, this_host
 from gpuexplorer.history.sql.runs import erase, insert_new, numbers_of, pieces
-from gpuexplorer.history.sql.tables import deletions, runs, tags
+from gpuexplorer.history.sql.tables import deletions, live, runs, tags
 
 MAX_TAG = 60
 """Characters."""
@@ -69,8 +70,8 @@ def _search_again(connection: Connection, numbers: list[int]) -> None:
     rows = [
         {
             "number": seq,
-            "said": f"{words.partition(LINE)[0]}{LINE}"
-            + searched(" ".join([*sorted(found[seq]), note])),
+            "said": f"{_text(words).partition(LINE)[0]}{LINE}"
+            + searched(" ".join([*sorted(map(_text, found[seq])), _text(note)])),
         }
         for seq, words, note in said
     ]
@@ -81,22 +82,40 @@ def _search_again(connection: Connection, numbers: list[int]) -> None:
         )
 
 
+def _text(stored: object) -> str:
+    return stored if isinstance(stored, str) else ""
+
+
 # ---- deletions
 
 
 def remove(connection: Connection, ids: Iterable[str]) -> Deletion:
-    """Take runs out of the list; they stay in the store until they are purged."""
+    """Take runs out of the list; they stay in the store until they are purged, or are going."""
     numbers = numbers_of(connection, ids)
     key = connection.execute(insert(deletions).values(time_s=time.time())).inserted_primary_key
     assert key is not None
     token, removed = int(key[0]), 0
+    free = or_(~runs.c.running, runs.c.seq.not_in(_going(connection)))
     for piece in pieces(numbers.values()):
         removed += connection.execute(
             update(runs)
-            .where(runs.c.seq.in_(piece), runs.c.deleted == 0, ~runs.c.running)
+            .where(runs.c.seq.in_(piece), runs.c.deleted == 0, free)
             .values(deleted=token)
         ).rowcount
     return Deletion(token=token, runs=removed)
+
+
+def _going(connection: Connection) -> list[int]:
+    """Return the runs that somebody may be sampling.
+
+    Of a program that is gone, runs that go on are those whose beginning cannot be read.
+    """
+    here = this_host()
+    return [
+        row.run
+        for row in connection.execute(select(live.c.run, live.c.host, live.c.process))
+        if row.host != here or is_running(row.process)
+    ]
 
 
 def bring_back(connection: Connection, token: int) -> int:
@@ -110,8 +129,9 @@ def bring_back(connection: Connection, token: int) -> int:
 
 def latest(connection: Connection) -> int | None:
     """Return the latest deletion of which runs could be brought back."""
-    token = connection.scalar(select(func.max(runs.c.deleted)))
-    return int(token) or None if token is not None else None
+    known = select(deletions.c.token)  # any other number is nobody's
+    token = connection.scalar(select(func.max(runs.c.deleted)).where(runs.c.deleted.in_(known)))
+    return int(token) if token is not None else None
 
 
 def purge(connection: Connection) -> int:

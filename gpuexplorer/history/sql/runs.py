@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
-from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
+from sqlalchemy import Connection, Select, Table, and_, delete, insert, or_, select, update
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.pieces import as_list
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.documents import (
     Document,
     Floats,
     chunks,
     clean,
     columns_of,
+    decode,
     pack_document,
     pack_samples,
     unpack_document,
     unpack_samples,
 )
-from gpuexplorer.history.place import Place
-from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import documents, live, runs, samples, tags
+from gpuexplorer.history.unreadable import name_of, number_of, run_damaged
 
 T = TypeVar("T")
 INTERRUPTED = "interrupted"
@@ -150,8 +155,11 @@ def resolve(connection: Connection, text: str) -> tuple[int, str, bool]:
     wanted = clean(text.strip())
     row = runs.c.seq, runs.c.id, runs.c.running
     exact = connection.execute(select(*row).where(runs.c.id == wanted)).first()
+    number = number_of(wanted) if exact is None else None
+    if number is not None:
+        exact = connection.execute(select(*row).where(runs.c.seq == number)).first()
     if exact is not None:
-        return exact.seq, exact.id, exact.running
+        return exact.seq, wanted, exact.running
     found = connection.execute(_beginning(select(*row), wanted).limit(2)).all() if wanted else []
     if not found:
         raise InputError(f"the history has no run '{text}'", remedy="see 'gpuexplorer history'")
@@ -159,7 +167,8 @@ def resolve(connection: Connection, text: str) -> tuple[int, str, bool]:
         raise InputError(
             f"more than one run begins with '{text}'", remedy="give more characters of the id"
         )
-    return found[0].seq, found[0].id, found[0].running
+    [one] = found
+    return one.seq, one.id if isinstance(one.id, str) else name_of(one.seq), one.running
 
 
 def _beginning(query: Select[Any], text: str) -> Select[Any]:
@@ -174,6 +183,9 @@ def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
         rows = connection.execute(select(runs.c.id, runs.c.seq).where(runs.c.id.in_(piece)))
         found |= {row.id: row.seq for row in rows}
     for run_id in wanted:
+        number = number_of(run_id) if run_id not in found else None
+        if number is not None and connection.scalar(select(runs.c.seq).where(runs.c.seq == number)):
+            found[run_id] = number
         if run_id not in found:
             raise InputError(
                 f"the history has no run '{run_id}'", remedy="see 'gpuexplorer history'"
@@ -181,27 +193,65 @@ def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
-def json_of(connection: Connection, place: Place, number: int) -> bytes:
-    """Return a finished run's document without its samples."""
+def json_of(connection: Connection, run_id: str, number: int) -> bytes:
+    """Return a finished run's document without its samples, which is one of a run."""
     data = connection.scalar(select(documents.c.data).where(documents.c.run == number))
     if data is None:
-        raise damaged(place, "a run has no document")
+        raise run_damaged(run_id, "it has no document")
     try:
         return unpack_document(data)
     except ValueError as error:
-        raise damaged(place, f"a run's document: {error}") from None
+        raise run_damaged(run_id, f"its document: {error}") from None
 
 
-def samples_of(connection: Connection, place: Place, number: int) -> Floats:
+def samples_of(connection: Connection, run_id: str, number: int) -> Floats:
     """Return a run's samples in seconds."""
     rows = connection.execute(
         select(samples.c.data).where(samples.c.run == number).order_by(samples.c.chunk)
     )
     try:
-        found = [unpack_samples(row.data) for row in rows]
+        return _joined(unpack_samples(row.data) for row in rows)
     except ValueError as error:
-        raise damaged(place, f"a run's samples: {error}") from None
-    return np.concatenate(found) if found else np.empty(0)
+        raise run_damaged(run_id, f"its samples: {error}") from None
+
+
+def readable(
+    connection: Connection, ids: Sequence[str], with_samples: bool
+) -> dict[str, RunResult]:
+    """Return those of some finished runs that can be read, by id; ``ids`` fit one statement."""
+    finished = and_(runs.c.id.in_(map(clean, ids)), ~runs.c.running)
+    numbers = {
+        row.id: row.seq for row in connection.execute(select(runs.c.id, runs.c.seq).where(finished))
+    }
+    wanted = list(numbers.values())
+    packed = {
+        row.run: row.data
+        for row in connection.execute(
+            select(documents.c.run, documents.c.data).where(documents.c.run.in_(wanted))
+        )
+    }
+    sampled: defaultdict[int, list[bytes]] = defaultdict(list)
+    if with_samples:
+        for row in connection.execute(
+            select(samples.c.run, samples.c.data)
+            .where(samples.c.run.in_(wanted))
+            .order_by(samples.c.run, samples.c.chunk)
+        ):
+            sampled[row.run].append(row.data)
+    found = {}
+    for run_id, number in numbers.items():
+        with suppress(KeyError, ValueError, InputError):
+            result = decode(unpack_document(packed[number]))
+            if with_samples:
+                values = _joined(unpack_samples(data) for data in sampled[number])
+                result = msgspec.structs.replace(result, samples_s=as_list(values))
+            found[run_id] = result
+    return found
+
+
+def _joined(found: Iterable[Floats]) -> Floats:
+    pieces_s = list(found)
+    return np.concatenate(pieces_s) if pieces_s else np.empty(0)
 
 
 def keys_of(connection: Connection, group: str) -> set[str]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import MAX_NAME, clean, searched
 from gpuexplorer.history.model import NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.sql.tables import runs, tags
+from gpuexplorer.history.unreadable import row_of
 
 FEW = 1000
 """Runs that are sooner put in order than looked for in that order."""
@@ -79,8 +79,8 @@ def pages(
         look = select(runs.c.time_s, runs.c.seq).where(condition(connection, query))
         hits = connection.execute(look.limit(MANY + 1)).all()
         if len(hits) <= MANY:
-            numbers = [seq for _, seq in sorted(map(tuple, hits), reverse=descending)]
-            found = {p: _in_order(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
+            numbers = [seq for *_, seq in sorted(map(_moment, hits), reverse=descending)]
+            found = {p: numbered(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
             return found, len(numbers) if total else None
     found = {
         page: find(
@@ -95,7 +95,14 @@ def pages(
     return found, len(first or ()) if holds_all else count(connection, query)
 
 
-def _in_order(connection: Connection, numbers: Sequence[int]) -> list[Row]:
+def _moment(hit: Any) -> tuple[bool, float, int]:
+    """Return what a run is sorted by, its time; one that cannot be read comes last, as in SQL."""
+    time_s, number = hit
+    known = isinstance(time_s, int | float)
+    return not known, time_s if known else 0.0, number
+
+
+def numbered(connection: Connection, numbers: Sequence[int]) -> list[Row]:
     """Return the rows of runs in the order of their numbers."""
     place = {number: at for at, number in enumerate(numbers)}
     found = connection.execute(select(runs).where(runs.c.seq.in_(numbers))).all()
@@ -120,13 +127,13 @@ def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
 def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
     marked = _tags(connection, [row.seq for row in found])
     return [
-        msgspec.convert(
+        row_of(
+            row.seq,
             {
                 **{name: getattr(row, name) for name in _SHOWN},
                 "group": row.group_id,
                 "tags": marked[row.seq],
             },
-            Row,
         )
         for row in found
     ]
@@ -209,4 +216,4 @@ def choices(connection: Connection, field: str) -> list[str]:
         rows = connection.execute(
             select(column).where(runs.c.deleted == 0).distinct().order_by(column)
         )
-    return [row[0] for row in rows]
+    return [row[0] for row in rows if isinstance(row[0], str)]
