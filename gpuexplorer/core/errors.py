@@ -20,6 +20,10 @@ class ExplorerError(Exception):
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
+class Cancelled(Exception):
+    """Somebody gave the work up, so it has no outcome; nothing went wrong."""
+
+
 class WorkFailed(ExplorerError):
     """The work was tried and failed (exit code 1)."""
 
@@ -47,6 +51,12 @@ class InputError(ExplorerError):
 
     exit_code = 2
     kind = "input"
+
+
+class MemoryTaken(InputError):
+    """What the device could hold does not fit beside what is in its memory now (exit code 2)."""
+
+    kind = "memory-taken"
 
 
 class CannotRunHere(ExplorerError):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import Cancelled, ExplorerError
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import HANDSHAKE_S, Engine, EngineLost, EngineOptions, EngineReady
 from gpuexplorer.engine.client import Event as EngineEvent
@@ -25,10 +25,6 @@ FRAMEWORKS = {
     "jax": ("jax",),
 }
 """Backends that are frameworks, and the distributions whose version is theirs."""
-
-
-class CheckCancelled(Exception):
-    """Nobody wants to know any more."""
 
 
 class EngineReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +69,7 @@ def check_engine(
 ) -> EngineReport:
     """Start an engine, ask it what it has, end it; what goes wrong stands in the report.
 
-    ``on_step`` is told what is being done. Raises CheckCancelled within a moment after
+    ``on_step`` is told what is being done. Raises Cancelled within a moment after
     ``cancelled``.
     """
     try:
@@ -92,7 +88,7 @@ def check_engine(
         until = time.monotonic() + handshake_s + DEVICES_S
         while asked.devices is None and asked.lost is None and time.monotonic() < until:
             if cancelled():
-                raise CheckCancelled
+                raise Cancelled
             engine.poll(POLL_S)
             if asked.ready is not None:
                 on_step("looking for its devices")

@@ -10,12 +10,8 @@ from contextlib import suppress
 import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.process import engine_launch
-
-
-class Cancelled(Exception):
-    """The request was given up: another one is wanted, or the program ends."""
 
 
 class Compiler:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 
-
-class Cancelled(Exception):
-    """Somebody set the event; what was downloaded is kept, and the same call goes on from there."""
+from gpuexplorer.core.errors import Cancelled as Cancelled
 
 
 def check(cancel: threading.Event | None) -> None:
-    """Raise Cancelled when the event is set."""
+    """Raise Cancelled when the event is set.
+
+    What was downloaded is kept, and the same call goes on from there.
+    """
     if cancel is not None and cancel.is_set():
         raise Cancelled

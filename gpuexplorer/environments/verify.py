@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
-from gpuexplorer.engine.checking import CheckCancelled, EngineReport, check_engine
-from gpuexplorer.environments.cancelled import Cancelled, check
+from gpuexplorer.engine.checking import EngineReport, check_engine
+from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.children import Done, run, surroundings
 from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, fit_of
@@ -85,15 +85,12 @@ def verify(
     """
     asked = cancel or threading.Event()
     on_step(0, 0, "starting its engine")
-    try:
-        report = check_engine(
-            word,
-            cancelled=asked.is_set,
-            on_step=lambda words: on_step(0, 0, words),
-            handshake_s=HANDSHAKE_S,
-        )
-    except CheckCancelled:
-        raise Cancelled from None
+    report = check_engine(
+        word,
+        cancelled=asked.is_set,
+        on_step=lambda words: on_step(0, 0, words),
+        handshake_s=HANDSHAKE_S,
+    )
     if not report.ok or kind.backend is None:
         return Verified(engine=report)
     device = _device_of(report, kind.backend)

@@ -1,14 +1,19 @@
-"""Asking engines what they have, one after another, each in a thread of its own."""
+"""Asking engines what they have, one after another, in threads, so that the window goes on."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from gpuexplorer.engine.candidates import Candidate
-from gpuexplorer.gui.engine_check import CandidateSearch, EngineCheck
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.candidates import Candidate, find_candidates
+from gpuexplorer.engine.checking import EngineReport, check_engine
+from gpuexplorer.gui.notice import capital
+from gpuexplorer.gui.task import Task, Tasks
 
 
 class Checks(QObject):
@@ -26,13 +31,17 @@ class Checks(QObject):
     stepped = Signal(str)
     checked = Signal(str, object)
     found = Signal(object)
+    _step = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._waiting: deque[str] = deque()
         self._asked = 0
-        self._check: EngineCheck | None = None
-        self._search: CandidateSearch | None = None
+        self._tasks = Tasks(self)
+        self._check: Task | None = None
+        self._word: str | None = None
+        self._searching = False
+        self._step.connect(self._tell_step)
         self.candidates: list[Candidate] | None = None
         """The Pythons found on this machine; None before somebody looked."""
 
@@ -46,7 +55,7 @@ class Checks(QObject):
     @property
     def current(self) -> str | None:
         """The word for the engine that is being asked."""
-        return self._check.word if self._check is not None else None
+        return self._word
 
     def ask(self, words: Iterable[str]) -> None:
         """Ask these engines after those that wait already."""
@@ -64,25 +73,35 @@ class Checks(QObject):
             self._check.cancel()
 
     def _next(self) -> None:
-        check = self._check = EngineCheck(self._waiting.popleft())
-        check.stepped.connect(self._step)
-        check.done.connect(self.checked)
-        check.finished.connect(self._over)
-        check.start()
-        self.asking.emit(check.word)
+        word = self._word = self._waiting.popleft()
+        self._check = self._tasks.do("engine-check", partial(self._look, word), self._over)
+        self.asking.emit(word)
 
-    def _step(self, words: str) -> None:
-        if self._check is None:
+    def _look(self, word: str, cancel: threading.Event) -> EngineReport:
+        """Start an engine, ask it and end it; in the thread."""
+        told = ""
+
+        def step(words: str) -> None:
+            nonlocal told
+            if words != told:
+                told = words
+                self._step.emit(words)
+
+        return check_engine(word, cancelled=cancel.is_set, on_step=step)
+
+    def _tell_step(self, words: str) -> None:
+        if self._word is None:
             return
         number = self._asked - len(self._waiting)
         of = f" ({number} of {self._asked})" if self._asked > 1 else ""
-        self.stepped.emit(f"Asking '{self._check.word}'{of}: {words}…")
+        self.stepped.emit(f"Asking '{self._word}'{of}: {words}…")
 
-    def _over(self) -> None:
-        if self._check is None:
-            return
-        self._check.wait()
-        self._check = None
+    def _over(self, found: EngineReport | ExplorerError | None) -> None:
+        word = self._word or ""
+        if isinstance(found, ExplorerError):
+            found = EngineReport(name=word, path=word, problem=found.what, remedy=found.remedy)
+        self.checked.emit(word, found)
+        self._check = self._word = None
         if self._waiting:
             self._next()
         else:
@@ -94,33 +113,24 @@ class Checks(QObject):
     @property
     def searching(self) -> bool:
         """Whether Pythons are looked for."""
-        return self._search is not None
+        return self._searching
 
     def look_for_pythons(self) -> None:
         """Look for Pythons on this machine; ``found`` carries them."""
-        if self._search is None:
-            self._search = CandidateSearch()
-            self._search.found.connect(self._take)
-            self._search.finished.connect(self._looked)
-            self._search.start()
+        if not self._searching:
+            self._searching = True
+            self._tasks.do("engine-search", lambda _: find_candidates(), self._looked)
 
-    def _take(self, found: list[Candidate]) -> None:
-        self.candidates = found
-
-    def _looked(self) -> None:
-        if self._search is None:
-            return
-        self._search.wait()
-        self._search = None
-        self.found.emit(self.candidates or [])
+    def _looked(self, found: list[Candidate] | ExplorerError | None) -> None:
+        self._searching = False
+        self.candidates = found if isinstance(found, list) else []
+        if isinstance(found, ExplorerError):
+            self.stepped.emit(f"{capital(str(found))}.")
+        self.found.emit(self.candidates)
 
     def close_down(self) -> None:
         """Wait until nothing is left running."""
         self._waiting.clear()
-        for thread in (self._check, self._search):
-            if thread is not None:
-                thread.finished.disconnect()
-                if isinstance(thread, EngineCheck):
-                    thread.cancel()
-                thread.wait()
-        self._check = self._search = None
+        self._tasks.close_down()
+        self._check = self._word = None
+        self._searching = False

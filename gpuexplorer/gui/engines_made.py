@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
-from gpuexplorer.gui.engines_work import Tasks
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.notice import capital
+from gpuexplorer.gui.task import Tasks
 
 if TYPE_CHECKING:
     from gpuexplorer.environments.managed import Managed

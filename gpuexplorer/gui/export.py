@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer import exchange
@@ -18,8 +19,9 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.surroundings import own_environment
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.theme import theme
 
 FORMATS: dict[str, str] = {
@@ -103,30 +105,6 @@ def render(spec: bytes, path: Path, scheme: str) -> None:
         raise WorkFailed(last.removeprefix("gpuexplorer: error: "), detail=said)
 
 
-class ExportJob(QThread):
-    """Writes one file; ``done`` carries None, or the error to show."""
-
-    done = Signal(object)
-
-    def __init__(self, path: Path, work: Callable[[Path], None]) -> None:
-        """``work`` writes the file in this thread; it raises ExplorerError in one sentence."""
-        super().__init__()
-        self.setObjectName("export")
-        self.path = path
-        self._work = work
-
-    def run(self) -> None:
-        """Write the file."""
-        try:
-            self._work(self.path)
-        except ExplorerError as error:
-            self.done.emit(error)
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            self.done.emit(WorkFailed(f"cannot export to {self.path}: {error!r}"))
-        else:
-            self.done.emit(None)
-
-
 class Exporter(QObject):
     """Asks where to, writes in the background, and says what became of it.
 
@@ -140,12 +118,12 @@ class Exporter(QObject):
     def __init__(self, window: QWidget, settings: Settings) -> None:
         super().__init__(window)
         self._window, self._settings = window, settings
-        self._job: ExportJob | None = None
+        self._tasks = Tasks(self)
 
     @property
     def busy(self) -> bool:
         """Whether a file is being written."""
-        return self._job is not None
+        return self._tasks.busy
 
     def ask(
         self,
@@ -189,29 +167,25 @@ class Exporter(QObject):
         self.do(path, lambda target: write(target, shown, ghosts, scheme, chart))
 
     def do(self, path: Path, work: Callable[[Path], None]) -> None:
-        """Have a file written in the background, then say where it is."""
-        if self._job is not None:
+        """Have a file written in the background, then say where it is.
+
+        ``work`` raises ExplorerError in one sentence.
+        """
+        if self.busy:
             self.notice.emit(Notice("warning", "Another export is still being written."))
             return
-        self._job = ExportJob(path, work)
-        self._job.done.connect(self._written)
         self.busy_with.emit(f"Writing {path}…")
-        self._job.start()
+        self._tasks.do(f"writing {path.name}", lambda _: work(path), partial(self._written, path))
 
-    def _written(self, error: ExplorerError | None) -> None:
-        job, self._job = self._job, None
-        if job is None:
-            return
-        job.wait()
+    def _written(self, path: Path, outcome: ExplorerError | None) -> None:
         self.busy_with.emit("")
-        if error is None:
-            self._settings.export_folder = job.path.parent
-            self.notice.emit(Notice("info", f"Saved {job.path}"))
+        if outcome is None:
+            self._settings.export_folder = path.parent
+            self.notice.emit(Notice("info", f"Saved {path}"))
         else:
-            words = str(error)
-            self.notice.emit(Notice("bad", f"{words[:1].upper()}{words[1:]}.", detail=error.detail))
+            text = f"{capital(str(outcome))}."
+            self.notice.emit(Notice("bad", text, detail=outcome.detail))
 
     def wait(self) -> None:
         """Wait until nothing is being written."""
-        if self._job is not None:
-            self._job.wait()
+        self._tasks.wait()

@@ -6,9 +6,10 @@ from typing import Any
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Progress, Session
-from gpuexplorer.gui.job import EngineJob, JobCancelled
+from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -38,4 +39,4 @@ class Guest:
 
     def _look(self, _: Progress) -> None:
         if self._job.cancelled:
-            raise JobCancelled
+            raise Cancelled

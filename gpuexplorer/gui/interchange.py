@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from gpuexplorer.core.bootstrap import module_command
@@ -23,6 +23,7 @@ from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.export import default_name
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import ResultTab, file_stem
+from gpuexplorer.gui.task import Tasks
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.main_window import MainWindow
@@ -104,32 +105,11 @@ def convert(document: bytes, path: Path, chosen: str) -> None:
         raise InputError(errors[0])
 
 
-class ImportJob(QThread):
-    """Imports files; ``finished_with`` carries what the command said of them, and its errors."""
-
-    finished_with = Signal(object, object)
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        super().__init__()
-        self.setObjectName("import")
-        self._paths = [str(path.resolve()) for path in paths]
-        self._child = Child()
-
-    def run(self) -> None:
-        """Have the child import them."""
-        try:
-            _, output, errors = self._child.run("import", *self._paths, "--json", "-")
-            document = msgspec.json.decode(output) if output else {"files": []}
-        except ExplorerError as error:
-            self.finished_with.emit({"files": []}, [str(error)])
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            self.finished_with.emit({"files": []}, [f"the import failed: {error!r}"])
-        else:
-            self.finished_with.emit(document, errors)
-
-    def end(self) -> None:
-        """End the import; a file that is not in yet stays out."""
-        self._child.end()
+def import_files(paths: Sequence[Path], child: Child) -> tuple[list[Any], list[str]]:
+    """Have the child import files; return what the command said of each, and its errors."""
+    names = [str(path.resolve()) for path in paths]
+    _, output, errors = child.run("import", *names, "--json", "-")
+    return msgspec.json.decode(output)["files"] if output else [], errors
 
 
 class Interchange(QObject):
@@ -138,12 +118,13 @@ class Interchange(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._job: ImportJob | None = None
+        self._tasks = Tasks(self)
+        self._child: Child | None = None
 
     @property
     def busy(self) -> bool:
         """Whether files are being imported."""
-        return self._job is not None
+        return self._tasks.busy
 
     # ---- in
 
@@ -156,22 +137,17 @@ class Interchange(QObject):
 
     def take(self, paths: Sequence[Path]) -> None:
         """Import files into the history in the background."""
-        if self._job is not None:
+        if self.busy:
             self._say(Notice("warning", "Another import is still going on."))
             return
-        self._job = ImportJob(paths)
-        self._job.finished_with.connect(self._taken)
+        child = self._child = Child()
         many = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
         self._window.status.say(f"Importing {many}…", 0)
-        self._job.start()
+        self._tasks.do("the import", lambda _: import_files(paths, child), self._taken)
 
-    def _taken(self, document: dict[str, Any], errors: list[str]) -> None:
-        job, self._job = self._job, None
-        if job is None:
-            return
-        job.wait()
+    def _taken(self, outcome: tuple[list[Any], list[str]] | ExplorerError | None) -> None:
         self._window.status.say("", 0)
-        files = document["files"]
+        files, errors = outcome if isinstance(outcome, tuple) else ([], [str(outcome)])
         parts = [imported_words(files)] if files else []
         parts += [f"{capital(words)}." for words in errors[:ERRORS_SHOWN]]
         if len(errors) > ERRORS_SHOWN:
@@ -181,10 +157,10 @@ class Interchange(QObject):
         self._say(Notice(kind, " ".join(parts), detail=notes))
 
     def close_down(self) -> None:
-        """End an import that is going on."""
-        if self._job is not None:
-            self._job.end()
-            self._job.wait()
+        """End an import that is going on; a file that is not in yet stays out."""
+        if self._child is not None:
+            self._child.end()
+        self._tasks.close_down()
 
     # ---- out
 

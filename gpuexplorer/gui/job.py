@@ -11,33 +11,30 @@ import queue
 import threading
 from collections.abc import Callable
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import Signal
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.errors import Cancelled, WorkFailed
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import LongRun, error_of, error_of_loss
+from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.gui.worker import EngineWorker, Heard
 from gpuexplorer.workloads.workload import Workload
 
 
-class JobCancelled(Exception):
-    """The job was cancelled; let it through, ``EngineJob`` ends quietly."""
+class EngineJob(Task):
+    """A task that has the engine; make a subclass for each kind of work.
 
-
-class EngineJob(QThread):
-    """Does ``work`` in a thread of its own; make a subclass for each kind of work.
-
-    ``stepped`` carries whatever the kind tells of its progress; ``ended`` what ``work`` returned,
-    the ExplorerError it raised, or None when it was cancelled: the session emits it once it has
-    the engine back, so whoever hears it finds everything as it is afterwards. ``waits`` says that
-    a pause has begun: no run is going on, and nothing is asked of the engine until ``resume``.
+    ``stepped`` carries whatever the kind tells of its progress; ``ended`` the outcome that
+    ``worked`` carried: the session emits it once it has the engine back, so whoever hears it finds
+    everything as it is afterwards. ``waits`` says that a pause has begun: no run is going on, and
+    nothing is asked of the engine until ``resume``. Once cancelled, it has no outcome.
     """
 
     doing = "working"
@@ -48,8 +45,6 @@ class EngineJob(QThread):
     stepped = Signal(object)
     ended = Signal(object)
     waits = Signal()
-    worked = Signal(object)
-    """For the session alone, from the thread: the same outcome, before the engine is given back."""
 
     def __init__(
         self,
@@ -58,11 +53,11 @@ class EngineJob(QThread):
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
         """``ceilings`` finds what a device was measured to do at most; runs are held against it."""
-        super().__init__()
+        super().__init__("job")
         self._worker = worker
         self._ceilings = ceilings
         self._gate = threading.Condition()
-        self._cancelled = self._paused = self._waiting = False
+        self._paused = self._waiting = False
         self._inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
 
     # ---- asked from the main thread
@@ -70,7 +65,7 @@ class EngineJob(QThread):
     def cancel(self) -> None:
         """Stop at the next launch boundary."""
         with self._gate:
-            self._cancelled = True
+            super().cancel()
             holds_engine = not self._waiting
             self._gate.notify_all()
         if holds_engine:
@@ -89,11 +84,6 @@ class EngineJob(QThread):
             self._gate.notify_all()
 
     @property
-    def cancelled(self) -> bool:
-        """Whether it was asked to stop."""
-        return self._cancelled
-
-    @property
     def paused(self) -> bool:
         """Whether it was asked to pause."""
         return self._paused
@@ -102,37 +92,25 @@ class EngineJob(QThread):
     def waiting(self) -> bool:
         """Whether a pause has begun; it lasts until ``resume`` or ``cancel``."""
         with self._gate:
-            return self._waiting and not self._cancelled
+            return self._waiting and not self.cancelled
 
     # ---- in the thread
 
-    def work(self) -> object:
-        """Do what the job is for and return its outcome; call ``measure`` for every run."""
-        raise TypeError(f"{type(self).__name__} does not say what its work is")
-
     def run(self) -> None:
         """Work, and tell how it ended."""
-        outcome: object
-        try:
-            outcome = self.work()
-        except JobCancelled:
-            outcome = None
-        except ExplorerError as error:
-            outcome = error
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            outcome = WorkFailed(f"{self.doing} failed: {error!r}")
-        self.worked.emit(None if self._cancelled else outcome)
+        outcome = outcome_of(self.doing, self.work)
+        self.worked.emit(None if self.cancelled else outcome)
 
     def keep_going(self) -> None:
-        """Wait while the job is paused; raise JobCancelled once it is cancelled."""
+        """Wait while the job is paused; raise Cancelled once it is cancelled."""
         with self._gate:
-            while self._paused and not self._cancelled:
+            while self._paused and not self.cancelled:
                 if not self._waiting:
                     self._waiting = True
                     self.waits.emit()
                 self._gate.wait()
-            if self._cancelled:
-                raise JobCancelled
+            if self.cancelled:
+                raise Cancelled
             self._waiting = False
 
     def measure(
@@ -149,15 +127,15 @@ class EngineJob(QThread):
     ) -> RunRecord:
         """Measure one configuration as ``engine.session.Session.measure_record`` does.
 
-        Waits first while the job is paused. Raises JobCancelled, LongRun when a launch would take
+        Waits first while the job is paused. Raises Cancelled, LongRun when a launch would take
         long and ``allow_long`` is False, EngineGone when there is no engine any more, and the
         ExplorerError of whatever went wrong with this run alone.
         """
         self.keep_going()
         inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
         self._inbox = inbox  # ``cancel`` puts None into the latest
-        if self._cancelled:
-            raise JobCancelled
+        if self.cancelled:
+            raise Cancelled
         self._worker.ask_for(
             inbox.put,
             config,
@@ -172,8 +150,8 @@ class EngineJob(QThread):
         record: RunRecord | None = None
         while True:
             heard = inbox.get()
-            if heard is None or self._cancelled:
-                raise JobCancelled
+            if heard is None or self.cancelled:
+                raise Cancelled
             if isinstance(heard, protocol.Prepared):
                 record = RunRecord(heard, max_noise=max_noise)
                 if self._ceilings is not None:
@@ -197,15 +175,15 @@ class EngineJob(QThread):
         self.keep_going()
         inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
         self._inbox = inbox
-        if self._cancelled:
-            raise JobCancelled
+        if self.cancelled:
+            raise Cancelled
         self._worker.ask_for(
             inbox.put, config, workload, seconds=None, operators=True, shapes=shapes
         )
         while True:
             heard = inbox.get()
-            if heard is None or self._cancelled:
-                raise JobCancelled
+            if heard is None or self.cancelled:
+                raise Cancelled
             if isinstance(heard, protocol.Profiled):
                 return heard.profile
             _raise_of(heard)

@@ -142,7 +142,7 @@ class SelfTestDialog(QDialog):
         self.report = None
         self.details.clear()
         self._worker = SelfTestWorker(replace(self._options, quick=self.quick_box.isChecked()))
-        self._worker.finished.connect(self._ended)
+        self._worker.worked.connect(self._ended)
         self._show_state(State(_nothing_done()))
         self._worker.start()
         self._timer.start()
@@ -151,7 +151,7 @@ class SelfTestDialog(QDialog):
     def stop(self) -> None:
         """Have the self-test stop; it ends within a moment."""
         if self._worker is not None:
-            self._worker.stop()
+            self._worker.cancel()
             self.start_button.setEnabled(False)
             self.words.setText("stopping")
 
@@ -159,8 +159,8 @@ class SelfTestDialog(QDialog):
         """Stop and wait until nothing is left running."""
         self._timer.stop()
         if self._worker is not None:
-            self._worker.finished.disconnect(self._ended)
-            self._worker.stop()
+            self._worker.worked.disconnect(self._ended)
+            self._worker.cancel()
             self._worker.wait()
             self._worker = None
 
@@ -245,8 +245,8 @@ class SelfTestDialog(QDialog):
         if first is not None:
             first.setToolTip("\n".join(section.why_skipped))
 
-    def _ended(self) -> None:
-        """Show what came out, once the thread has ended."""
+    def _ended(self, outcome: object) -> None:
+        """Show what came out."""
         self._timer.stop()
         worker, self._worker = self._worker, None
         if worker is None:
@@ -256,10 +256,10 @@ class SelfTestDialog(QDialog):
         self.bar.setRange(0, 1)
         self.bar.setValue(1)
         self._show_idle()
-        if isinstance(worker.outcome, Report):
-            self._show_report(worker.outcome)
+        if isinstance(outcome, Report):
+            self._show_report(outcome)
         else:
-            self.words.setText(f"The self-test cannot run: {worker.outcome}")
+            self.words.setText(f"The self-test cannot run: {outcome}")
 
     def _show_report(self, report: Report) -> None:
         self.report = report

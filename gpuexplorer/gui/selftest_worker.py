@@ -6,9 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QThread
-
-from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.gui.task import Task
 from gpuexplorer.selftest.bench import Options
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.run import run_selftest
@@ -33,15 +31,12 @@ class State:
         return sum(s.tried for s in self.sections)
 
 
-class SelfTestWorker(QThread):
-    """Runs one self-test. ``state`` may be read at any time; after the end ``outcome`` is there."""
+class SelfTestWorker(Task):
+    """Runs one self-test; ``state`` may be read at any time. Cancelled, it reports what is done."""
 
     def __init__(self, options: Options) -> None:
-        super().__init__()
-        self.setObjectName("selftest")
+        super().__init__("selftest")
         self.options = options
-        self.outcome: Report | ExplorerError | None = None
-        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._planned: list[SectionResult] = []
         self._done: dict[str, list[CheckResult]] = {}
@@ -57,18 +52,9 @@ class SelfTestWorker(QThread):
             failures = [c for done in self._done.values() for c in done if c.status == "failed"]
             return State(sections, self._words, failures)
 
-    def stop(self) -> None:
-        """Have it stop within a moment; what was done so far is reported."""
-        self._stop.set()
-
-    def run(self) -> None:
+    def work(self) -> Report:
         """Run the self-test; in the thread."""
-        try:
-            self.outcome = run_selftest(self.options, self, self._stop.is_set)
-        except ExplorerError as error:
-            self.outcome = error
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            self.outcome = WorkFailed(f"the self-test broke: {type(error).__name__}: {error}")
+        return run_selftest(self.options, self, self.cancel_event.is_set)
 
     # ---- told by the self-test, in the thread
 

@@ -90,6 +90,8 @@ class Session(QObject):
         self.worker = EngineWorker(options)
         self.worker.updated.connect(self.listener.take)
         self.worker.logged.connect(self.engine_log.append)
+        for owner in (self.worker, self.runs):
+            owner.worked.connect(self._owner_ended)
 
     # ---- asked by the window
 
@@ -99,6 +101,11 @@ class Session(QObject):
         self.worker.ask_devices()
         self.worker.start()
         self.runs.start()
+
+    def _owner_ended(self, outcome: object) -> None:
+        """Say that the thread of the engine or of the store has ended by a bug."""
+        if isinstance(outcome, ExplorerError):
+            self.notice.emit(notices.job_failed(outcome))
 
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""

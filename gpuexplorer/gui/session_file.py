@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, QThread, QUrl, Signal
+from PySide6.QtCore import QEvent, QObject, QUrl, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
-from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.model.bench import Bench, View, plain_source
 from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.knobs import Knobs
@@ -26,6 +27,7 @@ from gpuexplorer.gui.notice import Action, Notice, capital, engine_busy
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.task import Tasks
 from gpuexplorer.workloads.workload import WorkloadSource
 
 if TYPE_CHECKING:
@@ -58,29 +60,6 @@ class _Before:
     kernels: dict[str, WorkloadSource]
 
 
-class _Job(QThread):
-    """Does one thing in a thread; ``ended`` carries what came of it, or the error."""
-
-    ended = Signal(object)
-
-    def __init__(self, work: Callable[[], object], path: Path) -> None:
-        super().__init__()
-        self.setObjectName("session-file")
-        self.path = path
-        self._work = work
-
-    def run(self) -> None:
-        """Work, and tell how it ended."""
-        outcome: object
-        try:
-            outcome = self._work()
-        except ExplorerError as error:
-            outcome = error
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            outcome = WorkFailed(f"{self.path} could not be worked on: {error!r}")
-        self.ended.emit(outcome)
-
-
 class SessionFiles(QObject):
     """The window's session: where it is kept, whether it changed, and its notes.
 
@@ -106,7 +85,7 @@ class SessionFiles(QObject):
         self._window, self._session, self._settings = window, session, settings
         self._view, self._show_view = view, show_view
         self._parts: dict[str, Part] = {}
-        self._job: _Job | None = None
+        self._tasks = Tasks(self)
         self._before: _Before | None = None
         self._start_live = False
         self._was_modified = False
@@ -180,7 +159,7 @@ class SessionFiles(QObject):
         """Write the session to a file in the background, then say where it is."""
         if self._busy():
             return
-        self._begin(_Job(self._writing(path), path), self._written)
+        self._begin("saving", path, self._writing(path), self._written)
 
     def _writing(self, path: Path) -> Callable[[], object]:
         """Return what writes the session as it is now, in any thread."""
@@ -199,13 +178,13 @@ class SessionFiles(QObject):
 
         return work
 
-    def _written(self, job: _Job, outcome: object) -> None:
+    def _written(self, path: Path, outcome: object) -> None:
         if isinstance(outcome, ExplorerError):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
             return
-        self.path, self._saved = job.path, outcome
-        self._remember(job.path)
-        self.said.emit(f"Saved {job.path}")
+        self.path, self._saved = path, outcome
+        self._remember(path)
+        self.said.emit(f"Saved {path}")
         self._was_modified = self.modified
         self.changed.emit()
 
@@ -263,16 +242,16 @@ class SessionFiles(QObject):
             }
             return _Opened(bench, live, documents)
 
-        self._begin(_Job(work, path), self._read)
+        self._begin("opening", path, work, self._read)
 
-    def _read(self, job: _Job, outcome: object) -> None:
+    def _read(self, path: Path, outcome: object) -> None:
         start_live, self._start_live = self._start_live, False
         if isinstance(outcome, _Opened) and self._session.jobs.current is not None:
             self.notice.emit(engine_busy(self._session.jobs.current.doing))
         elif isinstance(outcome, _Opened):
-            self._show(job.path, outcome)
+            self._show(path, outcome)
         elif isinstance(outcome, ExplorerError):
-            self._settings.forget_session(job.path)
+            self._settings.forget_session(path)
             if start_live:
                 self._session.begin_by_itself()
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
@@ -369,31 +348,29 @@ class SessionFiles(QObject):
 
     # ---- one file at a time
 
+    @property
+    def busy(self) -> bool:
+        """Whether a file is being read or written."""
+        return self._tasks.busy
+
     def _busy(self) -> bool:
-        if self._job is not None:
+        if self.busy:
             self.notice.emit(Notice("warning", "Another session file is still being worked on."))
             return True
         return False
 
-    def _begin(self, job: _Job, after: Callable[[_Job, object], None]) -> None:
-        self._job = job
-
-        def ended(outcome: object) -> None:
-            self._job = None
-            job.wait()
-            after(job, outcome)
-
-        self._after = ended
-        job.ended.connect(self._ended)
-        job.start()
-
-    def _ended(self, outcome: object) -> None:
-        self._after(outcome)
+    def _begin(
+        self,
+        doing: str,
+        path: Path,
+        work: Callable[[], object],
+        then: Callable[[Path, object], None],
+    ) -> None:
+        self._tasks.do(f"{doing} {path.name}", lambda _: work(), partial(then, path))
 
     def wait(self) -> None:
         """Wait until no file is being read or written."""
-        if self._job is not None:
-            self._job.wait()
+        self._tasks.wait()
 
     def may_close(self) -> bool:
         """Ask whether changes shall be saved before the window goes; False: it stays."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import Signal
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
@@ -26,6 +26,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
 from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
+from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.history.model import Query, Sort
 from gpuexplorer.history.peek import newest
 from gpuexplorer.history.store import Store
@@ -69,7 +70,7 @@ class _Job:
     needs: Sequence[str]
 
 
-class StoreWorker(QThread):
+class StoreWorker(Task):
     """Owns a ``Store``.
 
     ``answered`` carries the ``Answer`` to the latest ``ask``; ``changed`` says that the store holds
@@ -84,15 +85,13 @@ class StoreWorker(QThread):
     _done = Signal(int, object)
 
     def __init__(self, open_store: Callable[[], Store] | None = None) -> None:
-        super().__init__()
-        self.setObjectName("store")
+        super().__init__("store")
         self._peek_is_due = open_store is None
         self._open_store = open_store or (lambda: Store.open_to_read(busy_s=BUSY_S))
         self._keeper = Keeper()
         self._wake = threading.Condition()
         self._ask: Ask | None = None
         self._jobs: deque[_Job] = deque()
-        self._stop = False
         self._callbacks: dict[int, Callable[[object], None]] = {}
         self._tickets = 0
         self._store: Store | None = None
@@ -136,7 +135,7 @@ class StoreWorker(QThread):
         everything that is in hand is written first.
         """
         with self._wake:
-            if self._stop:
+            if self.cancelled:
                 return
             self._tickets += 1
             if then is not None:
@@ -170,7 +169,7 @@ class StoreWorker(QThread):
         ``left_behind`` says why when not even that was possible.
         """
         with self._wake:
-            self._stop = True
+            self.cancel()
             self._wake.notify()
         if not self.isRunning() and not self.isFinished():
             return True
@@ -178,7 +177,7 @@ class StoreWorker(QThread):
 
     def _finish_job(self, ticket: int, outcome: object) -> None:
         then = self._callbacks.pop(ticket, None)
-        if then is not None and not self._stop:
+        if then is not None and not self.cancelled:
             then(outcome)
 
     def _note_trouble(self, trouble: Trouble | None) -> None:
@@ -186,7 +185,7 @@ class StoreWorker(QThread):
 
     # ---- in the thread
 
-    def run(self) -> None:
+    def work(self) -> None:
         """Serve until closed."""
         try:
             while self._wait():
@@ -207,9 +206,9 @@ class StoreWorker(QThread):
             if self._ask is not None:
                 dues.append(self._read_at if self._store is not None else self._open_at)
             patience = 0.0 if self._jobs else min(dues) - now
-            if not self._stop and patience > 0:
+            if not self.cancelled and patience > 0:
                 self._wake.wait(patience)
-            return not self._stop
+            return not self.cancelled
 
     def _serve(self) -> None:
         """Do everything that waits, once; whoever looks at the table comes first."""
@@ -244,17 +243,11 @@ class StoreWorker(QThread):
         if store is not None and store.can_write and not gone:
             return
         self._open_at = now + RETRY_S
-        try:
-            opened = self._open_store()
-            if opened.can_write:
-                self._take_in(opened)
-        except ExplorerError as error:
-            self._in_trouble(error)
+        opened = outcome_of("opening the history", self._open)
+        if isinstance(opened, ExplorerError):
+            self._in_trouble(opened)
             return
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            self._in_trouble(WorkFailed(f"the history cannot be opened: {error!r}"))
-            return
-        self._store, self._seen, self._read_at = opened, None, 0.0
+        self._store, self._seen, self._read_at = cast(Store, opened), None, 0.0
         if store is None:
             gc.freeze()  # what was imported for it need never be walked through
             self._recovered()
@@ -262,25 +255,26 @@ class StoreWorker(QThread):
         else:
             store.close()
 
-    @staticmethod
-    def _take_in(store: Store) -> None:
+    def _open(self) -> Store:
+        """Open the store, and take in what an earlier window could not write."""
+        store = self._open_store()
         folder = rescue_folder(store)
-        if folder.is_dir():
+        if store.can_write and folder.is_dir():
             take_in(store, folder)
+        return store
 
     def _outcome(self, job: _Job) -> object:
         """Return what a job returned, or its error."""
         store = self._store
         if store is None:
             return self._told.error if self._told is not None else WorkFailed("no history yet")
-        try:
+
+        def work() -> object:
             if job.needs:
                 self._keeper.write(store, time.monotonic(), job.needs)
             return job.work(store)
-        except ExplorerError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-            return WorkFailed(f"the history failed: {error!r}")
+
+        return outcome_of("the history", work)
 
     # ---- reading
 

@@ -1,18 +1,17 @@
-"""A sweep through the window's engine, and the thread that does what would make the window wait."""
+"""A sweep through the window's engine: the thread that measures it."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import Signal
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.measuring import Measuring
@@ -31,10 +30,14 @@ TELL_EVERY_S = 0.1
 
 @dataclass(frozen=True)
 class Begun:
-    """The cells of a sweep that is about to measure; ``resumed`` were done before."""
+    """The cells of a sweep that is about to measure; ``resumed`` were done before.
+
+    ``unreadable`` of those cannot be read in the history and are measured again.
+    """
 
     cells: list[Cell]
     resumed: int
+    unreadable: int
     goes_on: bool
 
 
@@ -100,7 +103,7 @@ class SweepJob(EngineJob):
                 on_step=self._step,
                 on_trouble=self.troubled.emit,
             )
-            self.begun.emit(Begun(list(study.cells), study.resumed, study.goes_on))
+            self.begun.emit(Begun(list(study.cells), study.resumed, study.unreadable, study.goes_on))
             try:
                 study.run(self)
             finally:
@@ -133,57 +136,3 @@ class SweepJob(EngineJob):
         changed, self._changed = self._changed, []
         group = self._study.group if self._study is not None else None
         self.stepped.emit(Progress(changed, current, left, group))
-
-
-class Background(QThread):
-    """Does one thing after another, the latest of each kind; ``ended`` carries kind and outcome.
-
-    The outcome is what the work returned, or its ExplorerError.
-    """
-
-    ended = Signal(str, object)
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.setObjectName(name)
-        self._gate = threading.Condition()
-        self._tasks: dict[str, Callable[[], object]] = {}
-        self._stop = False
-
-    def ask(self, kind: str, work: Callable[[], object]) -> None:
-        """Have work done soon, instead of what of this kind still waits; from the main thread."""
-        with self._gate:
-            if self._stop:
-                return
-            self._tasks[kind] = work
-            self._gate.notify_all()
-        if not self.isRunning():
-            self.start()
-
-    def close(self) -> None:
-        """End the thread; what waits is not done any more."""
-        with self._gate:
-            self._stop = True
-            self._tasks.clear()
-            self._gate.notify_all()
-        self.wait()
-
-    def run(self) -> None:
-        """Work until closed."""
-        while True:
-            with self._gate:
-                while not self._tasks and not self._stop:
-                    self._gate.wait()
-                if self._stop:
-                    return
-                kind = next(iter(self._tasks))
-                work = self._tasks.pop(kind)
-            outcome: object
-            try:
-                outcome = work()
-            except ExplorerError as error:
-                outcome = error
-            except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-                outcome = WorkFailed(f"{kind} failed: {error!r}")
-            del work
-            self.ended.emit(kind, outcome)

@@ -8,12 +8,14 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.sweep import SweepModel, Unfinished, unfinished
 from gpuexplorer.gui.model.sweep_axes import space_of
 from gpuexplorer.gui.model.sweep_preview import Preview, preview
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.sweep_job import Background, Begun, Progress, SweepJob
+from gpuexplorer.gui.sweep_job import Begun, Progress, SweepJob
+from gpuexplorer.gui.task import Background
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
@@ -22,6 +24,10 @@ LOOK_AFTER_MS = 180
 """A knob that is being turned is not followed at every step."""
 ANEW = (
     "The sweep starts anew: its devices, drivers or CPU threads are not those of the earlier one."
+)
+AGAIN = (
+    "Runs of the earlier sweep that cannot be read in the history are measured again: {}. "
+    "'gpuexplorer doctor' names them."
 )
 
 
@@ -192,6 +198,8 @@ class SweepControl(QObject):
     def _begun(self, job: SweepJob, begun: Begun) -> None:
         if job.resumes and not begun.goes_on:
             self.notice.emit(Notice("info", ANEW))
+        if begun.unreadable:
+            self.notice.emit(Notice("warning", AGAIN.format(count(begun.unreadable))))
         self.model.begin(job.space, job.workload, begun.cells, job.measuring, begun.resumed)
         self.replaced.emit()
 

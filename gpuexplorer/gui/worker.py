@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import Signal
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import Reading, SampleBatch
@@ -24,6 +24,7 @@ from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineR
 from gpuexplorer.gui.model.tally import Tally
 from gpuexplorer.gui.model.times import sample_times_s
 from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.task import Task
 from gpuexplorer.workloads.workload import Workload
 
 UPDATES_PER_S = 60
@@ -93,22 +94,20 @@ JOB_TICKET = -1
 """The ticket of every run of a job."""
 
 
-class EngineWorker(QThread):
+class EngineWorker(Task):
     """Owns an ``Engine``; ``updated`` carries an ``Update`` to the main thread."""
 
     updated = Signal(object)
     logged = Signal(object)
 
     def __init__(self, options: EngineOptions) -> None:
-        super().__init__()
-        self.setObjectName("engine-worker")
+        super().__init__("engine-worker")
         self._options = options
         self._lock = threading.Lock()
         self._ask: _Ask | None = None
         self._cancel = False
         self._list = False
         self._new_options: EngineOptions | None = None
-        self._stop = False
         self._taken = True
         self._urgent = False
         self._unanswered = False
@@ -205,7 +204,7 @@ class EngineWorker(QThread):
     def close(self, timeout_s: float = 6.0) -> bool:
         """End the engine and this thread; return whether it ended in time."""
         with self._lock:
-            self._stop = True
+            self.cancel()
         self._wake()
         return self.wait(int(timeout_s * 1000))
 
@@ -222,7 +221,7 @@ class EngineWorker(QThread):
 
     # ---- in the thread
 
-    def run(self) -> None:
+    def work(self) -> None:
         """Serve until asked to stop."""
         engine = self._engine = Engine(self._options, self._on_event, self._log)
         try:
@@ -244,8 +243,7 @@ class EngineWorker(QThread):
             cancel, self._cancel = self._cancel, False
             devices, self._list = self._list, False
             options, self._new_options = self._new_options, None
-            stop = self._stop
-        if stop:
+        if self.cancelled:
             return False
         if options is not None:
             engine.close()

@@ -17,8 +17,8 @@ from typing import Protocol
 from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.core.errors import Cancelled, ExplorerError
+from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.search.order import Key, build_key
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.workload import Workload

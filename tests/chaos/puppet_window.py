@@ -87,7 +87,7 @@ class Puppet:
             "engine": session.engine_state,
             "live": session.live,
             "job": session.jobs.current.doing if session.jobs.current is not None else "",
-            "writing": window.exporter.busy or window.sessions._job is not None,
+            "writing": window.exporter.busy or window.sessions.busy,
             "shown": window.banner.text,
             "notices": notices,
             "complaints": complaints,

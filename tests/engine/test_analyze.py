@@ -18,9 +18,9 @@ from gpuexplorer.analysis.static import CompileRequest, curve_blocks, shape_like
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, Cancelled, InputError, WorkFailed
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant, read_kernel_file
-from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource

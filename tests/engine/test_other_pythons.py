@@ -15,9 +15,9 @@ import pytest
 
 from gpuexplorer.core.bootstrap import FILE
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, Cancelled
 from gpuexplorer.engine import protocol
-from gpuexplorer.engine.checking import CheckCancelled, check_engine
+from gpuexplorer.engine.checking import check_engine
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE, Interpreters
 from gpuexplorer.engine.process import LOGGED_A_SECOND
@@ -139,7 +139,7 @@ def test_an_engine_says_what_it_has(other: Path) -> None:
 def test_a_check_is_stopped_within_a_moment(tmp_path: Path) -> None:
     began = tmp_path / "began"
     python = pretend(tmp_path / "bin", f": > '{began}'\nexec sleep 600")
-    with pytest.raises(CheckCancelled):
+    with pytest.raises(Cancelled):
         check_engine(str(python), cancelled=began.exists)
 
 

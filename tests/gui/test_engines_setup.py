@@ -315,7 +315,7 @@ def test_found_pythons_are_asked_and_one_that_is_used_gets_a_name(
 ) -> None:
     dies = pretend(tmp_path / "dies" / "bin", "echo 'out of luck' >&2; exit 4")
     found = [Candidate(path=str(dies), kind="environment")]
-    monkeypatch.setattr("gpuexplorer.gui.engine_check.find_candidates", lambda: found)
+    monkeypatch.setattr("gpuexplorer.gui.engines_checks.find_candidates", lambda: found)
     until(qtbot, lambda: not dialog.list.checks.searching)
     press(dialog, "findEnginesButton")
     until(qtbot, lambda: "1 Python found" in words(dialog, "engineWords"))

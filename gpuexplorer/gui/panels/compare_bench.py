@@ -30,10 +30,12 @@ from gpuexplorer.core.units import percent
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.session import LongRun
+from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison
 from gpuexplorer.gui.model.engines import EnginesModel
-from gpuexplorer.gui.panels.compare_export import FORMATS, CompareExporter
+from gpuexplorer.gui.panels import compare_export
+from gpuexplorer.gui.panels.compare_export import FORMATS
 from gpuexplorer.gui.panels.compare_job import CompareJob, Present
 from gpuexplorer.gui.panels.compare_plot import ForestPlot
 from gpuexplorer.gui.panels.compare_table import CompareTable
@@ -76,7 +78,7 @@ class CompareBench(QWidget):
         self._began = 0.0
         self._long_agreed = False
         self._told = ""
-        self.exporter = CompareExporter(self, settings)
+        self.exporter = Exporter(self, settings)
         self.exporter.notice.connect(session.notice)
         self._make_parts()
         self._lay_out()
@@ -443,7 +445,7 @@ class CompareBench(QWidget):
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write the comparison."""
         if self.model.result is not None:
-            self.exporter.ask(self.model.result, suffix)
+            compare_export.ask(self.exporter, self.model.result, suffix)
 
     def copy_command(self) -> None:
         """Copy the comparison as a command line."""

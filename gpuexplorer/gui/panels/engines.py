@@ -9,8 +9,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
-from gpuexplorer.gui.engines_work import Tasks
 from gpuexplorer.gui.panels.engines_list import EnginesList
+from gpuexplorer.gui.task import Tasks
 
 if TYPE_CHECKING:
     from gpuexplorer.environments.managed import Managed

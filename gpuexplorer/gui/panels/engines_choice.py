@@ -27,10 +27,10 @@ from gpuexplorer.environments import pythons
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.plan import Source
 from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.gui.engines_work import Tasks
 from gpuexplorer.gui.model.engine_setup import Around, Wanted, look_around, sentence
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
+from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 LOOKING = "Looking at this machine…"

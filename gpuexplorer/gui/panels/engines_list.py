@@ -22,13 +22,13 @@ from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.gui.engines_checks import Checks
 from gpuexplorer.gui.engines_made import MadeEngines
-from gpuexplorer.gui.engines_work import Tasks
 from gpuexplorer.gui.model.engine_details import details
 from gpuexplorer.gui.model.engines import EngineRow, EnginesModel
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_table import EnginesTable
 from gpuexplorer.gui.panels.engines_ways import MOST_OFFERED, EngineWays
+from gpuexplorer.gui.task import Tasks
 
 ABOUT = (
     "The process that measures runs in one of these Pythons. Everything measured is kept when you "

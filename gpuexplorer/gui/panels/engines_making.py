@@ -21,9 +21,9 @@ from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Plan
 from gpuexplorer.environments.progress import PHASES, Phase, Progress
 from gpuexplorer.gui.engines_making import Making
-from gpuexplorer.gui.engines_work import Task, Tasks
 from gpuexplorer.gui.model.engine_setup import PHASE_TITLES, Pace, progress_words, sentence
 from gpuexplorer.gui.panels.engines_buttons import button
+from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.words import Words
 
 LOOK_MS = 100

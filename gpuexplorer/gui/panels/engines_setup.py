@@ -20,13 +20,13 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Plan
-from gpuexplorer.gui.engines_work import Task, Tasks
 from gpuexplorer.gui.model.engine_setup import Wanted, plan_again, plan_new
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_choice import EngineChoicePage
 from gpuexplorer.gui.panels.engines_making import EngineMakingPage
 from gpuexplorer.gui.panels.engines_plan import EnginePlanPage
+from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.words import Words
 
 T = TypeVar("T")

@@ -6,14 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from PySide6.QtCore import QThread, Signal
+from PySide6.QtCore import Signal
 
 from gpuexplorer.analysis.static import CompileRequest, KernelFigures
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
-from gpuexplorer.engine.compiler import Cancelled, Compiler
+from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError
+from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
+from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.workloads.workload import Workload
 
 SETTLE_S = 0.15
@@ -33,7 +35,7 @@ class Question:
     python: str | None
 
 
-class KernelWorker(QThread):
+class KernelWorker(Task):
     """Answers the latest question; an older one's compilation is ended.
 
     ``compiling`` carries the ticket of a question that needs the compiler, ``answered`` a ticket
@@ -44,14 +46,12 @@ class KernelWorker(QThread):
     answered = Signal(object, object)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("kernel-analysis")
+        super().__init__("kernel-analysis")
         self._changed = threading.Condition()
         self._question: Question | None = None
         self._asked = 0
         """Counts questions and drops; whatever was begun at another count is outdated."""
         self._compiler: Compiler | None = None
-        self._closing = False
         self._known: OrderedDict[bytes, Sequence[KernelFigures]] = OrderedDict()
         self._refused: dict[bytes, ExplorerError] = {}
         self._unable: dict[str | None, CannotRunHere] = {}
@@ -61,7 +61,7 @@ class KernelWorker(QThread):
     def ask(self, question: Question) -> None:
         """Answer this question instead of any before; starts the thread at the first one."""
         with self._changed:
-            if self._closing:
+            if self.cancelled:
                 return
             self._question = question
             self._give_up()
@@ -83,7 +83,7 @@ class KernelWorker(QThread):
     def close(self) -> None:
         """End the thread and whatever it waits for."""
         with self._changed:
-            self._closing = True
+            self.cancel()
             self._give_up()
         self.wait()
 
@@ -95,25 +95,18 @@ class KernelWorker(QThread):
 
     # ---- in the thread
 
-    def run(self) -> None:
+    def work(self) -> None:
         """Answer questions until closed."""
         while (found := self._next()) is not None:
-            question, asked = found
-            try:
-                answer: object = self._answer(question, asked)
-            except Cancelled:
-                continue
-            except ExplorerError as error:
-                answer = error
-            except Exception as error:  # noqa: BLE001 - a bug must not end in silence
-                answer = WorkFailed(f"the kernel cannot be analysed: {error!r}")
-            self.answered.emit(question.ticket, answer)
+            answer = outcome_of("the kernel's analysis", partial(self._answer, *found))
+            if answer is not None:  # else another question came
+                self.answered.emit(found[0].ticket, answer)
 
     def _next(self) -> tuple[Question, int] | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._closing or self._question is not None)
+            self._changed.wait_for(lambda: self.cancelled or self._question is not None)
             question, self._question = self._question, None
-            return None if self._closing or question is None else (question, self._asked)
+            return None if self.cancelled or question is None else (question, self._asked)
 
     def _answer(self, question: Question, asked: int) -> object:
         on = VariantOn(question.workload, question.request, question.arch)

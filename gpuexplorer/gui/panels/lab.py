@@ -32,7 +32,7 @@ from gpuexplorer.gui.panels.lab_head import ASK, LabHead
 from gpuexplorer.gui.panels.lab_tab import study_files
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.sweep_job import Background
+from gpuexplorer.gui.task import Background
 from gpuexplorer.history.store import Store
 
 LOOK_AFTER_MS = 180

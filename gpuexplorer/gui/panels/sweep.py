@@ -25,8 +25,8 @@ from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.panels.sweep_table import SweepTable
 from gpuexplorer.gui.plots.sweep import SweepChart
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.sweep_job import Background
 from gpuexplorer.gui.sweeping import SweepControl
+from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.workload import Workload
