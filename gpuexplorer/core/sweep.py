@@ -17,9 +17,11 @@ from gpuexplorer.core.result import RUN_SCHEMA, RunResult
 
 SWEEP_SCHEMA = "gpuexplorer/sweep/1"
 
-Why = Literal["cannot", "failed", "wrong", "lost"]
-"""Why a point has no figure: it cannot run here, its work failed, its result was wrong, or it was
-lost with an engine that somebody else ended, and would be measured if it were tried again."""
+Why = Literal["cannot", "failed", "wrong", "lost", "short"]
+"""Why a point has no figure: it cannot run here, its work failed, its result was wrong, it was lost
+with an engine that somebody else ended, or memory was short at that time."""
+PASSING = frozenset[Why]({"lost", "short"})
+"""Reasons that are none of the configuration's: another try measures such a point."""
 
 
 class SweptRun(msgspec.Struct, frozen=True, kw_only=True):

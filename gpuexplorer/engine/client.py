@@ -22,7 +22,13 @@ from gpuexplorer.core import limits
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine import failed_start, protocol, stopped
-from gpuexplorer.engine.death import from_outside, how_it_ended, killed_for_memory, what_to_do
+from gpuexplorer.engine.death import (
+    for_memory,
+    from_outside,
+    how_it_ended,
+    killed_for_memory,
+    what_to_do,
+)
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_launch
@@ -85,9 +91,9 @@ class EngineLost:
     ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,
     ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
     ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
-    engine that never answered printed last. ``outside``: somebody else ended or stopped it, so that
-    the run could be made again. ``may_be_long``: it was ended at the first part of a launch, which
-    nobody had agreed to take long.
+    engine that never answered printed last. ``outside``: somebody else ended or stopped it, or
+    memory was short, so that the run could be made again. ``may_be_long``: it was ended at the
+    first part of a launch, which nobody had agreed to take long.
     """
 
     generation: int
@@ -522,7 +528,7 @@ class Engine:
             told = own or Told(
                 words, what_to_do(status, self._stage, _kernel(self._workload, config))
             )
-            outside = own is None and from_outside(status)
+            outside = own is None and (from_outside(status) or for_memory(status, process.said))
             self._after_loss(
                 "crash", told.reason, status, told.remedy, told.detail, outside=outside
             )

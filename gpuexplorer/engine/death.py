@@ -51,7 +51,7 @@ def how_it_ended(
     if status is None:
         return "the engine ended its stream and had to be ended"
     if sys.platform == "win32":
-        if status & 0xFFFFFFFF in _WINDOWS_SHORT:
+        if for_memory(status, said):
             return "the engine ended for want of memory"
         return f"the engine ended with status {status}"
     if status >= 0:
@@ -59,7 +59,7 @@ def how_it_ended(
     name = signal_name(-status)
     if name == "SIGKILL":
         return _killed(killed_before)
-    if name == "SIGABRT" and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:]):
+    if for_memory(status, said):
         return f"the engine gave up ({name}) for want of memory"
     noted = [found[1] for line in said if (found := _SAID.match(line))]
     if noted and name in _BAD_ACCESS:
@@ -81,6 +81,16 @@ def what_to_do(status: int | None, stage: str, kernel: bool) -> str:
     if kernel and stage in ("predict", "verify", "measure"):
         return "check the kernel's array bounds; nothing else was affected"
     return ""
+
+
+def for_memory(status: int | None, said: Iterable[str]) -> bool:
+    """Return whether a process ended because memory was short, as far as its own end tells."""
+    if status is None:
+        return False
+    if sys.platform == "win32":
+        return status & 0xFFFFFFFF in _WINDOWS_SHORT
+    aborted = status < 0 and signal_name(-status) == "SIGABRT"
+    return aborted and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:])
 
 
 def from_outside(status: int | None) -> bool:

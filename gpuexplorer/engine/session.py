@@ -15,6 +15,7 @@ from gpuexplorer.core.errors import (
     CannotRunHere,
     ExplorerError,
     InputError,
+    MemoryTaken,
     OutOfMemory,
     WorkFailed,
     WrongResult,
@@ -344,7 +345,9 @@ def error_of_loss(lost: EngineLost, remedy: str = "") -> ExplorerError:
 
 def error_of(failed: protocol.Failed) -> ExplorerError:
     """Return the error a Failed message stands for."""
-    by_kind: dict[str, type[ExplorerError]] = {e.kind: e for e in (WrongResult, OutOfMemory)}
+    by_kind: dict[str, type[ExplorerError]] = {
+        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken)
+    }
     by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
     kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)
     error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)

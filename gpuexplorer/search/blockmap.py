@@ -22,9 +22,9 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineKilled, LongRun
+from gpuexplorer.engine.session import LongRun
 from gpuexplorer.search.block_grid import Grid, heats
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import Cell, passes
 from gpuexplorer.search.racing import ROUNDS, Look, Race, Runner
 from gpuexplorer.search.space import Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
@@ -316,7 +316,7 @@ class BlockMap:
             return
         except ExplorerError as error:
             entry.failures += 1
-            promising = entry.records or isinstance(error, EngineKilled)
+            promising = entry.records or passes(error)
             if not promising or entry.failures > 1:  # what may run is tried once more
                 self._withdraw(look.number, "failed", error.what)
             return

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    MemoryTaken,
+    OutOfMemory,
+    WrongResult,
+)
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sweep import Why
+from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.session import EngineKilled
 from gpuexplorer.search.space import Point
 
@@ -64,9 +71,16 @@ def why_of(error: ExplorerError) -> Why:
             return "wrong"
         case EngineKilled():
             return "lost"
+        case OutOfMemory() | MemoryTaken():
+            return "short"
         case InputError() | CannotRunHere():
             return "cannot"
     return "failed"
+
+
+def passes(error: ExplorerError) -> bool:
+    """Whether nothing says that a configuration that failed so would fail again."""
+    return why_of(error) in PASSING
 
 
 def fastest(cells: Sequence[Cell]) -> Cell | None:

@@ -3,7 +3,9 @@
 A point that does not compile, gives a wrong result, hangs or takes its engine down is skipped with
 the reason, and the sweep goes on with a fresh engine. What is done is handed to the ``Keeper`` at
 once, so a crash loses the configuration that was being measured and nothing else. A point that is
-lost with an engine that somebody else ended is not done: a later try repeats it.
+lost with an engine that somebody else ended is not done, and neither is one for which memory was
+short at that time: a later try repeats it. (What no free memory of the device could hold is refused
+before, with the points that cannot run.)
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Protocol
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sweep import Why
+from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.estimate import Estimate, Estimator
@@ -212,7 +214,7 @@ class Sweep:
             why = why_of(error)
             self.cells[index] = cell.skip(error.what, why)
             self._estimator.took(config, 0.0, None)
-            if self.keeper is not None and why != "lost":
+            if self.keeper is not None and why not in PASSING:
                 self.keeper.skip(config, error.what, why)
         else:
             self.cells[index] = cell.measured(result)

@@ -33,7 +33,8 @@ from gpuexplorer.core.tuning import (
 from gpuexplorer.core.units import ratio as ratio_words
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineGone, EngineKilled
+from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.search.outcome import passes
 from gpuexplorer.search.tune_final import run_final
 from gpuexplorer.search.tune_naming import bar_s, finalists_of, named_of
 from gpuexplorer.search.tune_race import (
@@ -240,7 +241,7 @@ class Tuner:
         except EngineGone:
             raise
         except ExplorerError as error:
-            if isinstance(error, EngineKilled) and not again:  # nothing says that it would fail
+            if passes(error) and not again:
                 self._again.append(place)
                 return
             self._note(config, "failed", reason=str(error), again=again)

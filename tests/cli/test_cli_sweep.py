@@ -163,6 +163,22 @@ def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
         assert [group.finished for group in store.groups("sweep")] == [True]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_what_found_memory_short_is_measured_when_the_sweep_is_gone_on_with(tmp_path: Path) -> None:
+    import resource
+
+    arguments = ("vector_add", "--variant", "numpy", "--size", "4096,40000000", "--samples", "2")
+    limited = subprocess.run(
+        cli_command("sweep", *arguments), cwd=tmp_path, capture_output=True, text=True,
+        env=cli_environment(**{HISTORY: str(tmp_path / "history.sqlite")}), timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)),
+    )  # fmt: skip
+    assert limited.returncode == 1, limited.stderr
+    assert "gpuexplorer: memory was short for 1 configuration; go on with: " in limited.stderr
+    again = sweep(tmp_path, *arguments, "--resume")
+    assert "1 done before, 1 to measure" in again.stderr
+
+
 MANIFEST = """
 format = 1
 name = "careful"

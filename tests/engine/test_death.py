@@ -32,6 +32,9 @@ def test_a_library_that_gave_up_for_want_of_memory() -> None:
     said = ["terminate called after throwing an instance of 'std::bad_alloc'", "  what(): ..."]
     assert "for want of memory" in death.how_it_ended(-signal.SIGABRT, 0, said)
     assert "found its memory damaged" in death.how_it_ended(-signal.SIGABRT, 0, ["abort"])
+    assert death.for_memory(-signal.SIGABRT, said)
+    assert not death.for_memory(-signal.SIGABRT, ["abort"])
+    assert not death.for_memory(-signal.SIGSEGV, said)
 
 
 def test_other_ends() -> None:

@@ -8,7 +8,7 @@ import pytest
 from gpuexplorer.backends.torch.memory import GPU_COUNTER, GRAPH_COUNTER
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import InputError, OutOfMemory
+from gpuexplorer.core.errors import MemoryTaken, OutOfMemory
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
@@ -92,7 +92,7 @@ def test_what_is_not_free_is_refused(
     taken = torch.empty(free_B - 10**9, dtype=torch.uint8, device="cuda:0")
     config = configured(workload, torch_gpu, {**LARGE, "B": 32768})
     try:
-        with pytest.raises(InputError, match="now has free"):
+        with pytest.raises(MemoryTaken, match="now has free"):
             run(laboratory, workload, config)
     finally:
         del taken

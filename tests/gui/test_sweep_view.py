@@ -289,8 +289,12 @@ def test_what_was_lost_with_its_engine_is_told_apart_and_can_be_gone_on_with(
     cannot = sum(cell.skipped is not None for cell in held.cells)
     model.take([(index, held.cells[index].skip("the engine was killed", "lost"))], None, "")
     model.end()
-    assert (model.state, model.lost, model.waiting) == ("stopped", 1, 0)
+    assert (model.state, model.unfinished, model.waiting) == ("stopped", 1, 0)
     assert f"{cannot} cannot run, 1 lost with the engine" in model.words
+    model.take([(index, held.cells[index].skip("it ran out of memory", "short"))], None, "")
+    model.end()
+    assert (model.state, model.unfinished, model.waiting) == ("stopped", 1, 0)
+    assert f"{cannot} cannot run, 1 short of memory" in model.words
     model.take([(index, held.cells[index])], None, "")
     model.end()
     assert model.state == "done" and "lost" not in model.words

@@ -10,7 +10,7 @@ import pytest
 
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
-from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, OutOfMemory, WorkFailed
 from gpuexplorer.engine.session import EngineKilled, LongRun
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
@@ -160,14 +160,18 @@ def test_an_engine_lost_once_does_not_cost_the_best_its_place() -> None:
     assert failed and made.best == (32, 4, 1)
 
 
-def test_a_cell_is_tried_again_when_somebody_ended_its_engine_at_the_first_look() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [EngineKilled("the engine was killed (SIGKILL)"), OutOfMemory("opencl:0 ran out of memory")],
+)
+def test_a_cell_is_tried_again_when_the_first_look_says_nothing_of_it(error: ExplorerError) -> None:
     bench, made = Bench(CPU, true_s), make()
     killed: list[Block] = []
 
     def measure(config: Any, workload: Any, **choices: Any) -> Any:
         if config.block == (32, 4, 1) and not killed:
             killed.append(config.block)
-            raise EngineKilled("the engine was killed (SIGKILL)")
+            raise error
         return bench.measure_record(config, workload, **choices)
 
     made.run(measure)

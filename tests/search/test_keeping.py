@@ -14,8 +14,15 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
-from gpuexplorer.core.sweep import read_sweep, sweep_json
+from gpuexplorer.core.errors import (
+    ExplorerError,
+    InputError,
+    MemoryTaken,
+    OutOfMemory,
+    WorkFailed,
+    WrongResult,
+)
+from gpuexplorer.core.sweep import Why, read_sweep, sweep_json
 from gpuexplorer.engine.session import EngineKilled
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search import keeping
@@ -99,26 +106,34 @@ def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -
     assert skipped == ["the engine died (SIGSEGV)"]
 
 
-def test_what_was_lost_with_its_engine_is_not_done_and_a_later_try_measures_it(
-    store: Store,
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (EngineKilled("the engine was killed (SIGKILL), by hand"), "lost"),
+        (OutOfMemory("cuda:0 ran out of memory"), "short"),
+        (MemoryTaken("this size needs 2 GB of memory, and cuda:0 now has free 1 GB"), "short"),
+    ],
+)
+def test_what_says_nothing_of_a_configuration_is_not_done_and_a_later_try_measures_it(
+    store: Store, error: ExplorerError, kind: Why
 ) -> None:
     def launch_s(config: RunConfig) -> float:
         if config.block == (4, 2, 1):
-            raise EngineKilled("the engine was killed (SIGKILL), by hand")
+            raise error
         if config.block == (8, 1, 1):
             raise WrongResult("the result is wrong")
         return 1e-3
 
     first = study(store)
     document = first.run(MadeEngine(launch_s))
-    assert (first.lost, first.count("wrong"), first.waiting) == (1, 1, 0)
+    assert (first.unfinished, first.count("wrong"), first.waiting) == (1, 1, 0)
     why = {entry.why: entry.skipped for entry in document.runs if entry.skipped is not None}
-    assert why["lost"] == "the engine was killed (SIGKILL), by hand"
+    assert why[kind] == error.what
     assert read_sweep(sweep_json(document)) == document
     assert not store.groups("sweep")[0].finished
 
     again, engine = study(store, resume=True), MadeEngine()
-    assert (again.lost, again.count("wrong"), again.waiting) == (0, 1, 1)
+    assert (again.unfinished, again.count("wrong"), again.waiting) == (0, 1, 1)
     again.run(engine)
     assert [config.block for config in engine.asked] == [(4, 2, 1)]
     assert again.group == first.group

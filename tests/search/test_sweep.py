@@ -13,6 +13,8 @@ from gpuexplorer.core.errors import (
     CannotRunHere,
     ExplorerError,
     InputError,
+    MemoryTaken,
+    OutOfMemory,
     WorkFailed,
     WrongResult,
 )
@@ -70,6 +72,8 @@ def test_every_legal_point_is_measured_once_in_its_place() -> None:
         (WorkFailed("nothing came back within 10 s while the engine was at 'measure'"), "failed"),
         (WorkFailed("the engine died (SIGSEGV)"), "failed"),
         (EngineKilled("the engine was killed (SIGKILL)"), "lost"),
+        (OutOfMemory("opencl:0 ran out of memory"), "short"),
+        (MemoryTaken("opencl:0 now has free 1 GB"), "short"),
         (InputError("opencl:0 refuses the block"), "cannot"),
         (CannotRunHere("a library is missing"), "cannot"),
         (LongRun(3.0), "cannot"),

@@ -14,7 +14,7 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
+from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
 from gpuexplorer.engine.session import EngineGone, EngineKilled, LongRun, Session
@@ -134,14 +134,18 @@ def test_what_fails_is_listed_and_the_rest_goes_on() -> None:
     assert found.best.tunables != FASTEST[1]
 
 
-def test_what_is_lost_with_an_engine_that_somebody_ended_is_tried_again() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [EngineKilled("the engine was killed (SIGKILL)"), OutOfMemory("opencl:0 ran out of memory")],
+)
+def test_what_says_nothing_of_a_configuration_is_tried_again(error: ExplorerError) -> None:
     killed: set[str] = set()
 
     def fails(config: RunConfig) -> ExplorerError | None:
         if config.key in killed:
             return None
         killed.add(config.key)
-        return EngineKilled("the engine was killed (SIGKILL)")
+        return error
 
     found = tune(SimulatedMachine(launch_s, fails=fails), sampler="grid", budget=Budget())
     assert len(killed) == len(SPACE.legal)

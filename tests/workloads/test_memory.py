@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import InputError, MemoryTaken
 from gpuexplorer.core.memory import PARTS
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.loader import load
@@ -193,7 +193,7 @@ def test_where_no_batch_fits_another_size_is_named() -> None:
 def test_what_is_free_now_counts_where_it_is_known() -> None:
     wanted = plan("mlp_training")
     check_memory(WORKLOADS["mlp_training"], wanted, device(), free_B=4e9)
-    with pytest.raises(InputError, match=r"now has free 1\.00 MB"):
+    with pytest.raises(MemoryTaken, match=r"now has free 1\.00 MB"):
         check_memory(WORKLOADS["mlp_training"], wanted, device(), free_B=1e6)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.sweep import SweepDocument, read_sweep, sweep_json
+from gpuexplorer.core.sweep import PASSING, SweepDocument, read_sweep, sweep_json
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.bench import check_texts
 from gpuexplorer.history.model import Group
@@ -98,14 +98,14 @@ class SweepModel:
             self.held = replace(self.held, group=group)
 
     def end(self) -> None:
-        """Note that nothing is measured any more; what was lost with its engine is not done."""
+        """Note that nothing is measured any more; what may be repeated is not done."""
         self.current = None
-        self.state = "stopped" if self.waiting or self.lost else "done"
+        self.state = "stopped" if self.waiting or self.unfinished else "done"
 
     @property
-    def lost(self) -> int:
-        """How many were lost with an engine that somebody else ended; going on repeats them."""
-        return sum(cell.why == "lost" for cell in self.cells)
+    def unfinished(self) -> int:
+        """How many have no figure for a reason that passes; going on repeats them."""
+        return sum(cell.why in PASSING for cell in self.cells)
 
     @property
     def running(self) -> bool:
@@ -121,10 +121,14 @@ class SweepModel:
         measured = total - waiting - skipped
         parts = [f"{count(measured)} measured"]
         if skipped:
-            lost = 0 if self.state == "file" else self.lost
-            why = "without a figure" if self.state == "file" else "cannot run"
-            parts += [f"{count(skipped - lost)} {why}"] if skipped > lost else []
+            of_file = self.state == "file"
+            lost = 0 if of_file else sum(cell.why == "lost" for cell in self.cells)
+            short = 0 if of_file else sum(cell.why == "short" for cell in self.cells)
+            cannot = skipped - lost - short
+            why = "without a figure" if of_file else "cannot run"
+            parts += [f"{count(cannot)} {why}"] if cannot else []
             parts += [f"{count(lost)} lost with the engine"] if lost else []
+            parts += [f"{count(short)} short of memory"] if short else []
         if self.resumed:
             parts.append(f"{count(self.resumed)} of them before")
         if waiting:

@@ -65,7 +65,7 @@ class SweepHead(QWidget):
         """Show what can be done now."""
         control, model = self._control, self._control.model
         state, held, busy = model.state, model.held, control.job is not None
-        open_ones = model.waiting > 0 or model.lost > 0
+        open_ones = model.waiting > 0 or model.unfinished > 0
         left = held is not None and held.workload is not None and open_ones
         self.start.setVisible(not busy)
         self.start.setEnabled(control.can_start and control.free)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, MemoryTaken
 from gpuexplorer.core.memory import MemoryParts
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.workloads.memory.predict import held_parts, predict, reference_B
@@ -67,8 +67,8 @@ def check_fits(
 ) -> None:
     """Raise InputError when a run cannot fit, naming its parts and the largest size that would.
 
-    ``free_B`` is what can be taken now; None: the device's memory as a whole. ``plan_of`` makes
-    the plan of another size.
+    ``free_B`` is what can be taken now; None: the device's memory as a whole. What fits that and
+    not ``free_B`` is MemoryTaken. ``plan_of`` makes the plan of another size.
     """
     limits = device.limits
     room_B = limits.memory_B if free_B is None else free_B
@@ -89,7 +89,8 @@ def check_fits(
 
     if room_B is not None and wanted.total_B > room_B * MEMORY_SHARE:
         has = "has" if free_B is None else "now has free"
-        raise InputError(
+        error = InputError if free_B is None else MemoryTaken
+        raise error(
             f"this size needs {quantity(wanted.total_B, 'B')} of memory, and {device.id} {has} "
             f"{quantity(room_B, 'B')}, of which a run may take {percent(MEMORY_SHARE)}"
             f" ({wanted.words})",
