@@ -168,7 +168,7 @@ class Window:
         state = puppet.ask("state", ANSWER_S)
         self._said += map(tuple, state["notices"])
         self._complaints += state["complaints"]
-        if state["run"] and not state["over"]:
+        if state["run"] and state["samples"] and not state["over"]:
             self._seen.append((time.monotonic(), state["run"], state["samples"]))
         stored = set(state["stored"])
         if not state["waiting"] and not state["trouble"]:
