@@ -6,6 +6,7 @@ import difflib
 import types
 import typing
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,13 +16,17 @@ from gpuexplorer.core.errors import InputError
 T = TypeVar("T")
 MAX_SHOWN = 60
 """Characters of a wrong value that its error message quotes."""
+MAX_NAMES = 100
+"""Names that an error message lists."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return what could have been meant, and everything that is allowed, as one clause."""
     names = [str(k) for k in known]
     close = difflib.get_close_matches(word, names, n=1)
-    listed = ", ".join(names) if names else "nothing"
+    listed = ", ".join(names[:MAX_NAMES]) if names else "nothing"
+    if len(names) > MAX_NAMES:
+        listed += f" and {len(names) - MAX_NAMES} more"
     return f"did you mean '{close[0]}'? allowed: {listed}" if close else f"allowed: {listed}"
 
 
@@ -40,12 +45,17 @@ def _type_name(kind: Any) -> str:
     return names.get(kind, str(kind))
 
 
+@cache
+def _fields(kind: Any) -> dict[str, msgspec.structs.FieldInfo]:
+    """Return a table's fields by key: read from its annotations, which takes long, once a type."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
 def convert(raw: Any, kind: type[T], where: str, key: str = "") -> T:
     """Convert ``raw`` to the Struct ``kind``; ``where`` names the file for the error message."""
     if not isinstance(raw, dict):
         raise InputError(f"{where}: '{key}' must be a table")
-    fields = msgspec.structs.fields(kind)  # type: ignore[arg-type]
-    known = {f.encode_name: f for f in fields}
+    known = _fields(typing.cast(Any, kind))
     prefix = f"{key}." if key else ""
     for name in raw:
         if name not in known:

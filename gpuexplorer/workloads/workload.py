@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import msgspec
 
@@ -182,13 +183,38 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
         _formula("constraints", constraint.rule, base)
     _check_work(manifest.work, "work", base)
     _check_reference(manifest, manifest.reference, "reference")
+    known = _Names.of(manifest, base)
     for name, variant in manifest.variants.items():
         key = f"variants.{name}"
-        _check_variant(manifest, source, key, variant, base)
+        _check_variant(manifest, source, key, variant, known)
         if variant.work is not None:
             _check_work(variant.work, f"{key}.work", base)
         if variant.reference is not None:
             _check_reference(manifest, variant.reference, f"{key}.reference")
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What a variant's formulas and arguments may name; put together once for all variants."""
+
+    arguments: Mapping[str, object]
+    base: frozenset[str]
+    block: frozenset[str]
+    """Those of ``base``, and the block's sides."""
+    grid: frozenset[str]
+    """Those of ``block``, and the grid's sides."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, base: frozenset[str]) -> Self:
+        """Return what the manifest declares."""
+        arguments = {**manifest.arrays, **manifest.scalars, **manifest.sizes}
+        block = base | BLOCK_NAMES
+        return cls(arguments, base, block, block | GRID_NAMES)
+
+    def with_tunables(self, variant: VariantSpec) -> Self:
+        """Return the names of one variant."""
+        own = frozenset(variant.tunables)
+        return replace(self, block=self.block | own, grid=self.grid | own) if own else self
 
 
 def _check_symbols(manifest: Manifest) -> None:
@@ -265,7 +291,7 @@ def _check_variant(
     source: WorkloadSource,
     key: str,
     variant: VariantSpec,
-    base: frozenset[str],
+    known: _Names,
 ) -> None:
     if sum((bool(variant.library), bool(variant.launch), bool(variant.model))) != 1:
         raise InputError(f"'{key}' needs either 'library', 'model' or 'launch' steps")
@@ -294,25 +320,25 @@ def _check_variant(
     for name in variant.reset:
         _known(f"{key}.reset", name, manifest.arrays)
     for name in variant.args:
-        _known(f"{key}.args", name, {**manifest.arrays, **manifest.scalars, **manifest.sizes})
+        _known(f"{key}.args", name, known.arguments)
     if variant.library is not None:
         kinds: list[Kind] = ["array" if n in manifest.arrays else "scalar" for n in variant.args]
         _within(f"{key}.library", lambda: check_call(variant.library or "", kinds))
-    names = base | frozenset(variant.tunables) | BLOCK_NAMES
+    names = known.with_tunables(variant)
     for name, tunable in variant.tunables.items():
-        if not name.isidentifier() or name in base | BLOCK_NAMES | GRID_NAMES:
+        if not name.isidentifier() or name in known.grid:
             raise InputError(f"'{key}.tunables.{name}' is not a free name")
         if tunable.formula is not None:
-            _formula(f"{key}.tunables.{name}.formula", tunable.formula, base | BLOCK_NAMES)
+            _formula(f"{key}.tunables.{name}.formula", tunable.formula, known.block)
         elif not tunable.values:
             raise InputError(f"'{key}.tunables.{name}' needs 'values' or a 'formula'")
         elif tunable.default is not None and tunable.default not in tunable.values:
             raise InputError(f"'{key}.tunables.{name}.default' is not one of its values")
     for constraint in variant.constraints:
-        _formula(f"{key}.constraints", constraint.rule, names)
+        _formula(f"{key}.constraints", constraint.rule, names.block)
     for formula in (variant.requested_read_bytes, variant.requested_write_bytes):
         if formula is not None:
-            _formula(f"{key}.requested bytes", formula, names | GRID_NAMES)
+            _formula(f"{key}.requested bytes", formula, names.grid)
     for index, step in enumerate(variant.launch):
         at = f"{key}.launch[{index}]"
         if step.source not in source.files:
@@ -324,19 +350,15 @@ def _check_variant(
             if not 1 <= len(values) <= 3:
                 raise InputError(f"'{at}.{part}' needs one to three dimensions")
             for formula in values:
-                _formula(f"{at}.{part}", formula, names)
+                _formula(f"{at}.{part}", formula, names.block)
                 if isinstance(formula, int) and formula < 1:
                     raise InputError(f"'{at}.{part}' holds {formula}", remedy="use 1 or more")
-        _formula(f"{at}.shared_bytes", step.shared_bytes, names)
+        _formula(f"{at}.shared_bytes", step.shared_bytes, names.block)
         for argument in step.args:
             if isinstance(argument, str):
-                _known(
-                    f"{at}.args",
-                    argument,
-                    {**manifest.arrays, **manifest.scalars, **manifest.sizes},
-                )
+                _known(f"{at}.args", argument, known.arguments)
             else:
-                _formula(f"{at}.args", argument.value, names | GRID_NAMES)
+                _formula(f"{at}.args", argument.value, names.grid)
 
 
 def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> None:

@@ -543,7 +543,7 @@ def damage(bench: Bench, statement: str) -> None:
 
 
 def test_a_damaged_row_is_shown_as_such_and_the_others_as_ever(qtbot: QtBot, bench: Bench) -> None:
-    told = []
+    told: list[object] = []
     bench.runs.troubled.connect(told.append)
     damage(bench, "UPDATE gpuexplorer_runs SET median_s = 'x', time_utc = 'noon' WHERE seq = 2")
     until(qtbot, lambda: "✗ unreadable" in bench.shown("result"))
