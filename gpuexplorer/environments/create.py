@@ -15,16 +15,24 @@ from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.interpreters import Interpreters, checked_name, python_in
 from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B, no_space
-from gpuexplorer.environments.downloads import check_local, downloads_folder, make_folder
-from gpuexplorer.environments.fetching import fetch_all
-from gpuexplorer.environments.install import SCRATCH, install, make_environment
-from gpuexplorer.environments.journal import FILE, Journal, Managed, Step, key_of, read_journal
-from gpuexplorer.environments.managed import empty, engines_folder, find_managed
+from gpuexplorer.environments.downloads import downloads_folder, fetch_all, make_folder
+from gpuexplorer.environments.install import SCRATCH, install
+from gpuexplorer.environments.journal import (
+    FILE,
+    Journal,
+    Managed,
+    Step,
+    engines_folder,
+    key_of,
+    read_journal,
+)
+from gpuexplorer.environments.managed import empty, find_managed
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
-from gpuexplorer.environments.pips import pip_for
+from gpuexplorer.environments.pip_settings import read_settings
 from gpuexplorer.environments.plan import Plan
 from gpuexplorer.environments.progress import PHASES, Progress, Teller
 from gpuexplorer.environments.verify import verify
+from gpuexplorer.environments.web import Web
 
 __all__ = ["PHASES", "Progress", "create"]
 
@@ -116,12 +124,10 @@ class _Making:
             self._tidy()
             _check_space(self._plan)
             self._write("download")
-            online = self._plan.source.folder is None
-            pip = pip_for(self._plan.python, self._plan.folder, online=online, cancel=self._cancel)
-            wheels = self._fetch(pip)
+            wheels = self._fetch()
             check(self._cancel)
             self._write("install")
-            self._install(wheels, pip)
+            self._install(wheels)
             self._write("verify")
         return self._verify()
 
@@ -137,37 +143,28 @@ class _Making:
         Journal(step=step, key=self._key, environment=self._environment).write()
 
     def _tidy(self) -> None:
-        """Delete what was half installed, and what a pip that was killed has left behind."""
+        """Delete what was half installed, and what a uv that was killed has left behind."""
         empty(self._folder, keep=FILE)
         for left in self._downloads.glob(f"{SCRATCH}*"):
             shutil.rmtree(left, ignore_errors=True)
 
     # ---- fetching
 
-    def _fetch(self, pip: Path) -> Path:
-        """Have every wheel here, each what its hash says; return the folder they are in."""
+    def _fetch(self) -> Path:
+        """Have every wheel here; return the folder they are in."""
         plan = self._plan
-        if plan.source.folder is None:
-            fetch_all(plan, pip, self._downloads, self._tell, plan.installed_B, self._cancel)
-            return self._downloads
-        behind = 0
-        for package in plan.packages:
-            words = f"checking {package.name} {package.version}"
-
-            def told(there: int, before: int = behind, words: str = words) -> None:
-                self._tell("download", before + there, plan.total_B, words)
-
-            check_local(package, told, self._cancel)
-            behind += package.size_B or 0
-        return plan.source.folder
+        if plan.source.folder is not None:  # whose hashes are checked when it is installed from
+            return plan.source.folder
+        web = Web(read_settings(Path(plan.python.path)))
+        fetch_all(plan.packages, self._downloads, web, self._tell, plan.installed_B, self._cancel)
+        return self._downloads
 
     # ---- installing
 
-    def _install(self, wheels: Path, pip: Path) -> None:
+    def _install(self, wheels: Path) -> None:
         plan = self._plan
         total = plan.total_B
         self._tell("install", 0, total, "making the environment")
-        make_environment(plan.python, self._folder, plan.installed_B, self._cancel)
         sizes = {one.name: one.size_B or 0 for one in plan.packages}
 
         def told(installed: list[str]) -> None:
@@ -176,7 +173,7 @@ class _Making:
             self._tell("install", done, total, words)
 
         try:
-            install(plan, pip, self._folder, wheels, self._downloads, told, self._cancel)
+            install(plan, self._folder, wheels, self._downloads, told, self._cancel)
         except ExplorerError:  # what is half installed would only take the space that is missing
             with suppress(ExplorerError):
                 empty(self._folder, keep=FILE)

@@ -13,7 +13,7 @@ from gpuexplorer.core.units import quantity
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_WORDS = re.compile(
-    r"No space left on device|\[Errno (28|122|27)\]|\[WinError 112\]|not enough space on the disk"
+    r"No space left on device|\(os error (28|122|27|112)\)|not enough space on the disk"
     r"|Disk quota exceeded|File too large",
     re.IGNORECASE,
 )

@@ -9,15 +9,16 @@ from __future__ import annotations
 import http.client
 import threading
 import urllib.error
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Protocol
 
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.environments.cancelled import Cancelled, check
 from gpuexplorer.environments.disk import is_full, no_space
 from gpuexplorer.environments.hashes import CHUNK_B, mismatch, sha256_of
+from gpuexplorer.environments.packages import Package
+from gpuexplorer.environments.progress import Teller
 from gpuexplorer.environments.resolve import OFFLINE
 from gpuexplorer.environments.web import Web
 from gpuexplorer.exchange.files import write_error
@@ -25,30 +26,8 @@ from gpuexplorer.exchange.files import write_error
 POLL_S = 0.1
 ATTEMPTS = 5
 """How often a broken connection is tried again without a byte in between."""
-
-
-class Wanted(Protocol):
-    """What is known of a file to fetch."""
-
-    @property
-    def file(self) -> str:
-        """Its name."""
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-
-    @property
-    def sha256(self) -> str:
-        """What it must be."""
-
-    @property
-    def vouched_by(self) -> str:
-        """Whose word that is."""
-
-    @property
-    def local(self) -> Path | None:
-        """The file, where it is on this machine."""
+NOT_FOR_US = {401, 403, 407}
+"""Answers of a server or proxy that wants to know who asks."""
 
 
 def downloads_folder(folder: Path) -> Path:
@@ -56,12 +35,12 @@ def downloads_folder(folder: Path) -> Path:
     return folder / ".downloads"
 
 
-def part_of(downloads: Path, wanted: Wanted) -> Path:
+def part_of(downloads: Path, wanted: Package) -> Path:
     """Return where a file stands until it is whole; other contents have another name."""
     return downloads / f"{wanted.file}.{wanted.sha256[:12]}.part"
 
 
-def have_B(downloads: Path, wanted: Wanted) -> int:
+def have_B(downloads: Path, wanted: Package) -> int:
     """Return how many bytes of a file are there."""
     for path in (downloads / wanted.file, part_of(downloads, wanted)):
         with suppress(OSError):
@@ -69,8 +48,32 @@ def have_B(downloads: Path, wanted: Wanted) -> int:
     return 0
 
 
+def fetch_all(
+    packages: Sequence[Package],
+    downloads: Path,
+    web: Web,
+    tell: Teller,
+    then_B: int,
+    cancel: threading.Event | None,
+) -> None:
+    """Have every wheel in a folder, one after the other, each what its hash says.
+
+    ``then_B``: how many bytes are needed on the same disk afterwards. Raises as ``fetch`` does.
+    """
+    total, behind = sum(one.size_B or 0 for one in packages), 0
+    for package in packages:
+
+        def told(there: int, behind: int = behind, package: Package = package) -> None:
+            tell("download", behind + there, total, f"{package.name} {package.version}")
+
+        told(0)
+        check(cancel)
+        fetch(package, downloads, web, max(0, total - behind) + then_B, told, cancel)
+        behind += package.size_B or have_B(downloads, package)
+
+
 def fetch(
-    wanted: Wanted,
+    wanted: Package,
     downloads: Path,
     web: Web,
     rest_B: int,
@@ -80,7 +83,7 @@ def fetch(
     """Fetch one file; ``on_bytes`` is told how many of its bytes are there by now.
 
     ``rest_B``: how many bytes all that is still to come takes, for the sentence on a full disk.
-    Raises Cancelled, Refused when only pip may get it, and WorkFailed.
+    Raises Cancelled and WorkFailed.
     """
     job = _Job(wanted, downloads, web)
     thread = threading.Thread(target=job.run, name="download", daemon=True)
@@ -104,31 +107,10 @@ def fetch(
         raise error
 
 
-def check_local(
-    wanted: Wanted, on_bytes: Callable[[int], None], cancel: threading.Event | None = None
-) -> None:
-    """Check a file on this machine that stays where it is; WorkFailed when its hash is wrong."""
-    path = wanted.local
-    assert path is not None
-    there = 0
-
-    def count(more: int) -> None:
-        nonlocal there
-        there += more
-        on_bytes(there)
-
-    try:
-        found = sha256_of(path, cancel, count)
-    except OSError as error:
-        raise WorkFailed(f"{path} cannot be read: {error.strerror}") from None
-    if found != wanted.sha256:
-        raise mismatch(wanted.file, wanted.sha256, found, wanted.vouched_by)
-
-
 class _Job:
     """The fetching of one file, in a thread of its own."""
 
-    def __init__(self, wanted: Wanted, downloads: Path, web: Web) -> None:
+    def __init__(self, wanted: Package, downloads: Path, web: Web) -> None:
         self._wanted, self._web = wanted, web
         self._whole, self._part = downloads / wanted.file, part_of(downloads, wanted)
         self.stop = threading.Event()
@@ -232,7 +214,13 @@ class _Job:
         return came
 
 
-def _unreachable(wanted: Wanted, error: Exception) -> WorkFailed:
+def _unreachable(wanted: Package, error: Exception) -> WorkFailed:
+    if isinstance(error, urllib.error.HTTPError) and error.code in NOT_FOR_US:
+        return WorkFailed(
+            f"{wanted.file} cannot be fetched: {error.code} {error.reason}",
+            remedy="give pip what the server asks for (see 'pip config'), or use a folder of "
+            "wheels (--from FOLDER)",
+        )
     reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
     return WorkFailed(
         f"{wanted.file} cannot be fetched: {reason}",

@@ -58,6 +58,19 @@ def read_sums(folder: Path) -> dict[str, str]:
     return found
 
 
+def check_file(path: Path, wanted: str, by: str, cancel: threading.Event | None = None) -> None:
+    """Raise WorkFailed when a file is not what its hash says; Cancelled; InputError: unreadable.
+
+    ``by``: whose word the hash is, as ``Package.vouched_by`` has it.
+    """
+    try:
+        found = sha256_of(path, cancel)
+    except OSError as error:
+        raise read_error(path, error) from None
+    if found != wanted:
+        raise mismatch(path.name, wanted, found, by)
+
+
 def mismatch(file: str, wanted: str, found: str, by: str) -> WorkFailed:
     """Return what is said of a file that is not what its hash says."""
     whose = {"lock": "this program's lock file says", "index": "the index says"}

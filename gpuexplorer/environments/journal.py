@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.exchange.files import atomic_file
 
 FILE = "gpuexplorer-environment.json"
@@ -68,6 +69,11 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         """Put it into the environment's folder; InputError when that is not possible."""
         with atomic_file(Path(self.environment.path) / FILE) as stream:
             stream.write(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
+
+
+def engines_folder() -> Path:
+    """Return the folder in which environments and downloads stand."""
+    return data_folder() / "engines"
 
 
 def read_journal(folder: Path) -> Journal | None:

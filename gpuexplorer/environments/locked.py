@@ -46,16 +46,17 @@ class Lock(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def constraints(self) -> list[str]:
-        """The pinned versions as pip reads them."""
+        """The pinned versions as pip and uv read them."""
         return [f"{one.name}=={one.version}" for one in self.packages]
 
     def wheel(self, file: str) -> Wheel | None:
         """Return what is known of a wheel by its file's name."""
         return next((w for one in self.packages for w in one.wheels if w.file == file), None)
 
-    def pins(self, name: str) -> bool:
-        """Whether the hashes of a package's wheels are known."""
-        return any(one.wheels and plain(one.name) == plain(name) for one in self.packages)
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The hashes of all wheels, by their files' names."""
+        return {wheel.file: wheel.sha256 for one in self.packages for wheel in one.wheels}
 
 
 def plain(name: str) -> str:
@@ -64,7 +65,7 @@ def plain(name: str) -> str:
 
 
 def engines_data() -> Path:
-    """Return the folder with the lock files, and with the wheel of pip where one is shipped."""
+    """Return the folder with the lock files, and in a frozen program with uv."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_data" / "resources"
     root = inside if inside.is_dir() else package.parent / "resources"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
@@ -12,13 +11,11 @@ from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.interpreters import Interpreters, checked_name
 from gpuexplorer.environments.disk import size_of
 from gpuexplorer.environments.downloads import downloads_folder
-from gpuexplorer.environments.journal import Managed, read_journal
+from gpuexplorer.environments.journal import Managed, engines_folder, read_journal
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
-from gpuexplorer.environments.place import engines_folder
 
 __all__ = [
-    "Managed", "clean_up", "disk_use", "downloads_B", "engines_folder", "find_managed",
-    "free_name", "list_managed", "remove",
+    "Managed", "clean_up", "disk_use", "find_managed", "free_name", "list_managed", "remove",
 ]  # fmt: skip
 
 _REMOVED = ".removed-"
@@ -40,15 +37,6 @@ def find_managed(name: str) -> Managed | None:
     return next((one for one in list_managed() if one.name == name), None)
 
 
-def managed_at(path: Path | str) -> Managed | None:
-    """Return the environment of ours that an interpreter or a folder belongs to, or None."""
-    try:
-        inside = Path(os.path.abspath(path)).relative_to(os.path.abspath(engines_folder()))
-    except ValueError:
-        return None
-    return find_managed(inside.parts[0]) if inside.parts else None
-
-
 def _read(folder: Path) -> Managed:
     """Return what a folder says of itself; one that was cut off at once says nothing."""
     journal = read_journal(folder)
@@ -60,11 +48,6 @@ def _read(folder: Path) -> Managed:
 def disk_use(name: str) -> int:
     """Return how many bytes an environment takes on the disk; it looks at every file of it."""
     return size_of(engines_folder() / checked_name(name))
-
-
-def downloads_B() -> int:
-    """Return how many bytes of wheels are kept for environments that are not finished."""
-    return size_of(downloads_folder(engines_folder()))
 
 
 def free_name(wanted: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpuexplorer.environments.disk import free_B, no_space
-from gpuexplorer.environments.downloads import have_B, make_folder
-from gpuexplorer.environments.fetching import fetch_all
+from gpuexplorer.environments.downloads import fetch_all, have_B, make_folder
 from gpuexplorer.environments.hashes import SUMS, read_sums
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
-from gpuexplorer.environments.pips import pip_for
+from gpuexplorer.environments.pip_settings import read_settings
 from gpuexplorer.environments.plan import Plan
 from gpuexplorer.environments.progress import Progress, Teller
+from gpuexplorer.environments.web import Web
 from gpuexplorer.exchange.files import atomic_file
 
 
@@ -34,8 +34,8 @@ def fill(
         needs = plan.total_B - there
         if needs > free_B(folder):
             raise no_space(folder, needs, kept=False)
-        pip = pip_for(plan.python, plan.folder, online=True, cancel=cancel)
-        fetch_all(plan, pip, folder, Teller(on_progress), 0, cancel)
+        web = Web(read_settings(Path(plan.python.path)))
+        fetch_all(plan.packages, folder, web, Teller(on_progress), 0, cancel)
         sums = read_sums(folder) | {one.file: one.sha256 for one in plan.packages}
         with atomic_file(folder / SUMS) as stream:
             stream.writelines(f"{sums[name]}  {name}\n".encode() for name in sorted(sums))

@@ -7,8 +7,6 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -16,53 +14,21 @@ from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B
 from gpuexplorer.environments.downloads import downloads_folder, have_B
-from gpuexplorer.environments.hashes import SUMS, mismatch, read_sums, sha256_of
+from gpuexplorer.environments.hashes import SUMS, check_file, mismatch, read_sums
+from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind, check_wheels, missing_of
 from gpuexplorer.environments.locked import Lock, plain, read_lock
-from gpuexplorer.environments.pips import pip_for
-from gpuexplorer.environments.place import engines_folder
+from gpuexplorer.environments.packages import Package, Source, file_name
+from gpuexplorer.environments.pip_settings import PipSettings, read_settings
 from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.environments.resolve import Chosen, resolve
-from gpuexplorer.environments.web import web_for
-from gpuexplorer.exchange.files import read_error
+from gpuexplorer.environments.resolve import Chosen, resolve, resolve_in
+from gpuexplorer.environments.web import Web
+
+__all__ = ["Package", "Plan", "Source", "plan"]
 
 UNPACKED = 3.0
 """How many bytes a byte of a wheel becomes, about: the libraries' share is most of it."""
 ASKED_AT_ONCE = 8
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where wheels come from."""
-
-    folder: Path | None = None
-    """A folder of wheels; None: the package index that pip is configured for."""
-
-    @property
-    def words(self) -> str:
-        """Say it in a few words."""
-        return "the package index" if self.folder is None else str(self.folder)
-
-
-class Package(msgspec.Struct, frozen=True, kw_only=True):
-    """One wheel of a plan."""
-
-    name: str
-    version: str
-    file: str
-    """The wheel's file name."""
-    url: str
-    """Where it is fetched from, ``file:`` for one on this machine."""
-    sha256: str
-    size_B: int | None = None
-    """None where the index does not say."""
-    vouched_by: str = "index"
-    """Whose hash it is: ``lock``, ``SHA256SUMS`` or ``index``."""
-
-    @property
-    def local(self) -> Path | None:
-        """The file, if it is on this machine."""
-        parts = urlsplit(self.url)
-        return Path(url2pathname(unquote(parts.path))) if parts.scheme == "file" else None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +82,7 @@ def plan(
     cancel: threading.Event | None = None,
     on_words: Callable[[str], None] = lambda words: None,
 ) -> Plan:
-    """Have pip resolve a kind's requirements; nothing is installed, nothing large is fetched.
+    """Have uv resolve a kind's requirements; nothing is installed, nothing large is fetched.
 
     ``on_words`` is told what is being done. Raises Cancelled; InputError for a Python that cannot
     be used, for a kind that has no wheels for it or for this system, and for a folder that is none
@@ -132,19 +98,16 @@ def plan(
     folder = engines_folder()
     lock = read_lock(kind.lock) if kind.lock is not None else None
     sums = read_sums(source.folder) if source.folder is not None else {}
-    on_words("looking for pip")
-    pip = pip_for(python, folder, online=source.folder is None, cancel=cancel)
+    settings = read_settings(Path(python.path))
     on_words("choosing the packages")
-    pinned = lock if source.folder is None or not sums else None
-    try:
-        chosen = resolve(kind, pinned, python, pip, source.folder, cancel)
-    except WorkFailed:
-        if source.folder is not None:  # pip does not say so when a wheel is no longer one
-            _check_sums(source.folder, sums, cancel)
-        raise
+    if source.folder is None:
+        pinned = lock.constraints if lock is not None else []
+        chosen = resolve(kind, pinned, python, settings, cancel)
+    else:
+        chosen = _of_folder(source.folder, kind, lock, sums, python, cancel)
     packages = [_vouched(one, lock, sums, source) for one in chosen]
     on_words("asking for their sizes")
-    packages = _with_sizes(packages, Path(python.path), pip, cancel)
+    packages = _with_sizes(packages, settings, cancel)
     named = {plain(one.name) for one in packages}
     missing = missing_of(kind, python.numbers)
     check(cancel)
@@ -161,22 +124,34 @@ def plan(
     )
 
 
-def _check_sums(folder: Path, sums: dict[str, str], cancel: threading.Event | None) -> None:
-    """Raise WorkFailed when a wheel of a folder is not what its list says."""
-    for name, wanted in sums.items():
-        path = folder / name
-        if path.is_file():
-            try:
-                found = sha256_of(path, cancel)
-            except OSError as error:
-                raise read_error(path, error) from None
-            if found != wanted:
-                raise mismatch(name, wanted, found, SUMS)
+def _of_folder(
+    folder: Path,
+    kind: Kind,
+    lock: Lock | None,
+    sums: dict[str, str],
+    python: FoundPython,
+    cancel: threading.Event | None,
+) -> list[Chosen]:
+    """Return the wheels of a folder: the lock's versions, or what its list of hashes has."""
+
+    def check_sums(*, broken_alone: bool) -> None:
+        for path in sorted(folder.glob("*.whl")):
+            if path.name in sums and not (broken_alone and zipfile.is_zipfile(path)):
+                check_file(path, sums[path.name], SUMS, cancel)
+
+    check_sums(broken_alone=True)  # uv would choose another version without a word
+    pinned = lock.constraints if lock is not None and not sums else []
+    hashes = sums | (lock.hashes if lock is not None else {})
+    try:
+        return resolve_in(folder, hashes, kind, pinned, python, cancel)
+    except WorkFailed:
+        check_sums(broken_alone=False)
+        raise
 
 
 def _vouched(chosen: Chosen, lock: Lock | None, sums: dict[str, str], source: Source) -> Package:
     """Return a package with the hash that its file must have, and whose word that is."""
-    file = unquote(urlsplit(chosen.url).path).rpartition("/")[2]
+    file = file_name(chosen.url)
     wheel = lock.wheel(file) if lock is not None else None
     if wheel is not None:
         if source.folder is None and chosen.sha256 not in (None, wheel.sha256):
@@ -189,9 +164,9 @@ def _vouched(chosen: Chosen, lock: Lock | None, sums: dict[str, str], source: So
                 f"no line for it in {source.folder / SUMS}",
                 remedy="make that list where the wheels come from: sha256sum *.whl > SHA256SUMS",
             )
-        sha256, by, size = sums[file], SUMS, None
+        sha256, by, size = sums[file], SUMS, chosen.size_B
     elif chosen.sha256 is not None:
-        sha256, by, size = chosen.sha256, "index", None
+        sha256, by, size = chosen.sha256, "index", chosen.size_B
     else:
         raise WorkFailed(
             f"the index gives no SHA-256 for {file}",
@@ -209,11 +184,10 @@ def _vouched(chosen: Chosen, lock: Lock | None, sums: dict[str, str], source: So
 
 
 def _with_sizes(
-    packages: list[Package], python: Path, pip: Path, cancel: threading.Event | None
+    packages: list[Package], settings: PipSettings, cancel: threading.Event | None
 ) -> list[Package]:
     """Find out the sizes that are not known yet, from the files or from their servers."""
-    asked = any(one.size_B is None and one.local is None for one in packages)
-    web = web_for(python, pip) if asked else None
+    web = Web(settings)
 
     def ask(one: Package) -> Package:
         if one.size_B is not None or (cancel is not None and cancel.is_set()):
@@ -223,8 +197,7 @@ def _with_sizes(
                 return msgspec.structs.replace(one, size_B=one.local.stat().st_size)
             except OSError:
                 return one
-        size = web.size_of(one.url) if web is not None else None
-        return msgspec.structs.replace(one, size_B=size)
+        return msgspec.structs.replace(one, size_B=web.size_of(one.url))
 
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         return list(pool.map(ask, packages))

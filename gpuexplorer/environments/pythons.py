@@ -33,31 +33,11 @@ import json, os, sys
 said = {"version": list(sys.version_info[:3]), "bits": sys.maxsize.bit_length() + 1,
         "base": getattr(sys, "_base_executable", "") or sys.executable, "lacks": [],
         "implementation": sys.implementation.name}
-for name in ("venv", "ssl", "zlib", "ctypes"):
+for name in ("ssl", "zlib", "ctypes"):
     try:
         __import__(name)
     except ImportError:
         said["lacks"].append(name)
-pips = []
-try:
-    import importlib.metadata, importlib.util
-    found = importlib.util.find_spec("pip")
-    if found is not None and found.origin:
-        place = os.path.dirname(os.path.dirname(found.origin))
-        pips.append([importlib.metadata.version("pip"), place])
-except Exception:
-    pass
-try:
-    import glob, sysconfig
-    folders = [sysconfig.get_config_var("WHEEL_PKG_DIR") or ""]
-    import ensurepip
-    folders.append(os.path.join(os.path.dirname(ensurepip.__file__), "_bundled"))
-except Exception:
-    pass
-for folder in folders:
-    for wheel in glob.glob(os.path.join(folder, "pip-*.whl")) if folder else ():
-        pips.append([os.path.basename(wheel).split("-")[1], wheel])
-said["pips"] = pips
 print("GPUEXPLORER " + json.dumps(said))
 """
 _INSTALL = (
@@ -77,8 +57,6 @@ class FoundPython(msgspec.Struct, frozen=True, kw_only=True):
     """Such as ``3.12.4``; None where it did not say."""
     problem: str | None = None
     """Why no environment can be made with it, in one sentence; None when one can."""
-    pips: tuple[tuple[str, str], ...] = ()
-    """The pips that came with it: versions, and the wheels or folders that they stand in."""
 
     @property
     def ok(self) -> bool:
@@ -232,7 +210,6 @@ def _ask(path: Path, kind: str, cancel: threading.Event | None) -> FoundPython:
         kind=kind,
         version=".".join(map(str, said["version"])),
         problem=_problem(path, said),
-        pips=tuple((str(version), str(place)) for version, place in said["pips"]),
     )
 
 

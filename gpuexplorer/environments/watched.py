@@ -1,50 +1,33 @@
-"""Run a module in another Python: ``PYTHON -I watched.py [--pip PATH] MODULE [ARGUMENT...]``.
+"""Run a program from another Python: ``PYTHON -I watched.py PROGRAM [ARGUMENT...]``.
 
-Standard library alone, and no import of ours. It ends at once when its standard input does: no pip
-goes on installing after whoever started it was killed. With ``--pip`` the module ``pip`` and
-nothing else is taken from PATH, a wheel or the folder that pip stands in, so that pip can install
-into an environment that has none.
+Standard library alone, and no import of ours. The program is killed when this one's standard input
+ends: nothing goes on installing after whoever started it was killed.
 """
 
 from __future__ import annotations
 
 import os
-import runpy
+import subprocess
 import sys
 import threading
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, PathFinder
 
 
-class _Pip:
-    """Finds pip in one place."""
+def main(command: list[str]) -> int:
+    """Run the program that the arguments name; return its exit status."""
+    # What this Python ignores the program ignores as well: a file that becomes too large is an
+    # error to tell, not a signal that ends it.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, restore_signals=False)
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def end_with_input() -> None:
+        with suppress(OSError):
+            while os.read(0, 1 << 12):  # not through sys.stdin, whose lock the end would wait for
+                pass
+        process.kill()
 
-    def find_spec(
-        self, fullname: str, path: object = None, target: object = None
-    ) -> ModuleSpec | None:
-        """Find pip itself; its parts are then found below it."""
-        return PathFinder.find_spec(fullname, [self._place]) if fullname == "pip" else None
-
-
-def _end_with_input() -> None:
-    with suppress(OSError):
-        while os.read(0, 1 << 12):  # not through sys.stdin, whose lock the end would wait for
-            pass
-    os._exit(1)
-
-
-def main(arguments: list[str]) -> None:
-    """Run the module that the arguments name."""
-    if arguments[0] == "--pip":
-        sys.meta_path.insert(0, _Pip(arguments[1]))
-        arguments = arguments[2:]
-    threading.Thread(target=_end_with_input, daemon=True).start()
-    sys.argv[:] = arguments
-    runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    threading.Thread(target=end_with_input, daemon=True).start()
+    return process.wait()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -24,7 +24,6 @@ from builder.parts import (
     dpkg_query,
     normal_name,
     python_part,
-    wheel_inside,
     wheel_part,
     windows_part,
 )
@@ -60,7 +59,6 @@ def parts(context: Context, folder: Path | None = None) -> list[Part]:
         if owner_of[source] != _OURS:
             owned[owner_of[source]].append(name)
     found = [owners.part(owner, names) for owner, names in owned.items()]
-    found += [wheel_inside(path, folder) for path in folder.rglob("*.whl")]
     return sorted(found, key=lambda part: (part.kind.name, part.name, part.version))
 
 
@@ -70,8 +68,8 @@ def parts(context: Context, folder: Path | None = None) -> list[Part]:
 def files(folder: Path, tables: Path) -> dict[str, Path]:
     """Return the files in the program's folder, links left out, with what each was made from.
 
-    Raises BuildError for one that no table has. Not asked about are wheels, which say themselves
-    whose they are, and what stands beside the program: the papers that builders write.
+    Raises BuildError for one that no table has. Not asked about is what stands beside the program:
+    the papers that builders write.
     """
     sources = {}
     for name, source, kind in _entries(tables / "COLLECT-00.toc"):
@@ -80,7 +78,7 @@ def files(folder: Path, tables: Path) -> dict[str, Path]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not path.is_file() or path.suffix == ".whl":
+        if path.is_symlink() or not path.is_file():
             continue
         if name in sources:
             found[name] = sources[name]

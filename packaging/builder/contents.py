@@ -17,8 +17,6 @@ from pathlib import Path, PurePosixPath
 from builder.errors import BuildError
 
 PACKAGE = "gpuexplorer"
-EXTRA_VARIABLE = "GPUEXPLORER_BUILD_EXTRA"
-"""Tells the recipe the folder of what a build makes or fetches, laid out as in ``resources``."""
 ICON_VARIABLE = "GPUEXPLORER_BUILD_ICON"
 """Tells the recipe the icon of Windows' programs."""
 RUNTIME_VARIABLE = "GPUEXPLORER_CPU_RUNTIME"
@@ -41,7 +39,7 @@ NOT_IN_IT = (
     "pyqtgraph.opengl",
     # For developers.
     "distutils", "ensurepip", "hypothesis", "idlelib", "lib2to3", "mypy", "pip", "pkg_resources",
-    "pydoc_data", "pytest", "readline", "setuptools", "turtledemo", "venv", "wheel",
+    "pydoc_data", "pytest", "readline", "setuptools", "turtledemo", "uv", "venv", "wheel",
 )  # fmt: skip
 """Modules that are left out wherever they are imported."""
 VERSIONS_TOLD = frozenset(
@@ -96,6 +94,9 @@ INTEL_TERMS = {
 NOTICE = "packaging/intel-runtime-notice.txt"
 """What we have to say with it, in our own words."""
 
+UV_PLACE = f"{PACKAGE}/_data/resources/engines/uv{'.exe' if sys.platform == 'win32' else ''}"
+"""Where the program stands that makes environments for engines."""
+
 Entry = tuple[str, str, str]
 """As PyInstaller lists what it found: place in the folder, file (a link's target), kind."""
 
@@ -111,15 +112,21 @@ def modules(root: Path) -> list[str]:
     return names
 
 
-def data(root: Path, extra: Path) -> list[tuple[str, str]]:
+def data(root: Path) -> list[tuple[str, str]]:
     """Return files and folders of data with the folders they go to, as in the installed package."""
     place = f"{PACKAGE}/_data"
     found = [(str(root / name), f"{place}/{name}") for name in ("kernels", "resources")]
-    found.append((str(extra), f"{place}/resources"))
     for path in package_files(root):
         if path.suffix != ".py":
             found.append((str(path), path.parent.relative_to(root).as_posix()))
     return found
+
+
+def uv_program() -> str:
+    """Return the file of uv in the Python that builds."""
+    import uv  # not where it is only said what can be built
+
+    return str(uv.find_uv_bin())
 
 
 def package_files(root: Path) -> list[Path]:

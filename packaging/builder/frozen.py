@@ -15,8 +15,6 @@ from builder.targets import Context, Target
 from builder.tools import run, this_platform
 
 SPEC = "packaging/gpuexplorer.spec"
-PIP = "resources/engines/pip.txt"
-"""Names the pip that goes along, by version and hash: a Python of Debian's may have none."""
 NEEDS_OF_LINUX = ("objdump", "strip")
 
 
@@ -28,7 +26,6 @@ def build(context: Context) -> list[Path]:
     environment = {
         "SOURCE_DATE_EPOCH": str(context.epoch),
         "PYTHONHASHSEED": "0",
-        contents.EXTRA_VARIABLE: str(extra_data(context, log)),
     }
     if this_platform() != "linux":
         environment[contents.ICON_VARIABLE] = str(_icon(context))
@@ -57,20 +54,6 @@ def build(context: Context) -> list[Path]:
         entry.rename(target)
     fresh.rmdir()
     return [context.frozen]
-
-
-def extra_data(context: Context, log: Path) -> Path:
-    """Fetch what goes beside the checkout's resources; return its folder, laid out like them."""
-    folder = fresh_folder(context.work / "extra-resources")
-    run(
-        [
-            sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps",
-            "--only-binary=:all:", "--require-hashes", "--requirement", context.root / PIP,
-            "--dest", folder / "engines",
-        ],
-        log=log,
-    )  # fmt: skip
-    return folder
 
 
 def strip_python(folder: Path, log: Path) -> None:

@@ -9,17 +9,14 @@ import re
 import subprocess
 import sys
 import sysconfig
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.parser import HeaderParser
 from enum import Enum
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from builder.errors import BuildError
-from builder.files import sha256
 
 LICENCES = "packaging/licences"
 """Texts for parts that bring none: called after the part, or after an SPDX identifier."""
@@ -67,7 +64,7 @@ class Part:
 
 
 class Metadata(Protocol):
-    """What is asked of a package's metadata, installed or in a wheel."""
+    """What is asked of a package's metadata."""
 
     def get_all(self, name: str, failobj: None = None) -> list[Any] | None:
         """Return the values of a field; None when it has none."""
@@ -169,39 +166,6 @@ def our_texts(name: str, licence: str, root: Path) -> list[Text]:
         for word in named
         if (folder / f"{word}.txt").is_file()
     ]
-
-
-def wheel_inside(path: Path, folder: Path) -> Part:
-    """Return a wheel that lies in the program's folder as it is, to be installed elsewhere.
-
-    Raises BuildError when it cannot be read or brings no licence.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = sorted(archive.namelist())
-            (place,) = (n for n in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", n))
-            meta = HeaderParser().parsestr(archive.read(place).decode())
-            texts = tuple(
-                Text(_title(PurePosixPath(name).parts), decode(archive.read(name)))
-                for name in names
-                if is_licence(PurePosixPath(name).parts) and not name.endswith("/")
-            )
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise BuildError(f"{path} cannot be read as a wheel ({error})") from None
-    if not texts:
-        raise BuildError(f"{path} brings no text of its licence; it cannot be passed on")
-    licence, is_spdx = stated_licence(meta)
-    return Part(
-        kind=Kind.WHEEL,
-        name=normal_name(meta["Name"]),
-        version=meta["Version"],
-        licence=licence,
-        is_spdx=is_spdx,
-        homepage=homepage(meta),
-        texts=texts,
-        files=(path.relative_to(folder).as_posix(),),
-        wheel_sha256=sha256(path),
-    )
 
 
 # --- the building system's -----------------------------------------------------------------------

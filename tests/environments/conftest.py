@@ -13,7 +13,6 @@ from gpuexplorer.core.bootstrap import REQUIRED
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.pythons import FoundPython, look_at
-from gpuexplorer.environments.web import Web
 from tests.support.wheels import repack, write_sums
 
 
@@ -26,9 +25,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")  # where nobody listens
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr("gpuexplorer.environments.pips.WITHOUT_DOWNLOADS", (0,))
-    for module in ("plan", "fetching"):  # pip's configuration is asked in a test of its own
-        monkeypatch.setattr(f"gpuexplorer.environments.{module}.web_for", lambda *_: Web())
     data = tmp_path / "data"
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(data))
     monkeypatch.setenv(CONFIG_VARIABLE, str(tmp_path / "settings"))

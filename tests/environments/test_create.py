@@ -17,16 +17,14 @@ from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import Session
 from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.create import PHASES, Progress, create
+from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.managed import (
     clean_up,
     disk_use,
-    downloads_B,
-    engines_folder,
     find_managed,
     free_name,
     list_managed,
-    managed_at,
     remove,
 )
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
@@ -34,6 +32,7 @@ from gpuexplorer.environments.plan import Package, Plan, Source, plan
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
+from tests.support.engine_wheels import downloads_B
 from tests.support.package_index import PackageIndex
 from tests.support.wheels import sha256, small_wheel, tamper
 
@@ -82,7 +81,7 @@ def test_killed_in_every_step_it_goes_on_and_is_an_engine_in_the_end(
     assert set(made.packages) == {"msgspec", "numpy", "platformdirs", "psutil", "simpleeval"}
     assert list_managed() == [made]
     assert downloads_B() == 0
-    assert {p.name for p in place.iterdir()} - {".pip"} == {".downloads", ".lock", "sturdy"}
+    assert {p.name for p in place.iterdir()} == {".downloads", ".lock", "sturdy"}
     used = _measure_in("sturdy")
     assert used == "sturdy"
     _removed("sturdy", place)
@@ -100,7 +99,7 @@ def _measure_in(word: str) -> str | None:
 
 
 def _removed(name: str, place: Path) -> None:
-    assert managed_at(place / name / "bin" / "python") == find_managed(name)
+    assert find_managed(name) is not None
     assert free_name(name) == f"{name}-2"
     Interpreters().choose(name)
     size_B = disk_use(name)
@@ -126,7 +125,7 @@ def wheels(tmp_path: Path) -> Path:
 
 
 def of_folder(wheels: Path, python: FoundPython) -> Plan:
-    """Return what ``plan`` makes of the folder; pip is not asked each time."""
+    """Return what ``plan`` makes of the folder; uv is not asked each time."""
     packages = [
         Package(
             name=path.name.split("-")[0],
@@ -234,7 +233,7 @@ def test_a_tampered_wheel_is_refused_by_its_name(wheels: Path, python: FoundPyth
 
 
 @pytest.mark.usefixtures("verified")
-def test_pip_fetches_what_it_alone_may(
+def test_the_password_of_an_index_is_used_for_its_files(
     wheels: Path, python: FoundPython, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with PackageIndex(wheels) as index:

@@ -12,13 +12,14 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.environments import downloads
 from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.downloads import fetch, have_B, part_of
+from gpuexplorer.environments.pip_settings import PipSettings
 from gpuexplorer.environments.plan import Package
-from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.environments.web import Refused, Web, web_for
+from gpuexplorer.environments.web import Web
 from tests.support.package_index import PackageIndex
 from tests.support.wheels import sha256, small_wheel
 
 SIZE_B = 600_000
+NO_SETTINGS = PipSettings()
 
 
 @pytest.fixture
@@ -48,9 +49,14 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def get(package: Package, folder: Path, cancel: threading.Event | None = None) -> list[int]:
+def get(
+    package: Package,
+    folder: Path,
+    cancel: threading.Event | None = None,
+    settings: PipSettings = NO_SETTINGS,
+) -> list[int]:
     told: list[int] = []
-    fetch(package, folder, Web(), 0, told.append, cancel)
+    fetch(package, folder, Web(settings), 0, told.append, cancel)
     return told
 
 
@@ -141,22 +147,11 @@ def test_a_server_that_is_gone_is_said_with_what_helps(
         get(apple, folder)
 
 
-def test_a_server_that_asks_who_that_is_leaves_it_to_pip(
+def test_a_server_that_asks_who_that_is_gets_the_password_of_its_index(
     index: PackageIndex, apple: Package, folder: Path
 ) -> None:
     index.password = "secret"
-    with pytest.raises(Refused):
+    with pytest.raises(WorkFailed, match=r"401 .*give pip what the server asks for.*--from"):
         get(apple, folder)
-
-
-def test_pips_certificates_and_proxy_are_used(
-    python: FoundPython, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "ca.pem").write_text("")
-    settings = tmp_path / "pip.conf"
-    settings.write_text(f"[global]\ncert = {tmp_path / 'ca.pem'}\nproxy = http://proxy:8080\n")
-    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
-    pip = Path(python.pips[0][1])
-    assert web_for(Path(python.path), pip) == Web(
-        str(tmp_path / "ca.pem"), "http://proxy:8080", pip
-    )
+    get(apple, folder, settings=PipSettings(index=index.address))
+    assert sha256(folder / apple.file) == apple.sha256

@@ -18,10 +18,11 @@ from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.environments.create import Progress, create
 from gpuexplorer.environments.disk import no_space, says_full
 from gpuexplorer.environments.kinds import Kind
-from gpuexplorer.environments.managed import downloads_B, list_managed
+from gpuexplorer.environments.managed import list_managed
 from gpuexplorer.environments.plan import Source, plan
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.environments.verify import Verified
+from tests.support.engine_wheels import downloads_B
 from tests.support.package_index import PackageIndex
 from tests.support.wheels import small_wheel, write_sums
 
@@ -154,13 +155,13 @@ def test_what_cannot_fit_is_refused_before_anything_is_fetched(
 @pytest.mark.parametrize(
     "said",
     [
-        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
-        "OSError: [Errno 122] Disk quota exceeded: '/home/x'",
-        "[WinError 112] There is not enough space on the disk",
-        "[Errno 27] File too large",
+        "  cause: failed to write to file `/x/y.bin`: No space left on device (os error 28)",
+        "  cause: Quota exceeded (os error 122)",
+        "  cause: There is not enough space on the disk. (os error 112)",
+        "  cause: File too large (os error 27)",
     ],
 )
-def test_what_pip_says_of_a_full_disk_is_understood(said: str, tmp_path: Path) -> None:
+def test_what_uv_says_of_a_full_disk_is_understood(said: str, tmp_path: Path) -> None:
     assert says_full(said)
-    assert not says_full("ERROR: No matching distribution found for apple==28")
+    assert not says_full("error: Because there is no version of apple==28")
     assert "about 1.00 MB are missing" in str(no_space(tmp_path, 0))

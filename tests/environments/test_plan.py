@@ -147,7 +147,7 @@ def test_what_a_kind_does_without_stands_in_its_plan(
     assert found.left_out == {"cherry": "it has no wheel either"}, "an apple is among the wheels"
 
 
-def test_a_kind_without_wheels_for_a_python_is_refused_before_pip_is_asked(
+def test_a_kind_without_wheels_for_a_python_is_refused_before_uv_is_asked(
     wheels: Path, python: FoundPython, tmp_path: Path
 ) -> None:
     locked = with_lock(tmp_path, next(wheels.glob("apple-1.0-*")), "1.0", "0" * 64)

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
@@ -179,24 +178,6 @@ def test_a_text_that_we_keep_stands_in(context: Context) -> None:
 )
 def test_licences_are_known_by_their_names(path: str, expected: bool) -> None:
     assert parts.is_licence(path.split("/")) is expected
-
-
-def test_a_wheel_that_goes_along_is_a_part_of_its_own(context: Context) -> None:
-    path = context.frozen / "_internal" / "engines" / "pip-30.0-py3-none-any.whl"
-    path.parent.mkdir()
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("pip-30.0.dist-info/METADATA", "Name: pip\nVersion: 30.0\nLicense: MIT\n")
-        archive.writestr("pip-30.0.dist-info/licenses/LICENSE.txt", LICENCE)
-    part = found(context)["pip"]
-    assert (part.version, part.licence, part.wheel_sha256) == ("30.0", "MIT", sha256(path))
-    assert part.texts == (Text("LICENSE.txt", LICENCE),)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("pip-30.0.dist-info/METADATA", "Name: pip\nVersion: 30.0\n")
-    with pytest.raises(BuildError, match="no text of its licence"):
-        bundled.parts(context)
-    path.write_bytes(b"not a wheel")
-    with pytest.raises(BuildError, match="cannot be read as a wheel"):
-        bundled.parts(context)
 
 
 def test_without_a_frozen_program_there_is_nothing_to_say(tmp_path: Path) -> None:

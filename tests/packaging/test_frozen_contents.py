@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -9,6 +11,10 @@ from pathlib import Path
 import pytest
 from builder import contents
 from builder.errors import BuildError
+
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.environments.locked import engines_data
+from gpuexplorer.environments.uv import uv_program
 
 ROOT = Path(__file__).resolve().parents[2]
 QT = "PySide6/Qt"
@@ -20,16 +26,31 @@ def test_modules_that_are_imported_by_name_are_found() -> None:
     assert len(names) == len(set(names))
 
 
-def test_kernels_and_resources_stand_where_the_program_looks_for_them(tmp_path: Path) -> None:
-    found = contents.data(ROOT, tmp_path)
+def test_kernels_and_resources_stand_where_the_program_looks_for_them() -> None:
+    found = contents.data(ROOT)
     assert {"gpuexplorer/_data/kernels", "gpuexplorer/_data/resources"} <= {p for _, p in found}
-    assert (str(tmp_path), "gpuexplorer/_data/resources") in found
 
 
-def test_data_within_our_package_goes_along_at_its_place(tmp_path: Path) -> None:
+def test_uv_goes_along_where_a_frozen_program_looks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = engines_data().relative_to(engines_data().parents[1])
+    place = tmp_path / "gpuexplorer" / "_data" / folder
+    place.mkdir(parents=True)
+    shutil.copy(contents.uv_program(), tmp_path / contents.UV_PLACE)
+    monkeypatch.setattr("gpuexplorer.environments.uv.is_frozen", lambda: True)
+    monkeypatch.setattr("gpuexplorer.environments.uv.engines_data", lambda: place)
+    said = subprocess.run([uv_program(), "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("uv ")
+    (tmp_path / contents.UV_PLACE).unlink()
+    with pytest.raises(CannotRunHere, match="uv, which makes environments, is missing"):
+        uv_program()
+
+
+def test_data_within_our_package_goes_along_at_its_place() -> None:
     kernel = "gpuexplorer/calibration/kernels/ceiling_fma"
-    assert (str(ROOT / kernel / "workload.toml"), kernel) in contents.data(ROOT, tmp_path)
-    assert not [file for file, _ in contents.data(ROOT, tmp_path) if file.endswith((".py", ".pyc"))]
+    assert (str(ROOT / kernel / "workload.toml"), kernel) in contents.data(ROOT)
+    assert not [file for file, _ in contents.data(ROOT) if file.endswith((".py", ".pyc"))]
 
 
 @pytest.mark.parametrize(

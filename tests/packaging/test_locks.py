@@ -9,8 +9,7 @@ from builder.index import IndexFile
 from builder.locks import constraints, requirements, torch_lines, wheels
 
 from gpuexplorer.environments.kinds import RECIPES, Recipe, lock_file
-from gpuexplorer.environments.locked import engines_data, plain, read_lock
-from gpuexplorer.environments.pips import PIN, _pin
+from gpuexplorer.environments.locked import plain, read_lock
 
 AGAIN = "run PYTHONPATH=packaging python -m builder.locks"
 
@@ -36,11 +35,6 @@ def test_every_wheel_has_a_hash_and_a_size(recipe: Recipe) -> None:
             assert re.fullmatch(r"[0-9a-f]{64}", wheel.sha256)
             assert wheel.size_B
             assert plain(wheel.file.partition("-")[0]) == plain(one.name)
-
-
-def test_the_pip_that_goes_along_is_pinned_by_its_hash() -> None:
-    assert (engines_data() / PIN).is_file()
-    assert _pin() is not None
 
 
 def test_only_wheels_for_our_systems_and_pythons_are_kept() -> None:

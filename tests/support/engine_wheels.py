@@ -6,6 +6,9 @@ from importlib import metadata
 from pathlib import Path
 
 from gpuexplorer.core.bootstrap import REQUIRED
+from gpuexplorer.environments.disk import size_of
+from gpuexplorer.environments.downloads import downloads_folder
+from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind
 from tests.support.wheels import BUILD, small_wheel, write_sums, write_wheel
 
@@ -34,6 +37,11 @@ def make_engine_wheels(folder: Path) -> Path:
     )
     write_sums(folder)
     return folder
+
+
+def downloads_B() -> int:
+    """Return how many bytes of wheels are kept for environments that are not finished."""
+    return size_of(downloads_folder(engines_folder()))
 
 
 def _linked(folder: Path) -> Path:
