@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.words import config_parts
@@ -32,10 +33,16 @@ class Line:
     high: float | None
     verdict: Verdict | None
     """None for the reference."""
+    beside: str = ""
+    """What stands beside it; empty for its verdict, or that there is none yet."""
+    key: str = ""
+    """What it stands for (see ``charts.spec.Series.keys``)."""
 
     @property
     def words(self) -> str:
         """The verdict with the ratio, such as ``1.052 slower``."""
+        if self.beside:
+            return self.beside
         if self.verdict is None:
             return "reference"
         return f"{ratio_words(self.ratio)} {self.verdict}" if self.ratio else "too few rounds"
@@ -54,8 +61,8 @@ def interval_words(low: float, high: float) -> str:
 def lines_of(result: ComparisonResult) -> list[Line]:
     """Return the lines of a finished comparison, in its order."""
     return [
-        Line(one.label, one.ratio, one.ci95_low, one.ci95_high, one.verdict)
-        for one in result.contestants
+        Line(one.label, one.ratio, one.ci95_low, one.ci95_high, one.verdict, key=str(place))
+        for place, one in enumerate(result.contestants)
     ]
 
 
@@ -77,52 +84,90 @@ def shared_words(result: ComparisonResult) -> str:
     return " · ".join(v for k, v in parts[0].items() if v and all(p.get(k) == v for p in parts))
 
 
-def comparison_chart(result: ComparisonResult) -> ChartSpec:
-    """Return the chart of a comparison."""
-    lines = lines_of(result)
+def ratio_series(
+    lines: Sequence[Line], low: float, high: float
+) -> tuple[list[Series], tuple[Annotation, ...]]:
+    """Return the marks of lines, a row each, and words where there is no mark.
+
+    Intervals end where the axis does, at ``low`` and ``high``.
+    """
+    drawn: list[Series] = []
+    notes: list[Annotation] = []
+    for place, line in enumerate(lines):
+        mark: dict[str, Any] = {
+            "y": [place], "sideways": True, "labels": (line.words,), "keys": (line.key,),
+        }  # fmt: skip
+        if line.verdict and line.ratio and line.low and line.high:
+            ends: dict[str, Any] = {"low": [max(line.low, low)], "high": [min(line.high, high)]}
+            drawn.append(
+                series(
+                    "", "points", "model", x=[line.ratio], colour=VERDICT_COLOURS[line.verdict],
+                    **ends, **mark,
+                )
+            )  # fmt: skip
+        elif line.verdict is None and not line.beside:
+            drawn.append(series("", "points", "pinned", x=[1.0], low=[1.0], high=[1.0], **mark))
+        else:
+            right = math.exp(0.02 * math.log(high / low))
+            notes.append(Annotation(text=line.words, x=right, y=place))
+    return drawn, tuple(notes)
+
+
+def ratio_panel(
+    lines: Sequence[Line], reference: str, tolerance: float, fail_if_slower: float | None = None
+) -> Panel:
+    """Return lines beside the band of the same; who is faster stands left of it."""
     low, high = ratio_range(lines)
-    same = (1 / (1 + result.tolerance), 1 + result.tolerance)
+    same = (1 / (1 + tolerance), 1 + tolerance)
     drawn: list[Series] = [
         series(
-            f"same, within {percent(result.tolerance)}", "band", "measured", colour=0,
+            f"same, within {percent(tolerance)}", "band", "measured", colour=0,
             x=same, y=[-0.5, -0.5, len(lines) - 0.5, len(lines) - 0.5],
         ),
         series("", "vline", "pinned", x=[1.0]),
     ]  # fmt: skip
-    if result.fail_if_slower is not None:
-        words = f"{percent(result.fail_if_slower)} slower"
-        drawn.append(series(words, "vline", "ceiling", x=[1 + result.fail_if_slower]))
-    for place, line in enumerate(lines):
-        if line.verdict is None:
-            drawn.append(series("", "points", "pinned", x=[1.0], y=[place]))
-        elif line.ratio and line.low and line.high:
-            colour = VERDICT_COLOURS[line.verdict]
-            ends = [max(line.low, low), min(line.high, high)]
-            drawn.append(series("", "line", "model", x=ends, y=[place, place], colour=colour))
-            drawn.append(series("", "points", "model", x=[line.ratio], y=[place], colour=colour))
-    right = math.exp(0.02 * math.log(high / low))
-    reference = result.contestants[result.reference]
-    panel = Panel(
+    if fail_if_slower is not None:
+        words = f"{percent(fail_if_slower)} slower"
+        drawn.append(series(words, "vline", "ceiling", x=[1 + fail_if_slower]))
+    marks, notes = ratio_series(lines, low, high)
+    beside = f"time over that of {reference}" if reference else "ratio of times"
+    return Panel(
         x=Axis(
-            label=f"time over that of {reference.label}, with its 95 % interval",
+            label=f"{beside}, with its 95 % interval · left is faster",
             scale="log", low=low, high=high,
         ),
         y=Axis(label="", categories=tuple(line.label for line in lines), low=-0.5,
                high=len(lines) - 0.5),
-        series=tuple(drawn),
-        annotations=tuple(
-            Annotation(text=line.words, x=(line.high or 1.0) * right, y=place)
-            for place, line in enumerate(lines)
-        ),
+        series=(*drawn, *marks),
+        annotations=notes,
         height=0.35 + 0.14 * len(lines),
     )  # fmt: skip
+
+
+def line_words(line: Line, reference: str) -> str:
+    """Return what is known of one line, a sentence each."""
+    if line.verdict is None:
+        return f"{line.label}\nThe reference: the others' times are divided by its."
+    if not (line.ratio and line.low and line.high):
+        return f"{line.label}\nToo few rounds for a ratio yet; eight are needed."
+    return (
+        f"{line.label}: {line.verdict}\n"
+        f"{ratio_words(line.ratio)} times the time of {reference}, "
+        f"95 % interval {interval_words(line.low, line.high)}"
+    )
+
+
+def comparison_chart(result: ComparisonResult) -> ChartSpec:
+    """Return the chart of a comparison."""
+    reference = result.contestants[result.reference]
+    panel = ratio_panel(lines_of(result), reference.label, result.tolerance, result.fail_if_slower)
     device = f"{reference.run.device.name} · {reference.run.device.driver}"
     return ChartSpec(
         title=f"Time beside {reference.label}",
         subtitle="\n".join(p for p in (shared_words(result), device) if p),
         rows=((panel,),),
         notes=tuple(_notes(result)),
-    )  # fmt: skip
+    )
 
 
 def _notes(result: ComparisonResult) -> list[str]:

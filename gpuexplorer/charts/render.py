@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuexplorer.charts.render_heat import draw_heat
+from gpuexplorer.charts.labels import FRAME_IN, point_labels
+from gpuexplorer.charts.render_heat import draw_heat, draw_scale
 from gpuexplorer.charts.render_spans import draw_spans
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
-from gpuexplorer.charts.style import STROKES, THEMES, Theme
+from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.units import quantity, si_scale
 from gpuexplorer.exchange import atomic_file
@@ -125,11 +126,14 @@ def draw(spec: ChartSpec, theme: Theme) -> Figure:
     grid = figure.add_gridspec(len(spec.rows), 1, height_ratios=heights)
     for index, row in enumerate(spec.rows):
         cells = grid[index].subgridspec(1, len(row), width_ratios=[p.width for p in row])
-        previous: Axes | None = None
+        drawn: list[Axes] = []
         for column, panel in enumerate(row):
-            axes = figure.add_subplot(cells[column], sharey=previous if panel.share_y else None)
-            _panel(axes, panel, theme)
-            previous = axes
+            shared = drawn[-1] if panel.share_y else None
+            drawn.append(figure.add_subplot(cells[column], sharey=shared))
+            _panel(drawn[-1], panel, theme, panel.width / sum(p.width for p in row))
+        for panel in row:
+            if panel.z is not None and panel.z.label:
+                draw_scale(drawn, panel, theme)
     return figure
 
 
@@ -178,7 +182,8 @@ def _fonts(spec: ChartSpec) -> list[str]:
     return families
 
 
-def _panel(axes: Axes, panel: Panel, theme: Theme) -> None:
+def _panel(axes: Axes, panel: Panel, theme: Theme, width: float) -> None:
+    """Draw one panel, which takes a share ``width`` of the page."""
     axes.set_facecolor(theme.panel)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -201,7 +206,8 @@ def _panel(axes: Axes, panel: Panel, theme: Theme) -> None:
         axes.tick_params(labelleft=False)
         axes.set_ylabel("")
     for note in panel.annotations:
-        axes.annotate(note.text, (note.x, note.y), color=theme.muted, size=NOTE_PT)
+        axes.annotate(note.text, (note.x, note.y), color=theme.muted, size=NOTE_PT, va="center")
+    _point_labels(axes, panel, theme, width)
     handles, names = axes.get_legend_handles_labels()
     if names:
         axes.legend(
@@ -214,6 +220,21 @@ def _panel(axes: Axes, panel: Panel, theme: Theme) -> None:
         panel.title, loc="left", size=TEXT_PT + 1, weight="bold",
         pad=4 + rows * (TEXT_PT + 4.5) if rows else 6,
     )  # fmt: skip
+
+
+def _point_labels(axes: Axes, panel: Panel, theme: Theme, width: float) -> None:
+    """Write the words of points beside them."""
+    low, high = axes.get_ylim()
+    placed = point_labels(
+        panel, axes.get_xlim(), (min(low, high), max(low, high)),
+        height_in=max(PANEL_ROW_IN * panel.height - FRAME_IN, 0.5), width=width,
+    )  # fmt: skip
+    for label in placed:
+        at = (label.x, label.y)
+        if label.far:
+            axes.plot([label.x, label.point[0]], [label.y, label.point[1]], color=theme.grid,
+                      linewidth=0.8, zorder=1.5)  # fmt: skip
+        axes.annotate(label.words, at, color=theme.muted, size=NOTE_PT, va="center", zorder=3)
 
 
 def _legend_columns(names: list[str]) -> int:
@@ -297,9 +318,14 @@ def _series(axes: Axes, one: Series, theme: Theme) -> None:
     elif one.kind == "step":
         axes.step(x, y, where="post", label=label, **line)
     elif one.kind == "points":
-        size = 3.5 if len(x) > 1 else 7.0  # a point by itself is a run
-        axes.plot(x, y, marker=stroke.marker, markersize=size, linestyle="none", color=colour,
-                  alpha=stroke.opacity, label=label)  # fmt: skip
+        alone = len(x) == 1 or len(one.low) > 0  # then it is a run
+        axes.plot(x, y, marker=marker_of(one.role, one.colour), markersize=7.0 if alone else 3.5,
+                  linestyle="none", color=colour, alpha=stroke.opacity, label=label,
+                  markerfacecolor=colour if stroke.filled else axes.get_facecolor())  # fmt: skip
+        if len(one.low):
+            ends: dict[str, Any] = {"color": colour, "linewidth": 1.4, "zorder": 2.2}
+            lines = axes.hlines if one.sideways else axes.vlines
+            lines(y if one.sideways else x, one.low, one.high, **ends)
     elif one.kind == "hline":
         named = {**line, "linestyle": line["linestyle"] if one.name else (0, (3, 2))}
         axes.axhline(float(y[0]), label=label, **named)
@@ -319,7 +345,7 @@ def _stems(axes: Axes, one: Series, colour: str, line: dict[str, Any], label: st
     """Draw stems from the axis to a marker, with words beside the marker."""
     stroke = STROKES[one.role]
     marker: dict[str, Any] = {
-        "marker": stroke.marker,
+        "marker": marker_of(one.role, one.colour),
         "markersize": 7,
         "markerfacecolor": colour if stroke.filled else axes.get_facecolor(),
         "markeredgewidth": 1.6,

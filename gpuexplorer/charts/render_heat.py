@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpuexplorer.charts.colours import colour_scale, is_light
-from gpuexplorer.charts.spec import Panel, Series
+from gpuexplorer.charts.spec import Axis, Panel, Series
 from gpuexplorer.charts.style import Theme
 from gpuexplorer.core.units import si_scale
 
@@ -24,12 +25,12 @@ TALL = 0.85
 
 
 def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
-    """Draw the heat series of a panel, its colour scale, and the outlines on top.
+    """Draw the heat series of a panel and the outlines on top.
 
-    Cells without a value are hatched. Light is good: of times, which are better short, the scale
-    runs the other way.
+    Cells that will never have a value are hatched. Light is good: of times, which are better short,
+    the scale runs the other way.
     """
-    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+    from matplotlib.patches import Rectangle
 
     assert panel.z is not None
     heat = [one for one in panel.series if one.kind == "heat"]
@@ -37,19 +38,20 @@ def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
     axes.grid(visible=False)
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(-0.5, rows - 0.5)  # the first at the bottom, as numbers grow
-    axes.patch.set(hatch="///", edgecolor=theme.grid)
     backwards = panel.z.unit == "s"
-    colours = ListedColormap(colour_scale()[::-1] if backwards else colour_scale())
-    norm = (LogNorm if panel.z.scale == "log" else Normalize)(panel.z.low, panel.z.high)
+    colours, norm = _mapping(panel.z)
     for one in heat:
         values = np.full((rows, columns), np.nan)
         values[one.y.astype(int), one.x.astype(int)] = one.z
         edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
-        mesh = axes.pcolormesh(*edges, np.ma.masked_invalid(values), cmap=colours, norm=norm)
+        axes.pcolormesh(*edges, np.ma.masked_invalid(values), cmap=colours, norm=norm)
+        for x, y in zip(one.x[np.isnan(one.z)], one.y[np.isnan(one.z)], strict=True):
+            axes.add_patch(
+                Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="///", linewidth=0,
+                          edgecolor=theme.grid)
+            )  # fmt: skip
         if columns <= MOST_WORDS:
             _words(axes, one, norm, backwards)
-        if panel.z.label:
-            _scale(axes, panel, mesh, theme)
     for one in panel.series:
         if one.kind == "outline":
             _frames(axes, one, theme)
@@ -58,6 +60,8 @@ def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
 def _words(axes: Axes, one: Series, norm: Any, backwards: bool) -> None:
     """Write each cell's words, dark on light and light on dark."""
     for x, y, z, words in zip(one.x, one.y, one.z, one.labels, strict=False):
+        if not words:
+            continue
         fraction = float(norm(z))
         light = is_light(1 - fraction if backwards else fraction)
         axes.text(
@@ -66,17 +70,30 @@ def _words(axes: Axes, one: Series, norm: Any, backwards: bool) -> None:
         )  # fmt: skip
 
 
-def _scale(axes: Axes, panel: Panel, mesh: Any, theme: Theme) -> None:
+def _mapping(axis: Axis) -> tuple[Any, Any]:
+    """Return the colours of an axis and what brings its values between 0 and 1."""
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+    colours = ListedColormap(colour_scale()[::-1] if axis.unit == "s" else colour_scale())
+    return colours, (LogNorm if axis.scale == "log" else Normalize)(axis.low, axis.high)
+
+
+def draw_scale(row: Sequence[Axes], panel: Panel, theme: Theme) -> None:
+    """Draw the colour scale of a panel at the right of its row."""
+    from matplotlib.cm import ScalarMappable
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     assert panel.z is not None
     axis = panel.z
     log = axis.scale == "log"
     high = axis.high or 1.0
-    factor, prefix = si_scale(high)
-    figure = axes.get_figure()
+    factor, prefix = si_scale(high) if axis.unit != "%" else (1.0, "")
+    figure = row[0].get_figure()
     assert figure is not None
-    bar = figure.colorbar(mesh, ax=axes, pad=0.015, fraction=0.05, aspect=28)
+    colours, norm = _mapping(axis)
+    bar = figure.colorbar(
+        ScalarMappable(norm, colours), ax=list(row), pad=0.015, fraction=0.05, aspect=28
+    )
     bar.outline.set_visible(False)
     many = log and high / (axis.low or high) > 300
     bar.ax.yaxis.set_major_locator(

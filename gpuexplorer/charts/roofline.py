@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Role, series
+from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.core.ceilings import COMPUTE_KINDS, Ceilings
 from gpuexplorer.core.units import quantity, ratio
 
@@ -307,6 +307,7 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
             series(
                 "", "points", "pinned",
                 x=[r.intensity for r in shown.ridges], y=[r.flop_per_s for r in shown.ridges],
+                labels=tuple(ridge.words for ridge in shown.ridges),
             )
         )  # fmt: skip
     roles: tuple[tuple[SpotKind, Role], ...] = (("pinned", "pinned"), ("current", "measured"))
@@ -330,14 +331,6 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
             low=shown.y[0], high=shown.y[1],
         ),
         series=tuple(drawn),
-        annotations=tuple(
-            Annotation(
-                text=ridge.words,
-                x=ridge.intensity / 4.5 if ridge.of_cache else ridge.intensity * 1.05,
-                y=ridge.flop_per_s * 1.08 if ridge.of_cache else ridge.flop_per_s / 1.3,
-            )
-            for ridge in shown.ridges
-        ),
         height=1.6,
     )  # fmt: skip
     return ChartSpec(

@@ -73,10 +73,11 @@ class Series(_Told, frozen=True, kw_only=True):
     ``stems``: a marker at the end of a thin stem; x positions, y lengths. ``hline vline``: one
     value in y, or in x. ``band``: x, and y as all lower values followed by all upper ones.
     ``heat``: cells at whole positions x and y, coloured by z after the panel's ``z`` axis; a z that
-    is no number is a cell without a value. ``outline``: frames around cells. ``spans``: bars of
-    height 1 that begin at x in the row y and are z long, with ``labels`` in those that have room.
-    With ``sideways``, a histogram's edges and a stem's positions lie on the y axis and their
-    lengths along x.
+    is no number is a cell that will never have a value, which is hatched, and an infinite one is
+    still to come. ``outline``: frames around cells. ``spans``: bars of height 1 that begin at x in
+    the row y and are z long, with ``labels`` in those that have room. With ``sideways``, a
+    histogram's edges and a stem's positions lie on the y axis and their lengths along x, and so do
+    the intervals of points.
     """
 
     name: str
@@ -87,9 +88,17 @@ class Series(_Told, frozen=True, kw_only=True):
     x_f8: bytes = b""
     y_f8: bytes = b""
     z_f8: bytes = b""
+    low_f8: bytes = b""
+    high_f8: bytes = b""
+    """Ends of the interval around each of some points, NaN for one without; empty for none."""
     sideways: bool = False
     labels: tuple[str, ...] = ()
-    """Words written beside the ends of stems, or into the cells of a heat map, or into spans."""
+    """Words beside points or the ends of stems, or in the cells of a heat map, or in spans."""
+    keys: tuple[str, ...] = ()
+    """What each mark stands for, such as a run's id, where a mark can be pointed at; "" for none.
+
+    Never shown. Marks are the points, stems, cells, or spans of a series.
+    """
 
     @property
     def x(self) -> Floats:
@@ -105,6 +114,16 @@ class Series(_Told, frozen=True, kw_only=True):
     def z(self) -> Floats:
         """The values of cells as an array."""
         return np.frombuffer(self.z_f8, dtype="<f8")
+
+    @property
+    def low(self) -> Floats:
+        """The lower ends of the intervals as an array."""
+        return np.frombuffer(self.low_f8, dtype="<f8")
+
+    @property
+    def high(self) -> Floats:
+        """The upper ends of the intervals as an array."""
+        return np.frombuffer(self.high_f8, dtype="<f8")
 
 
 class Annotation(_Told, frozen=True, kw_only=True):
@@ -156,14 +175,18 @@ def series(
     x: Iterable[float] | Floats = (),
     y: Iterable[float] | Floats = (),
     z: Iterable[float] | Floats = (),
+    low: Iterable[float] | Floats = (),
+    high: Iterable[float] | Floats = (),
     colour: int = 0,
     sideways: bool = False,
     labels: tuple[str, ...] = (),
+    keys: tuple[str, ...] = (),
 ) -> Series:
-    """Return a series; ValueError when the lengths of x, y and z do not fit its kind."""
+    """Return a series; ValueError when the lengths of its values do not fit its kind."""
     made = Series(
         name=name, kind=kind, role=role, colour=colour,
-        x_f8=_f8(x), y_f8=_f8(y), z_f8=_f8(z), sideways=sideways, labels=labels,
+        x_f8=_f8(x), y_f8=_f8(y), z_f8=_f8(z), low_f8=_f8(low), high_f8=_f8(high),
+        sideways=sideways, labels=labels, keys=keys,
     )  # fmt: skip
     lengths = len(made.x), len(made.y)
     if len(made.z) != (lengths[0] if kind in ("heat", "spans") else 0):
@@ -176,6 +199,10 @@ def series(
     }.get(kind, (lengths[0], lengths[0]))
     if lengths != expected:
         raise ValueError(f"a {kind} of {lengths[0]} x and {lengths[1]} y values")
+    if len(made.low) != len(made.high) or len(made.low) not in (0, lengths[0]):
+        raise ValueError(f"a {kind} of {lengths[0]} x values and {len(made.low)} intervals")
+    if keys and len(keys) != lengths[0]:
+        raise ValueError(f"a {kind} of {lengths[0]} x values and {len(keys)} keys")
     return made
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import labelled, subject, times
+from gpuexplorer.charts.studies_words import subject, times
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
 
 HEIGHT = 1.35
@@ -35,7 +33,7 @@ def precision_chart(study: PrecisionStudy) -> ChartSpec:
     drawn = [*_front(points, places)]
     names: set[str] = set()
     for point in sorted(points, key=lambda p: p.fallback is None):  # what it fell back to on top
-        drawn += _point(point, places[point.precision], by_flops, names)
+        drawn.append(_point(point, places[point.precision], by_flops, names))
     panel = Panel(
         x=_axis(ERRORS[study.error_field], "", [x for x, _ in places.values()], 0.16),
         y=_axis(
@@ -47,12 +45,6 @@ def precision_chart(study: PrecisionStudy) -> ChartSpec:
         series=tuple(drawn),
         height=HEIGHT,
     )
-    if points:
-        at = [places[p.precision] for p in points]
-        front = sorted(places[p.precision] for p in points if p.front)
-        bars = [(at[i][0], *_ends(p.measured, by_flops)) for i, p in enumerate(points)]
-        notes = labelled(panel, at, [words(p) for p in points], bars=bars, path=front)
-        panel = msgspec.structs.replace(panel, annotations=notes)
     return ChartSpec(
         title=study.title,
         subtitle=f"{subject(study.config, without=('precision',))}\n{study.device}",
@@ -111,7 +103,7 @@ def _front(
 
 def _point(
     point: PrecisionPoint, place: tuple[float, float], by_flops: bool, names: set[str]
-) -> list[Series]:
+) -> Series:
     """Return a point with its interval; a name stands in the legend once."""
     measured = point.measured
     assert measured is not None  # only measured ones are drawn
@@ -127,10 +119,10 @@ def _point(
     low, high = _ends(measured, by_flops)
     label = "" if name in names else name
     names.add(name)
-    return [
-        series("", "line", "model", x=[x, x], y=[low, high], colour=colour),
-        series(label, "points", role, x=[x], y=[y], colour=colour),
-    ]
+    return series(
+        label, "points", role, x=[x], y=[y], low=[low], high=[high], colour=colour,
+        labels=(words(point),), keys=(measured.run,),
+    )  # fmt: skip
 
 
 def words(point: PrecisionPoint) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
@@ -55,7 +56,7 @@ def _times(study: SpeedupStudy) -> Panel:
     for name, colour, role, of in parts:
         found = [(p.value, m) for p in study.points if (m := of(p)) is not None and m.time_s > 0]
         every += [m.time_s for _, m in found]
-        drawn += _line(name, colour, role, [(v, m.time_s, m.ci95_low_s, m.ci95_high_s)
+        drawn += _line(name, colour, role, [(v, m.time_s, m.ci95_low_s, m.ci95_high_s, m.run)
                                             for v, m in found])  # fmt: skip
     low, high = min(every, default=1e-3) / MARGIN, max(every, default=1e-2) * MARGIN
     drawn += _marks(study, low, high)
@@ -67,17 +68,23 @@ def _times(study: SpeedupStudy) -> Panel:
 
 
 def _speedups(study: SpeedupStudy) -> Panel:
-    parts: tuple[tuple[str, Role, Callable[[SizePoint], Speedup | None]], ...] = (
-        ("without transfers", "measured", lambda p: p.speedup),
-        ("with transfers", "transfer", lambda p: p.speedup_with),
+    parts: tuple[
+        tuple[str, Role, Callable[[SizePoint], tuple[Speedup | None, Measured | None]]], ...
+    ] = (
+        ("without transfers", "measured", lambda p: (p.speedup, p.second)),
+        ("with transfers", "transfer", lambda p: (p.speedup_with, p.second_with)),
     )
     drawn: list[Series] = [series("equally fast", "hline", "ceiling", y=[1.0])]
     every = [1.0]
     for name, role, of in parts:
-        found = [(p.value, s) for p in study.points if (s := of(p)) is not None]
-        every += [s.factor for _, s in found]
-        drawn += _line(name, SECOND, role, [(v, s.factor, s.ci95_low, s.ci95_high)
-                                            for v, s in found])  # fmt: skip
+        found = [
+            (p.value, speed.factor, speed.ci95_low, speed.ci95_high, run.run if run else "")
+            for p in study.points
+            for speed, run in (of(p),)
+            if speed is not None
+        ]
+        every += [factor for _, factor, *_ in found]
+        drawn += _line(name, SECOND, role, found)
     low, high = min(every) / MARGIN, max(every) * MARGIN
     drawn += _marks(study, low, high, named=False)
     return Panel(
@@ -95,23 +102,20 @@ def _line(
     name: str,
     colour: int,
     role: Role,
-    values: Sequence[tuple[float, float, float | None, float | None]],
+    values: Sequence[tuple[float, float, float | None, float | None, str]],
 ) -> list[Series]:
-    """Return a line with its points and the intervals of each."""
+    """Return a line with its points, the interval of each, and the run that it stands for."""
     if not values:
         return []
     xs, ys = [float(v[0]) for v in values], [v[1] for v in values]
-    drawn = [series(name, "line", role, x=xs, y=ys, colour=colour)]
-    drawn += [
-        series("", "points", role, x=[x], y=[y], colour=colour)
-        for x, y in zip(xs, ys, strict=True)
+    ends = [(low or math.nan, high or math.nan) for _, _, low, high, _ in values]
+    return [
+        series(name, "line", role, x=xs, y=ys, colour=colour),
+        series(
+            "", "points", role, x=xs, y=ys, colour=colour, low=[low for low, _ in ends],
+            high=[high for _, high in ends], keys=tuple(key for *_, key in values),
+        ),
     ]  # fmt: skip
-    drawn += [
-        series("", "line", "model", x=[x, x], y=[low, high], colour=colour)
-        for x, _, low, high in values
-        if low is not None and high is not None and low > 0
-    ]
-    return drawn
 
 
 def _marks(study: SpeedupStudy, low: float, high: float, *, named: bool = True) -> list[Series]:

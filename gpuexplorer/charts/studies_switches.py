@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import msgspec
-
-from gpuexplorer.charts.comparison import VERDICT_COLOURS, Line, ratio_range
+from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_words import effect_words, factor_words, labelled, subject, times
+from gpuexplorer.charts.studies_words import effect_words, factor_words, subject, times
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
 from gpuexplorer.core.units import quantity
 
@@ -32,6 +29,8 @@ class Bar:
     end_s: float
     words: str
     total: bool = False
+    key: str = ""
+    """The run that it stands for; empty for what combining does."""
 
     @property
     def colour(self) -> int:
@@ -52,17 +51,23 @@ def bars_of(study: SwitchesStudy) -> list[Bar]:
         return []
     base_s = (study.beside or study.baseline).time_s
     effects = [(share, share.effect) for share in study.shares if share.effect is not None]
-    bars = [Bar("baseline", 0.0, base_s, quantity(base_s, "s"), total=True)]
+    bars = [Bar("baseline", 0.0, base_s, quantity(base_s, "s"), total=True, key=study.baseline.run)]
     at_s = base_s
     for share, effect in effects:
-        bars.append(Bar(share.title, at_s, at_s * effect.ratio, factor_words(effect)))
+        key = share.measured.run if share.measured is not None else ""
+        bars.append(Bar(share.title, at_s, at_s * effect.ratio, factor_words(effect), key=key))
         at_s *= effect.ratio
     if study.together is None:
         return bars
     end_s = base_s * study.total.ratio if study.total is not None else study.together.time_s
     if study.combining is not None:
         bars.append(Bar("combining them", at_s, end_s, combining_words(study)))
-    bars.append(Bar("combination", 0.0, end_s, _total_words(study, end_s), total=True))
+    bars.append(
+        Bar(
+            "combination", 0.0, end_s, _total_words(study, end_s), total=True,
+            key=study.together.run,
+        )
+    )  # fmt: skip
     return bars
 
 
@@ -89,7 +94,7 @@ def waterfall_chart(study: SwitchesStudy) -> ChartSpec:
     bars = bars_of(study)
     if len(bars) > 1:
         rows.append((_waterfall(bars),))
-    alone = [one for one in study.alone if one.effect is not None]
+    alone = [one for one in study.alone if one.measured is not None]
     if alone:
         rows.append((_alone(alone),))
     memory = _memory(study)
@@ -118,7 +123,7 @@ def _waterfall(bars: Sequence[Bar]) -> Panel:
         drawn.append(
             series(
                 names.pop(bar.colour, ""), "spans", "measured", colour=bar.colour,
-                x=[left], y=[row], z=[right - left], labels=("",),
+                x=[left], y=[row], z=[right - left], labels=("",), keys=(bar.key,),
             )
         )  # fmt: skip
         if row + 1 < len(bars):  # down to where the next begins
@@ -129,7 +134,7 @@ def _waterfall(bars: Sequence[Bar]) -> Panel:
             text=bar.words,
             x=max(bar.start_s, bar.end_s) * room if log else
             max(bar.start_s, bar.end_s) + 0.008 * high,
-            y=row + 0.08,
+            y=row,
         )
         for row, bar in enumerate(bars)
     )  # fmt: skip
@@ -147,25 +152,18 @@ def _waterfall(bars: Sequence[Bar]) -> Panel:
 
 
 def _alone(alone: Sequence[Switched]) -> Panel:
-    lines = [
-        Line(one.title, one.effect.ratio, one.effect.ci95_low, one.effect.ci95_high,
-             one.effect.verdict)
-        for one in alone
-        if one.effect is not None
-    ]  # fmt: skip
+    lines = []
+    for one in alone:
+        effect = one.effect
+        line = Line(one.title, None, None, None, None, beside=effect_words(effect))
+        if effect is not None:
+            line = replace(
+                line, ratio=effect.ratio, low=effect.ci95_low, high=effect.ci95_high,
+                verdict=effect.verdict,
+            )  # fmt: skip
+        lines.append(replace(line, key=one.measured.run if one.measured is not None else ""))
     low, high = ratio_range(lines)
-    drawn: list[Series] = [series("", "vline", "pinned", x=[1.0])]
-    for place, line in enumerate(lines):
-        if line.ratio and line.low and line.high and line.verdict:
-            colour = VERDICT_COLOURS[line.verdict]
-            ends = [max(line.low, low), min(line.high, high)]
-            drawn.append(series("", "line", "model", x=ends, y=[place, place], colour=colour))
-            drawn.append(series("", "points", "model", x=[line.ratio], y=[place], colour=colour))
-    right = math.exp(0.02 * math.log(high / low))
-    notes = tuple(
-        Annotation(text=effect_words(one.effect), x=max(line.high or 1.0, 1.0) * right, y=place)
-        for place, (one, line) in enumerate(zip(alone, lines, strict=True))
-    )
+    drawn, notes = ratio_series(lines, low, high)
     return Panel(
         title="Each by itself",
         x=Axis(
@@ -174,7 +172,7 @@ def _alone(alone: Sequence[Switched]) -> Panel:
         ),
         y=Axis(label="", categories=tuple(line.label for line in lines), low=-0.5,
                high=len(lines) - 0.5),
-        series=tuple(drawn),
+        series=(series("", "vline", "pinned", x=[1.0]), *drawn),
         annotations=notes,
         height=0.4 + 0.12 * len(lines),
     )  # fmt: skip
@@ -188,20 +186,24 @@ def _memory(study: SwitchesStudy) -> Panel | None:
     found += [(one.title, one.measured) for one in study.alone if one.measured is not None]
     if study.together is not None and len(study.combination) > 1:
         found.append(("combination", study.together))
-    known = [(name, m.time_s, m.memory_B) for name, m in found if m.memory_B]
+    known = [(name, m) for name, m in found if m.memory_B]
     if not known or known[0][0] != "baseline":
         return None
-    points = [(time_s, float(memory_B or 0)) for _, time_s, memory_B in known]
+    points = [(m.time_s, float(m.memory_B or 0)) for _, m in known]
     if all(abs(memory_B / points[0][1] - 1) < SAME_MEMORY for _, memory_B in points):
         return None
     most_s, most_B = max(x for x, _ in points), max(y for _, y in points)
-    drawn = [
-        series("", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3)
-        for (name, _, _), (x, y) in zip(known, points, strict=True)
-    ]
     base, least_s = points[0], min(x for x, _ in points)
     log = most_s / least_s > LOG_ABOVE
-    panel = Panel(
+    drawn = [
+        series(
+            "", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3,
+            labels=(name if (x, y) == base else f"{name}  {times(y / base[1])} memory",),
+            keys=(measured.run,),
+        )
+        for (name, measured), (x, y) in zip(known, points, strict=True)
+    ]  # fmt: skip
+    return Panel(
         title="Memory against time",
         x=Axis(
             label="time per launch",
@@ -213,11 +215,6 @@ def _memory(study: SwitchesStudy) -> Panel | None:
         y=Axis(label="peak memory", unit="B", low=0.0, high=1.25 * most_B),
         series=tuple(drawn),
     )
-    words = [
-        name if (x, y) == base else f"{name}  {times(y / base[1])} memory"
-        for (name, _, _), (x, y) in zip(known, points, strict=True)
-    ]
-    return msgspec.structs.replace(panel, annotations=labelled(panel, points, words))
 
 
 def _notes(study: SwitchesStudy, memory: bool) -> list[str]:

@@ -1,24 +1,16 @@
-"""What the charts of studies have in common: their words, and words beside points."""
+"""What the charts of studies have in common: their words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import msgspec
 
-from gpuexplorer.charts.spec import Annotation, Panel
-from gpuexplorer.charts.studies_labels import Box, along, place_labels, share, value_at
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
 from gpuexplorer.core.units import percent, quantity, ratio
-
-ROW_IN = 3.6
-"""Height of a panel of height 1, of which ``FRAME_IN`` go to its labels."""
-FRAME_IN = 0.75
-BAR = 0.004
-"""Width of an upright line, as a share of the panel's."""
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -48,38 +40,6 @@ def factor_words(effect: Comparison) -> str:
 def times(factor: float | None) -> str:
     """Format a factor with three digits, such as ``1.83×``."""
     return "–" if factor is None else f"{ratio(factor, '', 3).strip()}×"
-
-
-def labelled(
-    panel: Panel,
-    points: Sequence[tuple[float, float]],
-    words: Sequence[str],
-    *,
-    width: float = 1.0,
-    bars: Sequence[tuple[float, float, float]] = (),
-    path: Sequence[tuple[float, float]] = (),
-) -> tuple[Annotation, ...]:
-    """Return annotations beside points, in the axes' units, so placed that none hides another.
-
-    The panel's axes have ranges; ``width`` is the panel's share of its row, and ``bars`` are
-    upright lines to keep clear of (x, and both ends in y), ``path`` the points of a slanted one.
-    """
-    upright = [
-        Box(share(x, panel.x) - BAR / 2, share(low, panel.y), BAR,
-            share(high, panel.y) - share(low, panel.y))
-        for x, low, high in bars
-    ]  # fmt: skip
-    boxes = place_labels(
-        [(share(x, panel.x), share(y, panel.y)) for x, y in points],
-        words,
-        height_in=ROW_IN * panel.height - FRAME_IN,
-        width=width,
-        obstacles=[*upright, *along([(share(x, panel.x), share(y, panel.y)) for x, y in path])],
-    )
-    return tuple(
-        Annotation(text=text, x=value_at(box.x, panel.x), y=value_at(box.y, panel.y))
-        for text, box in zip(words, boxes, strict=True)
-    )
 
 
 def time_words(measured: Measured | None) -> str:

@@ -36,6 +36,17 @@ STROKES: dict[Role, Stroke] = {
 }
 
 
+SLOT_MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Of what was measured, by the slot of its colour, so that lines of one role also read in grey."""
+
+
+def marker_of(role: Role, colour: int) -> str:
+    """Return the marker of a series, in the usual one-letter notation."""
+    if role in ("measured", "model"):
+        return SLOT_MARKERS[colour % len(SLOT_MARKERS)]
+    return STROKES[role].marker
+
+
 @dataclass(frozen=True)
 class Theme:
     """Colours of one chart, as ``#rrggbb``."""

@@ -13,7 +13,8 @@ from typing import Any
 
 from gpuexplorer.charts import words
 from gpuexplorer.charts.spec import ChartSpec, Panel
-from gpuexplorer.charts.sweep_panels import Points, bars, fastest_lines, heat_map, lines
+from gpuexplorer.charts.sweep_panels import bars, fastest_lines, heat_map, lines
+from gpuexplorer.charts.sweep_points import Figure, Points
 from gpuexplorer.core.axis_words import axis_title, is_number_axis, named_value
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.units import count
@@ -37,12 +38,21 @@ class _Shape:
     by_panel: Names
 
 
-def chart_of_sweep(document: SweepDocument, *, title: str = "") -> ChartSpec:
-    """Return the chart of a sweep; ValueError when nothing of it was measured."""
-    measured = document.measured
-    if not measured:
+def chart_of_sweep(
+    document: SweepDocument,
+    *,
+    title: str = "",
+    figure: Figure | None = None,
+    waiting: bool = False,
+) -> ChartSpec:
+    """Return the chart of a sweep, as far as it is done; keys are cells' numbers, row-major.
+
+    ``figure`` is what it shows of each run; None: operations, else bytes over time, else times.
+    ValueError when nothing of it was measured, unless it is ``waiting`` to be.
+    """
+    if not document.measured and not waiting:
         raise ValueError("nothing to draw")
-    points = Points.of(document)
+    points = Points.of(document, figure)
     shape = _shape(points)
     groups = points.groups(shape.by_panel)
     shown = list(groups.items())[:MOST_PANELS]
@@ -75,10 +85,14 @@ def _is_size(name: str) -> bool:
     return name.startswith("size.")
 
 
+def _all_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int | float) for value in values)
+
+
 def _shape(points: Points) -> _Shape:
     """Choose what each axis becomes."""
     names = tuple(points.axes)
-    numbers = [n for n in names if is_number_axis(n)]
+    numbers = [n for n in names if is_number_axis(n) and _all_numbers(points.axes[n])]
     if "block.x" in names and "block.y" in names:
         pair: tuple[str, ...] = ("block.x", "block.y")
     else:
@@ -131,6 +145,8 @@ def _words(names: Names, key: tuple[Any, ...]) -> str:
 
 def _subtitle(document: SweepDocument) -> str:
     """Return what all runs share, and their device where it is one."""
+    if not document.measured:
+        return ""
     first, *others = document.measured
     shared = words.config_parts(first.config)
     for run in others:

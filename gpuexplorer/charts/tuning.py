@@ -1,13 +1,25 @@
-"""What came of a tuning, in words: for the terminal and the window alike."""
+"""What came of a tuning, as words and as a chart: for the terminal and the window alike."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.tuning import Finalist, Tuning
+from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
 from gpuexplorer.core.units import quantity
+
+LEAST_SHOWN = 10
+"""The chart's axis begins with so many, so that the first points stand apart."""
+EMPTY_S = (1e-5, 1e-2)
+MARGIN = 1.15
+DRAWN: dict[Outcome, tuple[str, Role, int]] = {
+    "pruned": ("given up early", "pinned", 5),
+    "measured": ("measured", "measured", 0),
+}
+BEST_COLOUR = 1
 
 
 def interval_words(finalist: Finalist) -> str:
@@ -89,3 +101,67 @@ def failures(tuning: Tuning, most: int | None) -> list[str]:
     ]
     left = len(counted) - len(lines)
     return lines + ([f"{left} more reasons; -v says which"] if left else [])
+
+
+def tuning_chart(evaluations: Sequence[Evaluation], *, title: str = "") -> ChartSpec:
+    """Return the times of the configurations tried, in order; keys are their numbers.
+
+    Those that failed have no time and no point.
+    """
+    timed = [(e, e.median_s) for e in evaluations if e.median_s]
+    drawn = []
+    for outcome, (name, role, colour) in DRAWN.items():
+        found = [(e, median_s) for e, median_s in timed if e.outcome == outcome]
+        drawn.append(
+            series(
+                name, "points", role, colour=colour,
+                x=[e.number for e, _ in found], y=[median_s for _, median_s in found],
+                keys=tuple(str(e.number) for e, _ in found),
+            )
+        )  # fmt: skip
+    numbers, times_s = best_so_far(evaluations)
+    drawn.append(
+        series("the best so far", "line", "model", x=numbers, y=times_s, colour=BEST_COLOUR)
+    )
+    times = [median_s for _, median_s in timed] or EMPTY_S
+    low, high = min(times), max(times)
+    panel = Panel(
+        x=Axis(
+            label="configurations tried", low=0.5,
+            high=max(LEAST_SHOWN, len(evaluations)) + 0.5,
+        ),
+        y=Axis(
+            label="time per launch", unit="s", scale="log", low=low / MARGIN,
+            high=max(high, 1.5 * low) * MARGIN,
+        ),
+        series=tuple(drawn),
+    )  # fmt: skip
+    return ChartSpec(title=title, rows=((panel,),))
+
+
+def best_so_far(evaluations: Sequence[Evaluation]) -> tuple[list[float], list[float]]:
+    """Return the line of the best so far as steps: numbers of configurations and seconds."""
+    x: list[float] = []
+    y: list[float] = []
+    for evaluation in evaluations:
+        if evaluation.outcome == "measured" and evaluation.median_s:
+            if not y or evaluation.median_s < y[-1]:
+                if y:
+                    x.append(float(evaluation.number))
+                    y.append(y[-1])
+                x.append(float(evaluation.number))
+                y.append(evaluation.median_s)
+    if y:
+        x.append(float(evaluations[-1].number))
+        y.append(y[-1])
+    return x, y
+
+
+def evaluation_words(evaluation: Evaluation) -> str:
+    """Return one configuration that was tried in words."""
+    samples = f"{evaluation.samples} launch{'es' if evaluation.samples != 1 else ''}"
+    lines = [
+        f"{evaluation.number}: {knob_words(evaluation.config)}",
+        f"{quantity(evaluation.median_s, 's')}, median of {samples}",
+    ]
+    return "\n".join(lines + ([evaluation.reason] if evaluation.reason else []))

@@ -58,10 +58,12 @@ def test_each_has_a_row_with_its_words() -> None:
     (panel,) = chart.rows[0]
     assert panel.y.categories == ("naive", "tiled", "uncoalesced", "numpy")
     assert panel.x.scale == "log"
-    assert [note.text for note in panel.annotations] == [
-        "reference", "0.8000 faster", "4.000 slower", "too few rounds",
+    marked = [s for s in panel.series if s.kind == "points"]
+    assert [words for s in marked for words in s.labels] == [
+        "reference", "0.8000 faster", "4.000 slower",
     ]  # fmt: skip
-    assert all(panel.x.low is not None and panel.x.low < note.x for note in panel.annotations)
+    assert [key for s in marked for key in s.keys] == ["0", "1", "2"]
+    assert [(note.text, note.y) for note in panel.annotations] == [("too few rounds", 3)]
     dots = [s for s in panel.series if s.kind == "points" and s.role == "model"]
     assert [s.colour for s in dots] == [VERDICT_COLOURS["faster"], VERDICT_COLOURS["slower"]]
     band = next(s for s in panel.series if s.kind == "band")

@@ -121,7 +121,8 @@ def test_the_file_tells_what_the_window_shows(tmp_path: Path) -> None:
     assert "pinned: ghost" in drawn and "before" in drawn
     assert "naive · N = 512, SUSPECT" in drawn
     assert "SUSPECT: it is too fast." in chart.notes
-    assert [a.text for a in panel.annotations] == ["ridge 10 FLOP/B", "ridge 2.0 FLOP/B"]
+    words = [words for one in panel.series for words in one.labels]
+    assert words == ["ridge 10 FLOP/B", "ridge 2.0 FLOP/B"]
     assert (panel.x.scale, panel.y.scale) == ("log", "log")
     for suffix, head in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
         path = tmp_path / f"roofline.{suffix}"

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.charts.labels import place_labels, share, value_at
 from gpuexplorer.charts.render import render
-from gpuexplorer.charts.spec import Axis
+from gpuexplorer.charts.spec import Axis, Panel
 from gpuexplorer.charts.studies import (
     can_draw,
     precision_chart,
@@ -21,7 +22,6 @@ from gpuexplorer.charts.studies import (
     study_chart,
     waterfall_chart,
 )
-from gpuexplorer.charts.studies_labels import place_labels, share, value_at
 from gpuexplorer.charts.studies_switches import bars_of
 from gpuexplorer.core.comparison import Comparison, verdict_of
 from gpuexplorer.core.config import RunConfig
@@ -120,6 +120,11 @@ TWO = SpeedupStudy(
 )  # fmt: skip
 
 
+def labels(panel: Panel) -> list[str]:
+    """Return the words beside a panel's points."""
+    return [words for one in panel.series if one.kind == "points" for words in one.labels]
+
+
 def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
     panel = precision_chart(LAB).rows[0][0]
     assert panel.x.scale == panel.y.scale == "log"
@@ -133,8 +138,8 @@ def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
 
 
 def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None:
-    words = [note.text for note in precision_chart(LAB).rows[0][0].annotations]
-    assert words == ["fp64  0.500× (exact)", "fp32", "tf32  1.00× (ran as fp32)", "bf16  2.00×"]
+    words = labels(precision_chart(LAB).rows[0][0])
+    assert words == ["tf32  1.00× (ran as fp32)", "fp64  0.500× (exact)", "fp32", "bf16  2.00×"]
     notes = " ".join(precision_chart(LAB).notes)
     assert "fp32 ran." in notes and "Not measured: int8." in notes
     assert "Added up in fp32: bf16." in notes
@@ -172,7 +177,7 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
     assert [row[0].title for row in chart.rows] == [
         "From the baseline to the combination", "Each by itself", "Memory against time",
     ]  # fmt: skip
-    words = [note.text for note in chart.rows[1][0].annotations]
+    words = labels(chart.rows[1][0])
     assert words == [
         "2.00× as fast",
         "1.25× as fast",
@@ -180,7 +185,7 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
         "1.00× the time, can't tell",
     ]
     assert "Not offered here: CUDA graph." in chart.notes
-    memory = [note.text for note in chart.rows[2][0].annotations]
+    memory = labels(chart.rows[2][0])
     assert memory == ["baseline", "nothing  0.400× memory"]
 
 

@@ -12,14 +12,16 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.charts.comparison import comparison_chart
+from gpuexplorer.charts.ticks import round_values
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.compare import CompareModel, ticks
+from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import MOST
 from gpuexplorer.gui.panels.compare import RUNS_MIME
 from gpuexplorer.gui.panels.compare_bench import CompareBench
-from gpuexplorer.gui.panels.compare_plot import ForestPlot
 from gpuexplorer.gui.panels.compare_table import CompareTable
+from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow
@@ -83,9 +85,11 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     assert result is not None and result.interleaved
     assert result.others[0].verdict == "slower"
     assert "slower" in table.item(1, 5).text()
-    plot = find(window, "forestPlot", ForestPlot)
-    assert [plot.words(line).split()[-1] for line in plot.lines] == ["reference", "slower"]
-    assert plot.x_of(result.others[0].ratio or 0) > plot.x_of(1.0)
+    plot = find(window, "forestPlot", ChartView)
+    assert [words.split()[-1] for words in plot.panels[0].words()] == ["reference", "slower"]
+    assert plot.spec == comparison_chart(result), "the window shows what a file would"
+    (_, left), (_, right) = (plot.place_of(key) or pytest.fail(key) for key in ("0", "1"))
+    assert left.x() < right.x()
     ids = {one.run.id for one in result.contestants}
 
     def stored() -> bool:
@@ -281,4 +285,4 @@ def test_of_the_model_who_takes_part() -> None:
     ],
 )
 def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
-    assert ticks(low, high, 5) == pytest.approx(expected)
+    assert round_values(low, high, 5) == pytest.approx(expected)

@@ -69,7 +69,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     study = view.bench.model.study
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
     assert view.bench.model.state == "done" and len(study.runs) >= 2
-    assert view.bench.plot.marks and view.words.text().endswith(".")
+    assert view.bench.plot.keys and view.words.text().endswith(".")
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
@@ -80,8 +80,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     write(study_files(view.study()), target, "light")
     assert "<svg" in target.read_text()
     other = next(r for r in study.runs if r.config.precision != "fp32")
-    place = view.bench.table.by_run[other.id]
-    view.bench.plot.chosen.emit(place)
+    view.bench.plot.chosen.emit(other.id)
     assert window.session.experiment.knobs.precision == other.config.precision
     window.session.experiment.undo()
     assert window.session.experiment.knobs.precision == "fp32"

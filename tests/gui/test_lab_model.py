@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
@@ -19,9 +19,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.study import lab_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.studies import (
-    Study,
-)
+from gpuexplorer.core.studies import SpeedupStudy, Study
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.experiment import Experiment
@@ -46,8 +44,6 @@ from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.panels.lab_setup import LabSetup
 from gpuexplorer.gui.panels.lab_tab import study_files
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
-from gpuexplorer.gui.plots.lab_precision import PrecisionPlot
-from gpuexplorer.gui.plots.lab_switches import ALONE, SwitchesPlot, bars_of
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.studies import How, SwitchesLab
@@ -268,21 +264,17 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     pointed: list[Any] = []
     bench.chosen.connect(chosen.append)
     bench.pointed.connect(pointed.append)
-    assert bench.plot.marks
-    for mark in bench.plot.marks:
-        assert mark.words
-        assert mark.row >= 0 or mark.words.startswith("combining them")
-    mark = bench.plot.marks[0]
-    at = bench.plot.place_of(mark.row)
-    assert at is not None
-    spot = QPointF(at).toPoint() - (QPoint(6, 0) if mark.wide else QPoint())
-    QTest.mouseMove(bench.plot.viewport(), spot)
-    QTest.mouseClick(bench.plot.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    keys = bench.plot.keys
+    assert keys and set(keys) <= set(bench.table.by_run), "every mark leads to a place"
+    place = bench.table.places[bench.table.by_run[keys[0]]]
+    viewport, spot = bench.plot.place_of(keys[0]) or pytest.fail("the mark is not drawn")
+    QTest.mouseMove(viewport, spot)
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(lambda: bool(chosen))
-    assert chosen[0].config == bench.table.places[mark.row].config
-    event = QHelpEvent(QEvent.Type.ToolTip, spot, bench.plot.viewport().mapToGlobal(spot))
-    QApplication.sendEvent(bench.plot.viewport(), event)
-    assert QToolTip.text() == mark.words
+    assert chosen[0].config == place.config
+    event = QHelpEvent(QEvent.Type.ToolTip, spot, viewport.mapToGlobal(spot))
+    QApplication.sendEvent(viewport, event)
+    assert QToolTip.text() == place.words
     QToolTip.hideText()
     table = bench.rows
     line = next(i for i, r in enumerate(table.shown.rows) if r.place is not None)
@@ -291,24 +283,37 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     assert bench.plot.accessibleDescription()
 
 
+@pytest.mark.parametrize("kind", STUDIES)
+def test_the_screen_shows_what_a_file_would(qtbot: QtBot, kind: str, tmp_path: Path) -> None:
+    study = STUDIES[kind]
+    bench = shown_bench(qtbot, study)
+    exported = study_files(study).chart()
+    assert bench.plot.spec == exported
+    assert [view.panel for view in bench.plot.panels] == [p for row in exported.rows for p in row]
+    assert bench.notes.toolTip().splitlines() == list(exported.notes)
+
+
+def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: QtBot) -> None:
+    study = STUDIES["speedup"]
+    assert isinstance(study, SpeedupStudy)
+    times, factors = shown_bench(qtbot, study).plot.panels
+    assert times.panel is not None and factors.panel is not None
+    drawn = [one for one in times.panel.series if one.kind == "points"]
+    known = [p.second for p in study.points if p.second is not None]
+    without = next(one for one in drawn if one.keys == tuple(m.run for m in known))
+    assert without.low.tolist() == pytest.approx([m.ci95_low_s for m in known])
+    assert factors.panel.y.label.startswith("speed of")
+    assert factors.plot.marks.keys, "the factors are marks of their own"
+
+
 def test_the_front_and_what_is_odd_look_apart(qtbot: QtBot) -> None:
-    plot = shown_bench(qtbot, precision_study()).plot
-    assert isinstance(plot, PrecisionPlot)
-    spots = {spot.point.precision: spot for spot in plot.spots}
+    (view,) = shown_bench(qtbot, precision_study()).plot.panels
+    assert view.panel is not None
+    spots = {one.labels[0].split()[0]: one for one in view.panel.series if one.kind == "points"}
     assert set(spots) == {"fp64", "fp32", "bf16", "fp16"}
-    assert spots["fp64"].x < spots["fp32"].x < spots["bf16"].x
-    assert len({spots[p].slot for p in ("fp32", "bf16", "fp16")}) == 3
-
-
-def test_the_waterfall_goes_from_the_baseline_to_the_combination() -> None:
-    bars = bars_of(switches_study())
-    names = [bar.name for bar in bars]
-    assert names[0] == "baseline" and names.index("combination") < names.index(ALONE)
-    after = bars[names.index(ALONE) + 1 :]
-    assert after[0].name == "torch.compile: default"
-    for bar in after:
-        assert bar.start_s == pytest.approx(1e-3)
-    assert bars_of(switches_study(baseline=None)) == []
+    assert spots["fp64"].x[0] < spots["fp32"].x[0] < spots["bf16"].x[0]
+    looks = {(spots[p].role, spots[p].colour) for p in ("fp32", "bf16", "fp16")}
+    assert len(looks) == 3
 
 
 def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
@@ -316,7 +321,10 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
         added=[], combination={}, together=None, total=None, combining=None, shares=[]
     )
     plot = shown_bench(qtbot, so_far).plot
-    assert isinstance(plot, SwitchesPlot) and len(plot.marks) == 4
+    alone = [one for one in so_far.alone if one.measured is not None]
+    (view,) = plot.panels
+    assert view.panel is not None and view.panel.title == "Each by itself"
+    assert view.panel.y.categories == tuple(one.title for one in alone)
 
 
 @pytest.mark.parametrize("kind", STUDIES)
@@ -327,7 +335,7 @@ def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QA
     bench.resize(800, 600)
     bench.grab()
     assert bench.outcome.orientation() == Qt.Orientation.Vertical
-    assert bench.plot.marks
+    assert bench.plot.keys
 
 
 def test_an_empty_bench_says_what_it_would_do(qtbot: QtBot) -> None:

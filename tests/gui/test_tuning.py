@@ -12,11 +12,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.charts.tuning import best_so_far, evaluation_words
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.tune import TuneDialog
 from gpuexplorer.gui.panels.tune_choices import TITLES, TuneChoices
-from gpuexplorer.gui.plots.tuning import best_so_far, evaluation_words
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
 from tests.gui.conftest import OpenWindow
@@ -65,7 +65,7 @@ def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> 
     until(qtbot, lambda: not dialog.running)
     tuning = dialog.tuning
     assert tuning is not None and tuning.chosen is not None
-    assert dialog.plot.points == len(tuning.evaluations)
+    assert sorted(map(int, dialog.plot.keys)) == [e.number for e in tuning.evaluations]
     assert len(texts(dialog, 0)) == len(tuning.finalists)
     assert texts(dialog, 2)[0] == "1.000"
     assert any("chosen" in words for words in texts(dialog, 4))
@@ -107,7 +107,7 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
 def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow) -> None:
     _, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: dialog.plot.points >= 3)
+    until(qtbot, lambda: len(dialog.plot.keys) >= 3)
     assert texts(dialog, 4)[0] == "not measured in turns yet"
     assert "configurations tried" in dialog.words.text()
     click(dialog.start_button)
@@ -122,20 +122,20 @@ def test_cancelling_names_nothing_and_goes_live_again(
 ) -> None:
     window, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: dialog.plot.points >= 2)
+    until(qtbot, lambda: len(dialog.plot.keys) >= 2)
     click(dialog.cancel_button)
     until(qtbot, lambda: not dialog.running)
     assert dialog.tuning is None
     assert not dialog.use_button.isEnabled()
     assert "nothing is named" in dialog.words.text()
-    assert dialog.plot.points >= 2, "what was tried is still to be seen"
+    assert len(dialog.plot.keys) >= 2, "what was tried is still to be seen"
     wait_measured(qtbot, window)
 
 
 def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: dialog.plot.points >= 1)
+    until(qtbot, lambda: len(dialog.plot.keys) >= 1)
     window.close()
     assert window.session.jobs.current is None or not window.session.jobs.current.isRunning()
 

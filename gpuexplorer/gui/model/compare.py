@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from gpuexplorer.charts.comparison import Line, lines_of
+from gpuexplorer.charts.comparison import (
+    Line,
+    comparison_chart,
+    line_words,
+    lines_of,
+    ratio_panel,
+)
+from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.comparison import TOLERANCE
+from gpuexplorer.core.comparison import TOLERANCE, Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.gui.model.compare_file import MOST, Candidate, HeldComparison
 from gpuexplorer.search.compare import Comparing, Entrant, Standing, held_against
 from gpuexplorer.search.contenders import command_words, labels
 from gpuexplorer.workloads.workload import Workload
-
-NICE = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class CompareModel:
         """Return what is to be seen now."""
         names = self.labels
         lines = [
-            line_of(Standing(name, 0.0, None, None), i == self.reference)
+            line_of(i, Standing(name, 0.0, None, None), is_reference=i == self.reference)
             for i, name in enumerate(names)
         ]
         medians_s: Sequence[float | None] = [
@@ -159,7 +163,10 @@ class CompareModel:
             medians_s = [one.run.timing.median_s for one in self.result.contestants]
             warnings = [one.warnings for one in self.result.contestants]
         elif self.standings:
-            lines = [line_of(s, i == self.reference) for i, s in enumerate(self.standings)]
+            lines = [
+                line_of(i, standing, is_reference=i == self.reference)
+                for i, standing in enumerate(self.standings)
+            ]
             medians_s = [s.median_s for s in self.standings]
         return [
             Shown(label, one, median_s, line, said)
@@ -167,6 +174,33 @@ class CompareModel:
                 names, self.candidates, medians_s, lines, warnings, strict=True
             )
         ]
+
+    def chart(self) -> ChartSpec | None:
+        """Return the chart of what is known now, keys are places; None without anyone."""
+        if self.result is not None:
+            return comparison_chart(self.result)
+        rows = self.rows()
+        if not rows:
+            return None
+        begun = self.comparing is not None and self.comparing.rounds > 0
+        waiting = "too few rounds yet" if begun else "not measured yet"
+        lines = [
+            shown.line
+            if shown.line.verdict is None or shown.line.ratio
+            else replace(shown.line, beside=waiting)
+            for shown in rows
+        ]
+        reference = rows[self.reference].label
+        panel = ratio_panel(lines, reference, self.tolerance)
+        return ChartSpec(title=f"Time beside {reference}", rows=((panel,),))
+
+    def words(self, key: str) -> str:
+        """Return what is known of one in the chart."""
+        rows = self.rows()
+        place = int(key)
+        if place >= len(rows):
+            return ""
+        return line_words(rows[place].line, rows[self.reference].label)
 
     # ---- in a session file
 
@@ -205,30 +239,11 @@ def comparable(config: RunConfig) -> RunConfig:
     return msgspec.structs.replace(config, grid=None)
 
 
-def line_of(standing: Standing, is_reference: bool) -> Line:
-    """Return how one stands as a line of the plot."""
-    found = standing.comparison
+def line_of(place: int, standing: Standing, *, is_reference: bool) -> Line:
+    """Return how the one at a place stands as a line of the chart."""
+    found, key = standing.comparison, str(place)
     if found is None:
-        return Line(standing.label, None, None, None, None if is_reference else "can't tell")
-    return Line(standing.label, found.ratio, found.ci95_low, found.ci95_high, found.verdict)
-
-
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most ``most`` round ratios from ``low`` to ``high`` for a logarithmic axis.
-
-    Below a factor of 3 they are evenly apart, above it they are 1, 2 and 5 times powers of ten, or
-    these powers alone.
-    """
-    if high / low > 3:
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for parts in ((1, 2, 5), (1,)):
-            found = [p * 10.0**d for d in decades for p in parts if low <= p * 10.0**d <= high]
-            if len(found) <= most:
-                return found
-        return found[:: -(-len(found) // most)]
-    raw = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(n * power for n in NICE if n * power >= raw)
-    first = math.ceil(low / step - 1e-9)
-    count = math.floor(high / step + 1e-9) - first + 1
-    return [round((first + i) * step, 12) for i in range(count)]
+        verdict: Verdict | None = None if is_reference else "can't tell"
+        return Line(standing.label, None, None, None, verdict, key=key)
+    ends = (found.ci95_low, found.ci95_high)
+    return Line(standing.label, found.ratio, *ends, found.verdict, key=key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.studies import (
-    BreakEven,
     Measured,
     PrecisionStudy,
     SpeedupStudy,
@@ -125,9 +124,3 @@ def _time(measured: Measured) -> str:
     if low is None or high is None or measured.time_s <= 0:
         return text
     return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
-
-
-def break_evens(study: SpeedupStudy) -> list[tuple[str, BreakEven]]:
-    """Return where the second device breaks even, as far as it does, with what tells them apart."""
-    pairs = (("without transfers", study.break_even), ("with transfers", study.break_even_with))
-    return [(how, one) for how, one in pairs if one is not None and one.size is not None]

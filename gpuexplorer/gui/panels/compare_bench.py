@@ -37,11 +37,11 @@ from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.panels import compare_export
 from gpuexplorer.gui.panels.compare_export import FORMATS
 from gpuexplorer.gui.panels.compare_job import CompareJob, Present
-from gpuexplorer.gui.panels.compare_plot import ForestPlot
 from gpuexplorer.gui.panels.compare_table import CompareTable
 from gpuexplorer.gui.plots.base import title_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -141,8 +141,11 @@ class CompareBench(QWidget):
         self.copy.setToolTip("Copy as a command line: gpuexplorer compare …")
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
-        self.plot = ForestPlot()
+        self.plot = ChartView(
+            "forestPlot", "Time ratios with their 95 % intervals", lambda key: self.model.words(key)
+        )
         self.table = CompareTable()
+        self.plot.chosen.connect(lambda key: self.table.selectRow(int(key)))
         for button, act in (
             (self.add_knobs, self.add_present),
             (self.add_pins, self.add_pinned),
@@ -383,9 +386,7 @@ class CompareBench(QWidget):
             return
         rows = self.model.rows()
         self.pages.setCurrentIndex(1 if rows else 0)
-        begun = self.model.comparing is not None and self.model.comparing.rounds > 0
-        waiting = "too few rounds yet" if begun else "not measured yet"
-        self.plot.show_lines([shown.line for shown in rows], self.model.tolerance, waiting)
+        self.plot.show_chart(self.model.chart())
         self.table.show_rows(rows, self.model.reference, changeable=not self.measuring)
         self._show_state()
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
-from gpuexplorer.gui.model.lab import Kind, LabModel, has_figures
+from gpuexplorer.charts.studies import study_chart
+from gpuexplorer.gui.model.lab import TITLES, LabModel, has_figures
 from gpuexplorer.gui.model.lab_offers import about
 from gpuexplorer.gui.model.lab_rows import Table, table_of
 from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.panels.lab_setup import LabSetup
 from gpuexplorer.gui.panels.lab_table import LabTable
 from gpuexplorer.gui.plots.base import muted_label
-from gpuexplorer.gui.plots.lab import MarkedPlot
-from gpuexplorer.gui.plots.lab_precision import PrecisionPlot
-from gpuexplorer.gui.plots.lab_speedup import SpeedupPlot
-from gpuexplorer.gui.plots.lab_switches import SwitchesPlot
+from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.widgets.empty_state import EmptyState
 
 WIDE = 960
@@ -27,11 +22,6 @@ WIDE = 960
 SETUP_WIDTH = 232
 BESIDE, BELOW = (0.56, 0.44), (0.62, 0.38)
 """How chart and table share their room."""
-AXES: dict[Kind, str] = {
-    "precision": "relative error against float64 · left is nearer, up is faster",
-    "switches": "time of one launch; the line is the baseline",
-    "speedup": "size; below: faster",
-}
 
 
 class LabBench(QWidget):
@@ -48,10 +38,10 @@ class LabBench(QWidget):
         self._stale = True
         self.setup = LabSetup(model.kind)
         self.empty = EmptyState(f"labEmpty_{model.kind}")
-        self._plot: MarkedPlot | None = None
+        self._plot: ChartView | None = None
         self.rows = LabTable(f"labTable_{model.kind}")
-        self.axis = muted_label(AXES[model.kind])
-        self.axis.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.notes = muted_label()
+        self.notes.setContentsMargins(8, 0, 8, 0)
         self.finding = QLabel()
         self.finding.setObjectName(f"labFinding_{model.kind}")
         self.finding.setWordWrap(True)
@@ -63,13 +53,13 @@ class LabBench(QWidget):
         self.rows.chosen.connect(self._choose)
 
     @property
-    def plot(self) -> MarkedPlot:
+    def plot(self) -> ChartView:
         """The chart; made when it is first wanted, so that the Lab opens without it."""
         if self._plot is None:
-            kinds = {"precision": PrecisionPlot, "switches": SwitchesPlot, "speedup": SpeedupPlot}
-            plot = self._plot = kinds[self.model.kind]()
-            plot.hovered.connect(self._point)
-            plot.chosen.connect(self._choose)
+            kind = self.model.kind
+            plot = self._plot = ChartView(f"labPlot_{kind}", TITLES[kind], self._words_of)
+            plot.hovered.connect(lambda run: self._point(self.table.by_run.get(run)))
+            plot.chosen.connect(lambda run: self._choose(self.table.by_run.get(run, -1)))
             self._above.insertWidget(1, plot, 1)
         return self._plot
 
@@ -79,7 +69,7 @@ class LabBench(QWidget):
         column.setContentsMargins(4, 2, 4, 4)
         column.setSpacing(2)
         column.addWidget(self.finding)
-        column.addWidget(self.axis)
+        column.addWidget(self.notes)
         self.outcome = QSplitter(Qt.Orientation.Vertical)
         self.outcome.addWidget(above)
         self.outcome.addWidget(self.rows)
@@ -140,16 +130,16 @@ class LabBench(QWidget):
         if said != self.finding.text():
             self.finding.setText(said)
         self.finding.setVisible(bool(said))
-        if isinstance(self.plot, PrecisionPlot):
-            self.plot.show_study(cast(PrecisionStudy, study), self.table)
-        elif isinstance(self.plot, SwitchesPlot):
-            self.plot.show_study(cast(SwitchesStudy, study), self.table)
-        elif isinstance(self.plot, SpeedupPlot):
-            speedup = cast(SpeedupStudy, study)
-            self.axis.setText(f"{speedup.symbol_title} ({speedup.symbol}); lower is faster")
-            self.plot.show_study(speedup, self.table)
+        chart = study_chart(study)
+        self.plot.show_chart(chart)
+        self.notes.setText(" ".join(chart.notes))
+        self.notes.setToolTip("\n".join(chart.notes))
 
     # ---- pointing
+
+    def _words_of(self, run: str) -> str:
+        place = self.table.by_run.get(run)
+        return self.table.places[place].words if place is not None else ""
 
     def _point(self, place: int | None) -> None:
         known = place is not None and 0 <= place < len(self.table.places)

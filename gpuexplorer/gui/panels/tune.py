@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -18,16 +18,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.charts.tuning import conclusions, failures
+from gpuexplorer.charts.tuning import conclusions, evaluation_words, failures, tuning_chart
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
+from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.panels.tune_choices import TuneChoices
 from gpuexplorer.gui.panels.tune_table import FinalTable
-from gpuexplorer.gui.plots.base import muted_label, title_label
-from gpuexplorer.gui.plots.tuning import TuningPlot
+from gpuexplorer.gui.plots.base import title_label
+from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.tuning import TuningJob
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.tune import Progress
@@ -55,9 +55,11 @@ class TuneDialog(QDialog):
         self.tuning: Tuning | None = None
         """What the last tuning found."""
         self._drawn = -1
+        self._evaluations: dict[str, Evaluation] = {}
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
         self._put_together()
+        self._show_evaluations(())
         self.show_problem()
         self._show_idle()
 
@@ -73,8 +75,9 @@ class TuneDialog(QDialog):
         )
         about.setWordWrap(True)
         about.setProperty("role", "muted")
-        self.plot = TuningPlot()
-        self.plot.setToolTip("Each configuration tried: blue measured, grey given up early")
+        self.plot = ChartView(
+            "tuningPlot", "Times of the configurations tried, in order", self._words_of
+        )
         self.bar = QProgressBar()
         self.bar.setObjectName("tuneProgress")
         self.bar.setTextVisible(False)
@@ -94,10 +97,7 @@ class TuneDialog(QDialog):
         layout.addWidget(about)
         self.choices = TuneChoices()
         layout.addWidget(self.choices)
-        heading = QHBoxLayout()
-        heading.addWidget(title_label("Time per launch of each configuration tried"))
-        heading.addWidget(muted_label("line: the best so far"), 1)
-        layout.addLayout(heading)
+        layout.addWidget(title_label("Time per launch of each configuration tried"))
         layout.addWidget(self.plot, 3)
         layout.addWidget(self.bar)
         layout.addWidget(self.words)
@@ -144,7 +144,7 @@ class TuneDialog(QDialog):
         self.conclusion.hide()
         self._drawn = -1
         self.table.show_leaders(())
-        self.plot.show_evaluations(())
+        self._show_evaluations(())
         job.ended.connect(self._ended)
         self._timer.start()
         self._show_idle()
@@ -230,8 +230,16 @@ class TuneDialog(QDialog):
         self._show_progress(progress, job.options.budget)
         if len(evaluations) != self._drawn:
             self._drawn = len(evaluations)
-            self.plot.show_evaluations(evaluations)
+            self._show_evaluations(evaluations)
             self.table.show_leaders(evaluations)
+
+    def _show_evaluations(self, evaluations: Sequence[Evaluation]) -> None:
+        self._evaluations = {str(one.number): one for one in evaluations}
+        self.plot.show_chart(tuning_chart(evaluations))
+
+    def _words_of(self, number: str) -> str:
+        found = self._evaluations.get(number)
+        return evaluation_words(found) if found is not None else ""
 
     def _show_progress(self, progress: Progress, budget: Budget) -> None:
         best = progress.best
@@ -262,7 +270,7 @@ class TuneDialog(QDialog):
         self.bar.setRange(0, 1)
         self.bar.setValue(1 if isinstance(outcome, Tuning) else 0)
         if job.tuner is not None:
-            self.plot.show_evaluations(job.tuner.evaluations)
+            self._show_evaluations(job.tuner.evaluations)
         if isinstance(outcome, Tuning):
             self._show_tuning(outcome, job.trouble)
         elif isinstance(outcome, ExplorerError):

@@ -13,12 +13,15 @@ from PySide6.QtWidgets import QGraphicsItem, QLabel, QSizePolicy, QToolButton, Q
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
+from gpuexplorer.charts.ticks import round_values
 from gpuexplorer.core.units import quantity, si_scale
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
 
 AXIS_WIDTH = 68
+TICK_WIDE_PX, TICK_HIGH_PX = 70, 40
+"""From one tick of a narrow logarithmic axis to the next, at the least."""
 SIDE_WIDTH = 216
 """Width of what stands at the right of a plot, so that stacked plots share their time axis."""
 
@@ -56,9 +59,9 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
             ]
             named = minor if len(decades) < 3 and size > 100 else []
             return [(1.0, decades[::step]), (0.3, named)]
-        a, b = 10.0**low, 10.0**high
-        levels = super().tickValues(a, b, size)[:1]
-        return [(spacing, [math.log10(v) for v in values if v > 0]) for spacing, values in levels]
+        most = max(2, int(size / (TICK_HIGH_PX if self.orientation == "left" else TICK_WIDE_PX)))
+        found = round_values(10.0**low, 10.0**high, most)
+        return [(0.1, [math.log10(v) for v in found])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
@@ -83,10 +86,11 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
     painted = Signal()
     double_clicked = Signal()
     dragged = Signal()
+    axis_class: type[QuantityAxis] = QuantityAxis
 
     def __init__(self, unit: str, x_unit: str = "s", parent: QWidget | None = None) -> None:
-        self.x_axis = QuantityAxis("bottom", x_unit)
-        self.y_axis = QuantityAxis("left", unit)
+        self.x_axis = self.axis_class("bottom", x_unit)
+        self.y_axis = self.axis_class("left", unit)
         axes = {"bottom": self.x_axis, "left": self.y_axis}
         super().__init__(parent, axisItems=axes, enableMenu=False)  # its menus take long to make
         self.log = False

@@ -1,0 +1,1 @@
+"""Results on screen: what ``charts`` says, drawn live."""

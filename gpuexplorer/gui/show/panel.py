@@ -1,0 +1,389 @@
+"""One panel of a chart: its words, its axes, its series, and what is pointed at."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from gpuexplorer.charts.labels import point_labels
+from gpuexplorer.charts.spec import Axis, Floats, Panel, Series
+from gpuexplorer.gui.plots.base import Plot, muted_label
+from gpuexplorer.gui.show.axis import ChartAxis
+from gpuexplorer.gui.show.heat import ColourScale
+from gpuexplorer.gui.show.items import Drawn, Frame, made
+from gpuexplorer.gui.show.legend import Entry, Head
+from gpuexplorer.gui.show.marks import Marks
+from gpuexplorer.gui.show.overlay import Ring, Rings, Text, Texts
+from gpuexplorer.gui.theme import theme
+
+PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
+"""In which words beside points are given room: a page of ten inches."""
+AXIS_PX = 22
+ROW_PX, MOST_ROW_PX = 22, 54
+"""A row of categories is at least and at most so high."""
+LEAST_PX, LEAST_MAP_PX = 150, 190
+GRID = 0.25
+"""How strongly the grid is drawn."""
+MARGIN = 0.05
+"""Around values where an axis has no range of its own."""
+BESIDE_PX = 9
+
+
+class PanelPlot(Plot):
+    """The area of a panel; ``hovered`` carries a key or None, ``chosen`` a key."""
+
+    hovered = Signal(object)
+    chosen = Signal(str)
+    tip_wanted = Signal(object, str)
+    """A place on the screen, and the key of the mark there or ""."""
+    axis_class = ChartAxis
+
+    def __init__(self) -> None:
+        self.scrolls = False
+        """Whether the wheel is for a scroll bar around it, unless Ctrl is held."""
+        super().__init__("", "")
+        self.setObjectName("chartPanel")
+        self.marks = Marks()
+        self._hovered: str | None = None
+        self.scene().sigMouseMoved.connect(self._moved)
+        self.scene().sigMouseClicked.connect(self._clicked)
+
+    def key_at(self, scene: QPointF) -> str | None:
+        """Return the key of the mark at a place of the scene; None where there is none."""
+        if not self.box.sceneBoundingRect().contains(scene):
+            if not (self.marks.rows and scene.x() < self.box.sceneBoundingRect().left()):
+                return None
+        return self.marks.at(self.box.mapSceneToView(scene), self._unit_px())
+
+    def _unit_px(self) -> tuple[float, float]:
+        (left, right), (low, high) = self.box.viewRange()
+        return (
+            self.box.width() / max(right - left, 1e-300),
+            self.box.height() / max(high - low, 1e-300),
+        )
+
+    def place_of(self, key: str) -> QPoint | None:
+        """Return where a key's mark is in the viewport; None when it is not drawn."""
+        areas = self.marks.areas(key)
+        if not areas:
+            return None
+        place: QPoint = self.mapFromScene(self.box.mapViewToScene(areas[0].center()))
+        return place
+
+    def _moved(self, scene: QPointF) -> None:
+        key = self.key_at(scene)
+        hand = Qt.CursorShape.PointingHandCursor
+        self.setCursor(hand if key is not None else Qt.CursorShape.ArrowCursor)
+        self._hover(key)
+
+    def _hover(self, key: str | None) -> None:
+        if key != self._hovered:
+            self._hovered = key
+            self.hovered.emit(key)
+
+    def _clicked(self, event: Any) -> None:
+        key = self.key_at(event.scenePos())
+        if key is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.chosen.emit(key)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Point at nothing any more."""
+        super().leaveEvent(event)
+        self._hover(None)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom, or leave the wheel to what scrolls."""
+        held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if self.scrolls and not held:
+            event.ignore()
+        else:
+            super().wheelEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Ask for the words on the mark under the pointer."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            key = self.key_at(self.mapToScene(event.pos()))
+            self.tip_wanted.emit(event.globalPos(), key or "")
+            return True
+        return bool(super().viewportEvent(event))
+
+
+class PanelView(QWidget):
+    """Draws a ``Panel``; another of the same shape changes what is there and keeps the zoom."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = Head()
+        self.plot = PanelPlot()
+        self.scale = ColourScale()
+        self.axis_words = muted_label()
+        self.axis_words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.plot, 1)
+        row.addWidget(self.scale)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2, 0, 2, 2)
+        column.setSpacing(0)
+        column.addWidget(self.head)
+        column.addLayout(row, 1)
+        column.addWidget(self.axis_words)
+        self.panel: Panel | None = None
+        self._entries: tuple[Entry, ...] = ()
+        self._drawn: list[tuple[tuple[str, bool], Drawn]] = []
+        self._texts, self._rings = Texts(), Rings()
+        for z, item in ((8, self._texts), (9, self._rings)):
+            item.setZValue(z)
+            self.plot.addItem(item, ignoreBounds=True)
+        self._zoomed = False
+        self._ringed: tuple[str | None, str | None] = (None, None)
+        self.plot.dragged.connect(self._dragged)
+        self.plot.double_clicked.connect(self.show_all)
+        self.plot.box.sigResized.connect(lambda _: self._write())
+        self.plot.box.sigRangeChanged.connect(lambda *_: self._write())
+        theme().changed.connect(self._repaint_theme)
+
+    # ---- what is shown
+
+    def show_panel(self, panel: Panel, entries: tuple[Entry, ...]) -> None:
+        """Draw a panel, with these of its series explained above it."""
+        before, self.panel = self.panel, panel
+        if before == panel and entries == self._entries:
+            return
+        self._entries = entries
+        if before is None or _shape(before) != _shape(panel):
+            self._zoomed = False
+        told = panel.share_y or panel.y.label.lower() == panel.title.lower()
+        y_words = "" if told else panel.y.label
+        self.head.show_words(panel.title, y_words, entries)
+        self.axis_words.setText(panel.x.label)
+        self.axis_words.setVisible(bool(panel.x.label))
+        scaled = panel.z is not None and bool(panel.z.label)
+        self.scale.setVisible(scaled)
+        if scaled and panel.z is not None:
+            self.scale.show_axis(panel.z)
+        self._show_axes(panel)
+        with QSignalBlocker(self.plot.box):  # words are written once, below
+            if not self._zoomed:
+                self._fit(panel)
+        self._draw(panel)
+
+    def share_y_with(self, left: PanelView | None) -> None:
+        """Show the same of the upright axis as the panel at the left, where they share it."""
+        shared = left is not None and self.panel is not None and self.panel.share_y
+        self.plot.box.setYLink(left.plot.box if shared and left is not None else None)
+
+    def show_all(self) -> None:
+        """Show the whole of the axes again."""
+        self._zoomed = False
+        if self.panel is not None:
+            self._fit(self.panel)
+
+    def show_rings(self, hovered: str | None, current: str | None) -> None:
+        """Ring the marks of the key pointed at, and of that which is measured now."""
+        self._ringed = hovered, current
+        colours = theme()
+        self._rings.set_rings(
+            [
+                Ring(area, colours.colour(colour))
+                for key, colour in ((current, "accent"), (hovered, "text"))
+                if key is not None
+                for area in self.plot.marks.areas(key)
+            ]
+        )
+
+    @property
+    def least_px(self) -> int:
+        """The least height in which the panel can be read."""
+        panel = self.panel
+        if panel is None:
+            return 0
+        frame = self.head.height_for(self.width()) + AXIS_PX + 24
+        if panel.z is not None:
+            return LEAST_MAP_PX
+        if panel.y.categories:
+            return frame + ROW_PX * max(2, len(panel.y.categories))
+        return LEAST_PX
+
+    @property
+    def most_px(self) -> int:
+        """The height above which rows of categories would stand too far apart."""
+        panel = self.panel
+        if panel is None or panel.z is not None or not panel.y.categories:
+            return 100_000
+        frame = self.head.height_for(self.width()) + AXIS_PX + 24
+        return frame + MOST_ROW_PX * max(2, len(panel.y.categories))
+
+    # ---- axes
+
+    def _show_axes(self, panel: Panel) -> None:
+        plot = self.plot
+        plot.y_axis.bare = panel.share_y
+        plot.x_axis.show_axis(panel.x)
+        plot.y_axis.show_axis(panel.y)
+        heat = panel.z is not None
+        plot.getPlotItem().showGrid(
+            x=not (heat or panel.x.categories), y=not (heat or panel.y.categories), alpha=GRID
+        )
+        plot.x_axis.setZValue(-1)
+        plot.y_axis.setZValue(-1)
+        plot.box.setMouseEnabled(x=not panel.x.categories, y=not panel.y.categories)
+        plot.box.invertY(bool(panel.y.categories) and not heat)
+        plot.x_axis.setHeight(AXIS_PX)
+
+    def axis_width_wanted(self) -> float:
+        """Return the width that the words at the upright axis need."""
+        return float(self.plot.y_axis.width_wanted(self.width()))
+
+    def set_axis_width(self, pixels: float) -> None:
+        """Take this width for the upright axis, so that panels above each other share theirs."""
+        self.plot.y_axis.setWidth(int(pixels))
+
+    def _fit(self, panel: Panel) -> None:
+        """Show all of the axes."""
+        x = axis_range(panel.x, _values(panel, along_x=True))
+        y = axis_range(panel.y, _values(panel, along_x=False))
+        self.plot.box.setRange(xRange=x, yRange=y, padding=0)
+
+    def _dragged(self) -> None:
+        self._zoomed = True
+
+    # ---- series
+
+    def _draw(self, panel: Panel) -> None:
+        x, y = (axis_range(a, _values(panel, along_x=a is panel.x)) for a in (panel.x, panel.y))
+        frame = Frame(panel, x[0], y[0], theme().chart)
+        kinds = [(_class(one), one.sideways) for one in panel.series]
+        kept = [kind for kind, _ in self._drawn]
+        if kinds != kept:
+            same = next(
+                (i for i, (a, b) in enumerate(zip(kinds, kept, strict=False)) if a != b),
+                min(len(kinds), len(kept)),
+            )
+            for _, drawn in self._drawn[same:]:
+                for item in drawn.items:
+                    self.plot.removeItem(item)
+            self._drawn = self._drawn[:same]
+            for kind, one in zip(kinds[same:], panel.series[same:], strict=True):
+                drawn = made(one.kind)
+                for item in drawn.items:
+                    self.plot.addItem(item, ignoreBounds=True)
+                self._drawn.append((kind, drawn))
+        for (_, drawn), one in zip(self._drawn, panel.series, strict=True):
+            drawn.draw(one, frame)
+        self.plot.marks = Marks.of(frame)
+        self._write()
+        self.show_rings(*self._ringed)
+
+    def _write(self) -> None:
+        """Write the words beside points, stems and in spans, and the annotations."""
+        panel = self.panel
+        if panel is None:
+            return
+        colours = theme().chart
+        (left, right), (low, high) = self.plot.box.viewRange()
+        log_x, log_y = panel.x.scale == "log", panel.y.scale == "log"
+        texts = [
+            Text(note.text, _scaled(note.x, log_x), _scaled(note.y, log_y), colours.text)
+            for note in panel.annotations
+        ]
+        texts += [text for one in panel.series for text in _stem_words(one, panel, colours.text)]
+        size = self.plot.box.size()
+        if size.width() > 1 and size.height() > 1:
+            placed = point_labels(
+                panel,
+                (10**left, 10**right) if log_x else (left, right),
+                (10**low, 10**high) if log_y else (low, high),
+                height_in=size.height() / DOTS_PER_INCH,
+                width=size.width() / PAGE_PX,
+            )
+            for label in placed:
+                point = _scaled(label.point[0], log_x), _scaled(label.point[1], log_y)
+                texts.append(
+                    Text(
+                        label.words, _scaled(label.x, log_x), _scaled(label.y, log_y),
+                        colours.text, behind=colours.panel, leader=point if label.far else None,
+                    )
+                )  # fmt: skip
+        self._texts.set_texts(texts, self.font(), colours.muted)
+
+    def words(self) -> list[str]:
+        """Return the words that stand in the panel."""
+        return [text.words for text in self._texts.texts]
+
+    def _repaint_theme(self) -> None:
+        if self.panel is not None:
+            self._draw(self.panel)
+
+
+def _class(one: Series) -> str:
+    """Return what its drawing's class depends on."""
+    return one.kind
+
+
+def _shape(panel: Panel) -> tuple[object, ...]:
+    """Return what must not change for a zoom to make sense still."""
+    return tuple(
+        (axis.label, axis.unit, axis.scale, len(axis.categories)) for axis in (panel.x, panel.y)
+    )
+
+
+def _scaled(value: float, log: bool) -> float:
+    return math.log10(value) if log and value > 0 else value
+
+
+def _values(panel: Panel, *, along_x: bool) -> Floats:
+    """Return everything that an axis without a range of its own has to hold."""
+    found = [np.empty(0)]
+    for one in panel.series:
+        values = (
+            one.x if along_x != (one.sideways and one.kind in ("stems", "histogram")) else one.y
+        )
+        found.append(values)
+        if one.kind == "spans" and along_x:
+            found.append(one.x + one.z)
+        if one.kind in ("stems", "histogram") and along_x == one.sideways:
+            found.append(np.zeros(1))
+        if len(one.low) and along_x == one.sideways:
+            found += [one.low, one.high]
+    return np.concatenate(found)
+
+
+def axis_range(axis: Axis, values: Floats) -> tuple[float, float]:
+    """Return what an axis shows, as the view takes it: its own range, or that of the values."""
+    if axis.categories:
+        own = (-0.5, len(axis.categories) - 0.5)
+        return own[0] if axis.low is None else axis.low, own[1] if axis.high is None else axis.high
+    log = axis.scale == "log"
+    known = values[np.isfinite(values) & ((values > 0) | (not log))]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 10.0)
+    low, high = _scaled(low, log), _scaled(high, log)
+    margin = MARGIN * (high - low) or 0.5
+    low, high = low - margin, high + margin
+    if axis.low is not None and (axis.low > 0 or not log):
+        low = _scaled(axis.low, log)
+    if axis.high is not None:
+        high = _scaled(axis.high, log)
+    return low, high if high > low else low + 1.0
+
+
+def _stem_words(one: Series, panel: Panel, colour: str) -> list[Text]:
+    """Return the words at the ends of stems."""
+    if one.kind != "stems":
+        return []
+    log_x, log_y = panel.x.scale == "log", panel.y.scale == "log"
+    found = []
+    for position, length, words in zip(one.x, one.y, one.labels, strict=False):
+        x, y = (length, position) if one.sideways else (position, length)
+        anchor, offset = ((0.0, 0.5), (BESIDE_PX, 0.0)) if one.sideways else (
+            (0.5, 1.0), (0.0, -BESIDE_PX),
+        )  # fmt: skip
+        found.append(
+            Text(words, _scaled(float(x), log_x), _scaled(float(y), log_y), colour, anchor, offset)
+        )
+    return found
