@@ -105,7 +105,8 @@ def run(
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
     needs, WrongResult when the kernel's result is wrong, WorkFailed when it does not compile or
-    run. A KeyboardInterrupt stops the run.
+    run. When a run ends early, as with an engine that was killed, the error's ``partial`` is the
+    document of what was sampled by then, None for nothing. A KeyboardInterrupt stops the run.
     """
     request = request_of(
         workload,

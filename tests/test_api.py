@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import gpuexplorer
@@ -35,6 +36,25 @@ def test_run_measures_and_verifies() -> None:
     median = float(np.median(result.samples_s))
     assert result.throughput.flop_per_s == pytest.approx(2 * 128**3 / median)
     assert steps[-1].samples == result.timing.samples
+
+
+def test_a_run_that_ends_early_has_what_it_sampled_with_its_error() -> None:
+    before = psutil.Process().children(recursive=True)
+
+    def kill(progress: Progress) -> None:
+        if progress.samples:
+            for child in set(psutil.Process().children(recursive=True)) - set(before):
+                child.kill()
+
+    with pytest.raises(ExplorerError, match="killed") as failure:
+        gpuexplorer.run("vector_add", size=1024, seconds=60.0, device="cpu", on_progress=kill)
+    partial = failure.value.partial
+    assert partial is not None and partial.verified
+    assert partial.timing.stopped_by == "crash"
+    assert len(partial.samples_s) == partial.timing.samples > 0
+    with pytest.raises(InputError) as refused:
+        gpuexplorer.run("vector_add", size=-1)
+    assert refused.value.partial is None
 
 
 def test_own_folders_win_and_sizes_may_be_named(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ STOPPED = {
     "user": "stopped by the user",
     "timing": "the way it was timed stopped working",
     "running": "still running",
+    "crash": "its engine ended early",
+    "hang": "its engine answered no more",
+    "failed": "it failed after these samples",
     "imported": "measured by another program",
 }
 

@@ -76,6 +76,11 @@ class LiveKeeping(Closing):
         if self._store is not None:
             self._store.close()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the history has a part of the run already."""
+        return self._last is not None
+
     def take(self, record: RunRecord | None) -> None:
         """Write what a run has sampled since the last time, if that is due."""
         if self._off or record is None or time.monotonic() < self._due:

@@ -12,14 +12,16 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import LiveKeeping, keep
-from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.messages import output_console, report, say
 from gpuexplorer.cli.output import STDOUT, check_results
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
 from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.session import Progress
 from gpuexplorer.engine.situation import situation_of
@@ -66,7 +68,11 @@ def request_of(options: argparse.Namespace) -> RunRequest:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Measure, print the figures, and write the files that were asked for."""
+    """Measure, print the figures, and write the files that were asked for.
+
+    A run that ends early by an error is printed and kept with the samples it has, and the error
+    follows; one whose result was found wrong only where a part of it is in the history already.
+    """
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     if options.tuned:
@@ -77,9 +83,11 @@ def command(options: argparse.Namespace) -> int:
             config = tuned_config(config, workload, session.devices(), options)
         seconds, max_noise = limits_of(options)
         interrupted = False
+        failure: ExplorerError | None = None
         counters = None
+        keeping = LiveKeeping(options)
         try:
-            with run_progress(config_words(config)) as progress, LiveKeeping(options) as keeping:
+            with run_progress(config_words(config)) as progress, keeping:
 
                 def look(so_far: Progress) -> None:
                     progress(so_far)
@@ -101,14 +109,23 @@ def command(options: argparse.Namespace) -> int:
                 say("gpuexplorer: stopped before the first sample")
                 return EXIT_INTERRUPTED
             record, interrupted = sampled, True
+        except ExplorerError as error:
+            sampled = session.record
+            if sampled is None or (isinstance(error, WrongResult) and not keeping.has_begun):
+                raise
+            record, failure = sampled, error
         record.count(counters)
         result = record.result()
         devices = session.devices()
-    judged = None if interrupted else lambda: situation_of(record, result, workload, devices)
+    ended_early = interrupted or failure is not None
+    judged = None if ended_early else lambda: situation_of(record, result, workload, devices)
     code = _deliver(result, workload, judged, options)
     if interrupted:
         say(f"gpuexplorer: stopped after {result.timing.samples} samples")
         return EXIT_INTERRUPTED
+    if failure is not None:
+        code = report(failure, verbose=options.verbose)
+        say(f"gpuexplorer: the run ended early, after {count(result.timing.samples)} samples")
     return code
 
 

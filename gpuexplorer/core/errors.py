@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuexplorer.core.result import RunResult
+
 
 class ExplorerError(Exception):
     """Something the user should be told in one sentence: what is wrong, where, what to do."""
@@ -15,6 +20,8 @@ class ExplorerError(Exception):
         self.remedy = remedy
         self.detail = detail
         """Further lines worth showing below the sentence, such as a compiler's log."""
+        self.partial: RunResult | None = None
+        """Of a run that ended early: the document of what it had sampled by then."""
 
     def __str__(self) -> str:
         return f"{self.what}; {self.remedy}" if self.remedy else self.what

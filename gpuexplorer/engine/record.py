@@ -108,6 +108,14 @@ class RunRecord:
         if later.memory is not None and later.memory.peak_B is not None:
             self.memory = later.memory
 
+    def found_wrong(self) -> None:
+        """Note that a later launch gave another result than the one that was found right."""
+        found = self.prepared.verification
+        if found is not None and found.ok:
+            method = f"{found.method}; a later launch gave another result"
+            found = msgspec.structs.replace(found, ok=False, method=method)
+            self.prepared = msgspec.structs.replace(self.prepared, verification=found)
+
     def end(self, stopped_by: str, phases_s: Phases | None = None) -> None:
         """Note what ended the run."""
         self.stopped_by = stopped_by

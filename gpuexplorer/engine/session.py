@@ -148,17 +148,23 @@ class Session(Closing):
         ``seconds`` is how long to sample. With ``max_noise`` it is at most so long: the run ends
         when the median is known to that fraction, or when more samples would not help.
 
-        Raises LongRun when a launch would take long and ``allow_long`` is False. On
-        KeyboardInterrupt the run is cancelled; what was sampled by then is ``partial()``.
+        Raises LongRun when a launch would take long and ``allow_long`` is False. An error in the
+        middle of the run has what was sampled by then as its ``partial``. On KeyboardInterrupt the
+        run is cancelled; what was sampled by then is ``partial()``.
         """
-        return self.measure_record(
-            config,
-            workload,
-            seconds=seconds,
-            max_noise=max_noise,
-            allow_long=allow_long,
-            on_progress=on_progress,
-        ).result()
+        try:
+            record = self.measure_record(
+                config,
+                workload,
+                seconds=seconds,
+                max_noise=max_noise,
+                allow_long=allow_long,
+                on_progress=on_progress,
+            )
+        except ExplorerError as error:
+            error.partial = self.partial()
+            raise
+        return record.result()
 
     def measure_record(
         self,
@@ -178,12 +184,12 @@ class Session(Closing):
         ``samples``, ``warm_up_s`` and ``keep_arrays`` are those of ``Engine.run``. Raises
         InputError where neither ``seconds`` nor ``samples`` ends it: nobody could cancel it.
         """
+        self._begin()
         if seconds is None and samples is None:
             raise InputError(
                 "nothing ends this run: seconds and samples are both None",
                 remedy="give one of them",
             )
-        self._begin()
         self._max_noise = max_noise
         self._engine.run(
             config,
@@ -319,6 +325,10 @@ class Session(Closing):
                 self._error = LongRun(event.predicted_s)
             case protocol.Failed():
                 self._error = error_of(event)
+                if self._record is not None:
+                    self._record.end("failed")
+                    if isinstance(self._error, WrongResult):
+                        self._record.found_wrong()
             case EngineLost():
                 if self._record is not None:
                     self._record.end(event.kind)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
+from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
@@ -164,6 +165,8 @@ class Listener(QObject):
             session.give_up("waiting for your word")
             session.notice.emit(notices.long_launch(event.predicted_s, session.run_long))
         elif isinstance(event, protocol.Failed):
+            if event.kind == WrongResult.kind and run.record is not None:
+                run.record.found_wrong()
             session.end_current("failed")
             session.give_up("this configuration failed")
             session.notice.emit(notices.failed(event))

@@ -15,6 +15,9 @@ import psutil
 import pytest
 
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import count
+from gpuexplorer.history.model import Query
+from gpuexplorer.history.store import Store
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
 from tests.support.kernels import (
     ENDLESS_BODY,
@@ -59,6 +62,36 @@ def test_an_endless_kernel_ends_by_its_deadline(tmp_path: Path) -> None:
     assert "may never finish" in done.stderr.splitlines()[-1]
     assert "agree to long launches with --yes" in done.stderr
     assert time.monotonic() - started < 45
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_run_whose_engine_is_killed_keeps_the_samples_it_has(tmp_path: Path) -> None:
+    """A short run, of which nothing is written while it goes."""
+    import pty
+
+    store_path = tmp_path / "history.sqlite"
+    watched, terminal = pty.openpty()
+    with subprocess.Popen(
+        cli_command("run", "matmul", "--size", "32", "--seconds", "5", "--json", "a.json"),
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True,
+        env=cli_environment(GPUEXPLORER_HISTORY_URL=str(store_path), TERM="xterm-256color"),
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        wait_for(watched, b"samples", limit_s=60)
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        said = wait_for(watched, b" samples\r\n", limit_s=60).decode()
+        out, _ = process.communicate(timeout=60)
+    os.close(watched)
+    assert process.returncode == 1, said
+    assert "gpuexplorer: error: the engine was killed (SIGKILL) from outside" in said
+    result = msgspec.json.decode((tmp_path / "a.json").read_bytes(), type=RunResult)
+    assert result.timing.stopped_by == "crash" and result.timing.samples == len(result.samples_s)
+    assert f"the run ended early, after {count(result.timing.samples)} samples" in said
+    assert "its engine ended early" in out
+    with Store.open_to_read(store_path) as store:
+        (row,) = store.find(Query())
+        assert store.get(row.id) == result
 
 
 def test_a_kernel_that_writes_past_its_array_is_reported(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.engine import protocol
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -34,6 +35,18 @@ def test_a_run_ends_after_exactly_so_many_samples(session: Session, samples: int
     )
     assert record.samples == samples
     assert record.result().timing.stopped_by == "samples"
+
+
+def test_a_run_whose_result_changed_later_is_not_called_right(session: Session) -> None:
+    record = session.measure_record(config_of(session, 64), WORKLOAD, seconds=None, samples=3)
+    assert record.result().verified
+    session._on_event(
+        protocol.Failed(generation=1, kind="wrong-result", what="the result changes", exit_code=1)
+    )
+    partial = session.partial()
+    assert partial is not None and not partial.verified
+    assert partial.timing.stopped_by == "failed"
+    assert partial.verification is not None and "another result" in partial.verification.method
 
 
 def test_time_may_end_it_before(session: Session) -> None:

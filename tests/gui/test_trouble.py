@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.session import error_of_loss
 from gpuexplorer.gui.main_window import MainWindow
@@ -62,6 +63,19 @@ def test_a_killed_engine_is_replaced_and_its_samples_kept(
     assert again.ticket != run.ticket
     assert window.session.worker.engine_pid != pid
     until(qtbot, lambda: (tmp_path / "kept.json").is_file() and not window.exporter.busy)
+
+
+def test_a_run_whose_result_changed_later_is_not_kept_as_verified(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    run = wait_measured(qtbot, window, 50)
+    assert run.record is not None and run.record.prepared.verified
+    window.session.listener.take_run_event(
+        run, protocol.Failed(generation=1, kind="wrong-result", what="the result changes")
+    )
+    assert run.over and "the result changes" in window.banner.text.lower()
+    kept = run.record.result()
+    assert (kept.timing.stopped_by, kept.verified) == ("failed", False)
 
 
 @pytest.mark.alone
