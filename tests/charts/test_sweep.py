@@ -134,6 +134,28 @@ def test_one_number_makes_lines_two_make_a_map_and_names_make_bars() -> None:
     assert len(stems.labels) == 4
 
 
+@pytest.mark.parametrize(
+    ("axes", "drawn", "x", "count"),
+    [
+        ({"block.x": [1, 2], "block.y": [1, 2]}, "heat", "threads in x", 1),
+        ({"block.x": [1, 2], "block.y": [1, 2], "fill": ["a", "b"]}, "heat", "threads in x", 2),
+        ({"size.N": [64, 128], "variant": ["naive", "tiled"]}, "line", "N", 1),
+        ({"size.N": [64, 128], "block.x": list(range(1, 9))}, "line", "N", 8),
+        ({"tunable.TILE": [8, 16], "block.x": [1, 2]}, "heat", "TILE", 1),
+        ({"block.x": [1, 2, 4]}, "line", "threads in x", 1),
+        ({"precision": ["fp32", "fp64"], "fill": ["normal", "zeros"]}, "stems", "", 1),
+    ],
+)
+def test_the_axes_decide_the_chart(
+    axes: dict[str, list[Any]], drawn: str, x: str, count: int
+) -> None:
+    found = panels(chart_of_sweep(sweep(axes)))
+    assert len(found) == count
+    for panel in found:
+        assert kind(panel, drawn)
+        assert not x or panel.x.label == x
+
+
 def test_more_lines_than_a_panel_holds_go_to_panels_side_by_side() -> None:
     axes: dict[str, list[Any]] = {
         "variant": ["a", "b", "c", "d", "e"],

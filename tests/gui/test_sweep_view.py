@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import math
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +16,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.charts.spec import ChartSpec, Panel, Series
+from gpuexplorer.charts.sweep_points import FIGURES
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import measuring_of
 from gpuexplorer.cli.sweep import space_of as space_of_options
@@ -36,6 +39,7 @@ from gpuexplorer.gui.model.sweep import (
     NOT_REACHED,
     Held,
     SweepModel,
+    cell_words,
     decode,
     encode,
     grouped_reasons,
@@ -49,7 +53,6 @@ from gpuexplorer.gui.model.sweep_axes import (
     values_text,
 )
 from gpuexplorer.gui.model.sweep_command import sweep_command
-from gpuexplorer.gui.model.sweep_picture import MEASURES, cell_words, layout_of, picture
 from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.panels.sweep import SweepView
 from gpuexplorer.gui.panels.sweep_tab import sweep_files
@@ -213,60 +216,86 @@ def test_a_tuned_variant_s_command_names_its_tunables(experiment: Experiment) ->
 # ---- the chart that fits
 
 
-@pytest.mark.parametrize(
-    ("axes", "kind", "x", "panels"),
-    [
-        ({"block.x": (1, 2), "block.y": (1, 2)}, "heat", "block.x", 1),
-        ({"block.x": (1, 2), "block.y": (1, 2), "fill": ("a", "b")}, "heat", "block.x", 2),
-        ({"size.N": (64, 128), "variant": ("naive", "tiled")}, "lines", "size.N", 1),
-        ({"size.N": (64, 128), "block.x": tuple(range(1, 9))}, "lines", "size.N", 8),
-        ({"tunable.T": (8, 16), "block.x": (1, 2)}, "heat", "tunable.T", 1),
-        ({"block.x": (1, 2, 4)}, "lines", "block.x", 1),
-        ({"precision": ("fp32", "fp64"), "fill": ("normal", "zeros")}, "bars", None, 1),
-    ],
-)  # fmt: skip
-def test_the_axes_decide_the_chart(
-    axes: dict[str, tuple[Any, ...]], kind: str, x: str | None, panels: int
+def panels_of(chart: ChartSpec) -> list[Panel]:
+    return [panel for row in chart.rows for panel in row]
+
+
+def marks_of(chart: ChartSpec) -> dict[int, tuple[float, Series]]:
+    """Return the value of each cell's mark, by the cell's number."""
+    found: dict[int, tuple[float, Series]] = {}
+    for panel in panels_of(chart):
+        for one in panel.series:
+            values = one.z if one.kind == "heat" else one.y
+            found |= {int(k): (v, one) for k, v in zip(one.keys, values.tolist(), strict=False)}
+    return found
+
+
+@pytest.mark.parametrize("chosen", CHOICES)
+def test_a_mark_of_the_chart_is_the_cell_of_its_number(
+    experiment: Experiment, chosen: dict[str, str]
 ) -> None:
-    layout = layout_of([Axis(n, v) for n, v in axes.items()])
-    assert layout.kind == kind and (layout.x.name if layout.x else None) == x
-    count = 1
-    for axis in layout.by_panel:
-        count *= len(axis.values)
-    assert count == panels
+    held = swept(space_of(experiment, chosen))
+    marks = marks_of(held.chart("time"))
+    measured = {i for i, cell in enumerate(held.cells) if cell.result is not None}
+    assert {i for i, (value, _) in marks.items() if math.isfinite(value)} == measured
+    for i in measured:
+        assert marks[i][0] == held.cells[i].median_s
 
 
 def test_a_heat_map_has_every_cell_and_tells_the_best(experiment: Experiment) -> None:
-    space = block_space(experiment)
-    held = swept(space, 9)
-    shown = picture(space, held.cells, MEASURES["time"])
-    marks = [m for f in shown.facets for line in f.lines for m in line.marks]
-    assert shown.kind == "heat" and sorted(m.index for m in marks) == list(range(len(held.cells)))
-    assert sum(m.y is not None for m in marks) == 9
-    assert sum(m.skipped for m in marks) == sum(c.skipped is not None for c in held.cells) > 0
-    assert shown.best is not None and held.cells[shown.best].median_s == shown.low == 1e-3 / 9
-    share = picture(space, held.cells, MEASURES["best"])
-    assert share.high == pytest.approx(100) and not share.log
+    held = swept(block_space(experiment), 9)
+    chart = held.chart("time")
+    values = {i: value for i, (value, _) in marks_of(chart).items()}
+    assert sorted(values) == list(range(len(held.cells)))
+    assert sum(map(math.isfinite, values.values())) == 9
+    skipped = {i for i, cell in enumerate(held.cells) if cell.skipped is not None}
+    assert {i for i, value in values.items() if math.isnan(value)} == skipped != set()
+    assert {i for i, value in values.items() if math.isinf(value)} == {
+        i for i, cell in enumerate(held.cells) if cell.waiting
+    }
+    assert held.best is not None and held.cells[held.best].median_s == 1e-3 / 9
+    (panel,) = panels_of(held.chart("best"))
+    assert panel.z is not None and panel.z.high == pytest.approx(100)
+    assert (panel.z.unit, panel.z.scale) == ("%", "linear")
 
 
 def test_lines_over_sizes_are_logarithmic_and_name_their_second_axis(
     experiment: Experiment,
 ) -> None:
     space = space_of(experiment, {"size.N": "64:1024:*2", "precision": "fp32,fp64"})
-    shown = picture(space, swept(space).cells, MEASURES["flops"])
-    assert shown.kind == "lines" and shown.log and shown.names == ("fp32", "fp64")
-    gaps = {round(b - a, 6) for a, b in zip(shown.x.positions, shown.x.positions[1:], strict=False)}
-    assert len(gaps) == 1, "equal factors are equal steps"
-    assert shown.best is None, "other sizes are other problems"
-    for line in shown.facets[0].lines:
-        assert [m.x for m in line.marks] == sorted(shown.x.positions)
+    held = swept(space)
+    (panel,) = panels_of(held.chart("flops"))
+    assert (panel.x.scale, panel.y.scale) == ("log", "log")
+    lines = [one for one in panel.series if one.kind == "line"]
+    assert [one.name for one in lines] == ["fp32", "fp64"]
+    assert held.best is None, "other sizes are other problems"
+    for line in lines:
+        assert line.x.tolist() == [64, 128, 256, 512, 1024]
 
 
 def test_nothing_measured_yet_is_a_chart_too(experiment: Experiment) -> None:
     for chosen in CHOICES:
-        space = space_of(experiment, chosen)
-        shown = picture(space, swept(space, 0).cells, MEASURES["time"])
-        assert (shown.low, shown.high, shown.best) == (None, None, None)
+        held = swept(space_of(experiment, chosen), 0)
+        assert panels_of(held.chart("time")) and held.best is None
+
+
+def test_panels_and_colours_stay_while_a_sweep_goes_on(experiment: Experiment) -> None:
+    space = space_of(experiment, {"size.N": "64:256:*2", "precision": "fp32,fp64"})
+    done = swept(space)
+    last = max(i for i, cell in enumerate(done.cells) if cell.result is not None)
+    begun = dataclasses.replace(
+        done,
+        cells=tuple(cell if i == last else Cell(cell.point) for i, cell in enumerate(done.cells)),
+    )
+    value, first = marks_of(begun.chart("time"))[last]
+    assert (value, first.colour) == (done.cells[last].median_s, 1)
+    assert panels_of(begun.chart("time"))[0].x == panels_of(done.chart("time"))[0].x
+
+
+def test_the_file_shows_the_figure_that_the_screen_shows(experiment: Experiment) -> None:
+    held = swept(block_space(experiment))
+    for figure in FIGURES:
+        assert sweep_files(held.to_document, "s", figure).chart().rows == held.chart(figure).rows
 
 
 def test_words_say_why_a_cell_has_no_figure(experiment: Experiment) -> None:
@@ -363,8 +392,8 @@ def test_a_hostile_sweep_is_read_whole_or_refused(data: st.DataObject) -> None:
         said = str(error)
     else:
         said = "read"
-        for measure in MEASURES.values():
-            picture(held.space, held.cells, measure)
+        for figure in FIGURES:
+            held.chart(figure)
         assert len(held.cells) == held.space.count
     assert said
 
@@ -461,8 +490,9 @@ def test_a_sweep_runs_and_live_goes_on_afterwards(
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
     assert view.model.words.startswith("12 measured, 2 cannot run")
-    until(qtbot, lambda: view.chart.shown is not None and view.chart.shown.best is not None)
-    assert view.chart.shown is not None and view.chart.shown.kind == "heat"
+    until(qtbot, lambda: view._best is not None)
+    assert view.chart.keys == [str(i) for i in range(14)]
+    assert view.chart.spec == view.model.snapshot().chart(view._figure)  # type: ignore[union-attr]
     assert view.table.runs.rowCount() == 14
     with Store.open() as store:
         (group,) = store.groups("sweep")
@@ -475,30 +505,20 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
     ask(qtbot, view, block__x="4,8", block__y="1,2")
     view.control.start()
     until(qtbot, finished(view))
-    until(qtbot, lambda: view.chart.shown is not None and view.chart.shown.low is not None)
+    until(qtbot, lambda: view._best is not None)
     view.grab()
     index = next(
         i for i, c in enumerate(view.model.cells) if c.point.values == {"block.x": 8, "block.y": 2}
     )
-    spot = view.chart.place_of(index)
-    assert spot is not None
-    facet, at = spot
-    hover(facet, at)
+    viewport, at = view.chart.place_of(str(index)) or pytest.fail("the cell is not drawn")
+    QTest.mouseMove(viewport, at)
+    until(qtbot, lambda: view._hovered == index)
     assert find(window, "sweepWords", QLabel).text().startswith("block 8×2: ")
-    QTest.mouseClick(facet, Qt.MouseButton.LeftButton, pos=at.toPoint())
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     assert window.session.experiment.knobs.block == (8, 2, 1)
     row = next(r for r in range(4) if view.table.runs.cell_of(r) != index)
     view.table.activated.emit(view.table.runs.index(row, 0))
     assert window.session.experiment.knobs.block != (8, 2, 1)
-
-
-def hover(widget: Any, at: QPointF) -> None:
-    none = Qt.MouseButton.NoButton
-    where = widget.mapToGlobal(at)
-    event = QMouseEvent(
-        QMouseEvent.Type.MouseMove, at, where, none, none, Qt.KeyboardModifier.NoModifier
-    )
-    QApplication.sendEvent(widget, event)
 
 
 def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(

@@ -10,15 +10,20 @@ from typing import Any, Literal
 
 import msgspec
 
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.sweep import chart_of_sweep
+from gpuexplorer.charts.sweep_points import Figure
+from gpuexplorer.charts.words import median_words
+from gpuexplorer.core.axis_words import values_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import PASSING, SweepDocument, read_sweep, sweep_json
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.bench import check_texts
 from gpuexplorer.history.model import Group
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import Cell, fastest
 from gpuexplorer.search.space import MAX_POINTS, Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
@@ -47,6 +52,22 @@ class Held:
         if self.workload is None or all(cell.waiting for cell in self.cells):
             raise InputError("nothing of the sweep is done yet", remedy="let it measure first")
         return sweep_document(self.space, self.workload, self.cells, group=self.group)
+
+    def chart(self, figure: Figure | None = None) -> ChartSpec:
+        """Return the chart of what is known so far; keys are the cells' numbers."""
+        document = self.document
+        if document is None:
+            assert self.workload is not None  # only a file brings a sweep without one
+            document = sweep_document(self.space, self.workload, self.cells, group=self.group)
+        return chart_of_sweep(document, figure=figure, waiting=True)
+
+    @property
+    def best(self) -> int | None:
+        """The fastest cell's number, where all solve the same problem; None otherwise."""
+        if any(a.name.startswith("size.") and len(a.values) > 1 for a in self.space.axes):
+            return None
+        found = fastest(self.cells)
+        return next((i for i, cell in enumerate(self.cells) if cell is found), None)
 
 
 class SweepModel:
@@ -283,6 +304,24 @@ def _unfinished(group: Group, workloads: dict[str, Workload]) -> Unfinished | No
     if workload is None or workload.sha256 != asked.workload_sha256 or space.count > MAX_POINTS:
         return None
     return Unfinished(group.id, group.time_utc, space, measuring, group.runs)
+
+
+def cell_words(cell: Cell) -> str:
+    """Return what a configuration came to, in a line."""
+    words = values_words(cell.point.values)
+    if cell.skipped is not None:
+        return f"{words}: cannot run: {cell.skipped}"
+    if cell.result is None:
+        return f"{words}: not measured yet"
+    parts = [median_words(cell.result)]
+    speed = cell.result.throughput
+    if speed.flop_per_s:
+        parts.append(quantity(speed.flop_per_s, "FLOP/s"))
+    if speed.bandwidth_B_per_s:
+        parts.append(quantity(speed.bandwidth_B_per_s, "B/s"))
+    if cell.result.timing.suspect is not None:
+        parts.append(f"SUSPECT: {cell.result.timing.suspect}")
+    return f"{words}: {', '.join(parts)}"
 
 
 def grouped_reasons(cells: Iterable[Cell]) -> list[tuple[str, int]]:

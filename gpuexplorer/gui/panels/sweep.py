@@ -6,25 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.sweep_points import Figure
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import count
-from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished
+from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, cell_words
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers
 from gpuexplorer.gui.model.sweep_command import sweep_command
-from gpuexplorer.gui.model.sweep_picture import MEASURES, Measure, SweepPicture, cell_words, picture
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.panels.sweep_head import SweepHead, SweepOffer
 from gpuexplorer.gui.panels.sweep_setup import SweepSetup
 from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.panels.sweep_table import SweepTable
-from gpuexplorer.gui.plots.sweep import SweepChart
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.sweeping import SweepControl
 from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.widgets.empty_state import EmptyState
@@ -82,7 +84,9 @@ class SweepView(QWidget):
         self.head = SweepHead(self.control)
         self.words = self.head.words
         self.offer = SweepOffer()
-        self.chart = SweepChart(self._words_of)
+        self.chart = ChartView(
+            "sweepChart", "Chart of the sweep", lambda key: self._words_of(int(key))
+        )
         self.note = Words()
         self.note.setProperty("role", "muted")
         self.table = SweepTable()
@@ -134,8 +138,8 @@ class SweepView(QWidget):
         self.offer.taken.connect(control.take_unfinished)
         self.offer.forgotten.connect(control.forget_unfinished)
         self.setup.changed.connect(control.look_soon)
-        self.chart.hovered.connect(self._hover)
-        self.chart.chosen.connect(self._choose)
+        self.chart.hovered.connect(lambda key: self._hover(None if key is None else int(key)))
+        self.chart.chosen.connect(lambda key: self._choose(int(key)))
         self.table.chosen.connect(self._choose)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -214,7 +218,7 @@ class SweepView(QWidget):
         held = self.model.held
         self.table.show_space(held.space if held is not None else None, self.model.cells)
         if held is None:
-            self.chart.show_picture(None, None)
+            self.chart.show_chart(None)
         self._show_empty()
         self._refresh(at_once=True)
         self._show_state()
@@ -283,10 +287,14 @@ class SweepView(QWidget):
             return
         self._drawing, self._stale = True, False
         self.table.runs.cells_changed()
-        measure = MEASURES[str(self.head.measure.currentData())]
-        self._background.ask("picture", partial(_picture, held, measure))
+        self._background.ask("picture", partial(_drawing, held, self._figure))
 
-    def _drawn(self, _kind: str, outcome: tuple[Held, SweepPicture, float] | ExplorerError) -> None:
+    @property
+    def _figure(self) -> Figure:
+        """What is shown of each configuration."""
+        return cast(Figure, str(self.head.measure.currentData()))
+
+    def _drawn(self, _kind: str, outcome: tuple[Held, ChartSpec, float] | ExplorerError) -> None:
         self._drawing = False
         if isinstance(outcome, ExplorerError):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}."))
@@ -294,10 +302,12 @@ class SweepView(QWidget):
         held, shown, took_s = outcome
         self._draw_due = time.monotonic() + max(DRAW_GAP_S, took_s / DRAW_SHARE)
         if self.model.held is not None and held.space is self.model.held.space:
-            self.chart.show_picture(shown, self.model.current)
-            self.note.setText(shown.note)
-            self.note.setVisible(bool(shown.note))
-            self._best = shown.best
+            self.chart.show_chart(shown)
+            current = self.model.current
+            self.chart.set_current(None if current is None else str(current))
+            self.note.setText(" ".join(shown.notes))
+            self.note.setToolTip("\n".join(shown.notes))
+            self._best = held.best
             self._show_words()
         if self._stale:
             self._refresh()
@@ -327,14 +337,15 @@ class SweepView(QWidget):
         if held is None:
             raise InputError("there is no sweep to export yet", remedy="press Start first")
         axes = "-".join(axis.title for axis in held.space.axes)
-        return sweep_files(held.to_document, f"sweep-{held.space.base.workload}-{axes}")
+        stem = f"sweep-{held.space.base.workload}-{axes}"
+        return sweep_files(held.to_document, stem, self._figure)
 
 
 def _counts_flops(workload: Workload) -> bool:
     return str(workload.manifest.work.flops) not in ("0", "0.0")
 
 
-def _picture(held: Held, measure: Measure) -> tuple[Held, SweepPicture, float]:
+def _drawing(held: Held, figure: Figure) -> tuple[Held, ChartSpec, float]:
     began = time.monotonic()
-    shown = picture(held.space, held.cells, measure)
+    shown = held.chart(figure)
     return held, shown, time.monotonic() - began

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
-from gpuexplorer.gui.model.sweep_picture import MEASURES
+from gpuexplorer.charts.sweep_points import FIGURES
 from gpuexplorer.gui.plots.base import small_button, title_label
 from gpuexplorer.gui.sweeping import SweepControl
 from gpuexplorer.gui.theme import theme
@@ -24,8 +24,8 @@ class SweepHead(QWidget):
         self.words = Words("Choose what shall vary, then press Start.")
         self.words.setObjectName("sweepWords")
         self.measure = ListBox("sweepMeasure", "What the chart shows of each configuration")
-        for name, measure in MEASURES.items():
-            self.measure.addItem(measure.title, name)
+        for name, (title, _) in FIGURES.items():
+            self.measure.addItem(title, name)
         self.progress = QProgressBar()
         self.progress.setObjectName("sweepProgress")
         self.progress.setTextVisible(False)

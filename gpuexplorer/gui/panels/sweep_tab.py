@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpuexplorer.charts.spec import ChartSpec
+    from gpuexplorer.charts.sweep_points import Figure
     from gpuexplorer.core.sweep import SweepDocument
     from gpuexplorer.gui.model.sweep import Held
     from gpuexplorer.gui.panels.sweep import SweepView
@@ -79,8 +80,10 @@ class SweepTab(ResultTab):
         view.model_replaced()
 
 
-def sweep_files(document: Callable[[], SweepDocument], stem: str) -> Exported:
-    """Return how a sweep is written, as a document, a table or a chart.
+def sweep_files(
+    document: Callable[[], SweepDocument], stem: str, figure: Figure | None = None
+) -> Exported:
+    """Return how a sweep is written, as a document, a table or a chart of a figure.
 
     ``document`` makes it, in any thread, and raises ExplorerError when there is nothing.
     """
@@ -97,6 +100,6 @@ def sweep_files(document: Callable[[], SweepDocument], stem: str) -> Exported:
         found = document()
         if not found.measured:
             raise InputError("nothing of the sweep was measured", remedy="let it measure first")
-        return chart_of_sweep(found)
+        return chart_of_sweep(found, figure=figure)
 
     return Exported(stem, lambda: sweep_json(document()), csv, chart)
