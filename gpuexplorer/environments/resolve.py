@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,23 +32,26 @@ class Chosen(NamedTuple):
     size_B: int | None
 
 
-class _Wheel(msgspec.Struct):
+class IndexFile(msgspec.Struct):
+    """One wheel of an index."""
+
     url: str
     hashes: dict[str, str] = {}
     size: int | None = None
 
 
-class _Package(msgspec.Struct):
+class Locked(msgspec.Struct):
+    """One package as ``pylock.toml`` has it (packaging.python.org, "pylock.toml specification")."""
+
     name: str
     version: str
-    wheels: list[_Wheel]
-    """The one that fits the Python."""
+    wheels: list[IndexFile]
+    """For one Python the one that fits; for all of them every wheel of the version."""
+    marker: str | None = None
 
 
-class _Locked(msgspec.Struct):
-    """What a ``pylock.toml`` says (packaging.python.org, "pylock.toml specification")."""
-
-    packages: list[_Package] = []
+class _Lock(msgspec.Struct):
+    packages: list[Locked] = []
 
 
 def resolve(
@@ -114,29 +117,52 @@ def _ask(
     constraints: list[str],
     python: FoundPython,
     settings: PipSettings | None,
-    options: tuple[str, ...],
+    options: Sequence[str],
     cancel: threading.Event | None,
     page: str | None = None,
 ) -> tuple[Done, list[Chosen] | None]:
+    path = Path(python.path)
+    done, found = lock(kind.requirements, constraints, path, settings, options, cancel, page)
+    if found is None:
+        return done, None
+    chosen = [(one.name, one.version, one.wheels[0]) for one in found]
+    return done, [
+        Chosen(name, version, wheel.url, wheel.hashes.get("sha256"), wheel.size)
+        for name, version, wheel in chosen
+    ]
+
+
+def lock(
+    requirements: Sequence[str],
+    constraints: Sequence[str],
+    python: Path,
+    settings: PipSettings | None,
+    options: Sequence[str] = (),
+    cancel: threading.Event | None = None,
+    page: str | None = None,
+) -> tuple[Done, list[Locked] | None]:
+    """Have uv resolve requirements with wheels alone; return what it said, and what it chose.
+
+    ``page``: links to all the wheels that there are, as HTML. Raises Cancelled.
+    """
     with tempfile.TemporaryDirectory(prefix="gpuexplorer-") as name:
         scratch = Path(name)
         wanted, limits, links = (scratch / f for f in ("wanted.txt", "limits.txt", "wheels.html"))
         locked = scratch / "pylock.toml"
-        wanted.write_text("\n".join(kind.requirements) + "\n", encoding="utf-8")
+        wanted.write_text("\n".join(requirements) + "\n", encoding="utf-8")
         limits.write_text("\n".join(constraints) + "\n", encoding="utf-8")
         if page is not None:
             links.write_text(page, encoding="utf-8")
-            options = ("--no-index", "--find-links", links.as_uri())
+            options = (*options, "--no-index", "--find-links", links.as_uri())
         command = (
             "pip", "compile", str(wanted), "--constraints", str(limits), "--quiet",
-            "--python", python.path, "--only-binary", ":all:",
+            "--python", str(python), "--only-binary", ":all:",
             "--format", "pylock.toml", "--output-file", str(locked), *options,
         )  # fmt: skip
-        done = run_uv(Path(python.path), command, scratch, settings, cancel)
+        done = run_uv(python, command, scratch, settings, cancel)
         if done.returncode != 0 or not locked.exists():
             return done, None
-        found = msgspec.toml.decode(locked.read_bytes(), type=_Locked)
-    return done, [_chosen(one) for one in found.packages]
+        return done, msgspec.toml.decode(locked.read_bytes(), type=_Lock).packages
 
 
 def _page(folder: Path, hashes: Mapping[str, str]) -> str:
@@ -146,11 +172,6 @@ def _page(folder: Path, hashes: Mapping[str, str]) -> str:
         known = f"#sha256={hashes[path.name]}" if path.name in hashes else ""
         links.append(f'<a href="{path.absolute().as_uri()}{known}">{html.escape(path.name)}</a>')
     return f"<!DOCTYPE html><html><body>{'<br>'.join(links)}</body></html>"
-
-
-def _chosen(package: _Package) -> Chosen:
-    wheel = package.wheels[0]
-    return Chosen(package.name, package.version, wheel.url, wheel.hashes.get("sha256"), wheel.size)
 
 
 def _full(done: Done) -> ExplorerError:

@@ -1,8 +1,9 @@
 """Make the lock files of the environments for engines: ``resources/engines/KIND.lock``.
 
 ``PYTHONPATH=packaging python -m builder.locks [KIND...]``. What a kind consists of stands in
-pyproject's extras, its versions in the constraints; the package index adds every wheel's hash and
-size. To be run again after any of these has changed; tests say when that was forgotten.
+pyproject's extras, its versions in the constraints; uv adds what these bring along, and every
+wheel's hash and size. To be run again after any of these has changed; tests say when that was
+forgotten.
 """
 
 from __future__ import annotations
@@ -11,26 +12,27 @@ import argparse
 import re
 import sys
 import tomllib
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import bootstrap
 from bootstrap import Accelerator
 from packaging.markers import Marker
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name, parse_wheel_filename
-from packaging.version import Version
 
-from builder.cells import PYTHONS, SYSTEMS, Cell, System, cells_of, lines_of
+from builder.cells import PYTHONS, SYSTEMS, Cell, cells_of, lines_of
 from builder.errors import BuildError
-from builder.index import Index, IndexFile
 from gpuexplorer.core.bootstrap import REQUIRED
 from gpuexplorer.core.cuda_choice import CUPTI_BESIDE_TORCH
+from gpuexplorer.environments.children import Done
 from gpuexplorer.environments.kinds import RECIPES, Recipe
-from gpuexplorer.environments.locked import SCHEMA, SUFFIX
+from gpuexplorer.environments.locked import SCHEMA, SUFFIX, Wheel
+from gpuexplorer.environments.packages import file_name
+from gpuexplorer.environments.pip_settings import PipSettings, read_settings
+from gpuexplorer.environments.resolve import IndexFile, Locked, lock
+from gpuexplorer.environments.uv import reason
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gpuexplorer"
@@ -156,45 +158,92 @@ def _tensorflow(line: str, name: str) -> list[str]:
 class Found:
     """A pinned package of a kind."""
 
-    files: list[IndexFile]
+    files: list[Wheel]
     """Its wheels for any of our systems and Pythons."""
     cells: set[Cell] = field(default_factory=set)
     """Where the kind needs it."""
 
 
-def closure(recipe: Recipe, index: Index) -> dict[str, Found]:
+def closure(recipe: Recipe, settings: PipSettings) -> dict[str, Found]:
     """Return everything that a kind brings along on any system, by plain names.
 
     Raises BuildError for a package whose version is not pinned, or that has no wheel where the
     requirements include it.
     """
-    pins, every, others = constraints(recipe), cells_of(recipe), with_own_build(recipe)
-    waiting = [(Requirement(line), every) for line in requirements(recipe)]
+    pins, others = constraints(recipe), with_own_build(recipe)
+    lines, torch = list(requirements(recipe)), None
+    if others:
+        lines, torch = _with_torch_stated(lines, pins, settings)
     found: dict[str, Found] = {}
-    seen: dict[tuple[str, str], set[Cell]] = defaultdict(set)
-    while waiting:
-        wanted, cells = waiting.pop()
-        name, marker = canonicalize_name(wanted.name), wanted.marker
-        if marker is not None:
-            cells = frozenset(cell for cell in cells if marker.evaluate(cell.environment))
-        for extra in ("", *sorted(wanted.extras)):
-            fresh = cells - seen[name, extra]
-            if not fresh:
-                continue
-            seen[name, extra] |= fresh
-            if name not in pins:
-                raise BuildError(
-                    f"{name} is not pinned; add the version to packaging/constraints*.txt"
-                )
-            if name not in found:
-                found[name] = Found(wheels(index.files(name), pins[name]))
-            found[name].cells |= fresh
-            waiting += _brought(name, found[name].files, extra, fresh, index, others)
-    for package, one in found.items():
+    for one in [*resolved(lines, pins, settings), *([torch] if torch is not None else [])]:
+        name = canonicalize_name(one.name)
+        if name not in pins:
+            raise BuildError(f"{name} is not pinned; add the version to packaging/constraints*.txt")
+        files = _series(one, pins[name], settings) if pins[name].endswith("*") else one.wheels
+        here = found.setdefault(name, Found(wheels(files)))
+        marker = Marker(one.marker) if one.marker else None
+        here.cells |= {
+            cell for cell in cells_of(recipe) if marker is None or marker.evaluate(cell.environment)
+        }
+    for package, known in found.items():
         elsewhere = others if package == "torch" else set()
-        check_wheels(f"{package} {pins[package]}", one, elsewhere)
-        one.files = [file for file in one.files if not _is_of(file, elsewhere)]
+        check_wheels(f"{package} {pins[package]}", known, elsewhere)
+        known.files = [file for file in known.files if not _is_of(file, elsewhere)]
     return dict(sorted(found.items()))
+
+
+def resolved(lines: Iterable[str], pins: Mapping[str, str], settings: PipSettings) -> list[Locked]:
+    """Return what some requirements bring along on any system, with the markers that say where.
+
+    Raises BuildError when there is no such set of wheels.
+    """
+    done, found = _lock(lines, [f"{name}=={version}" for name, version in pins.items()], settings)
+    if found is None:
+        raise BuildError(f"uv cannot resolve it: {reason(done)}")
+    return found
+
+
+def _lock(
+    lines: Iterable[str], limits: list[str], settings: PipSettings
+) -> tuple[Done, list[Locked] | None]:
+    options = ("--universal", "--python-version", PYTHONS[0])
+    return lock([*lines], limits, Path(sys.executable), settings, options)
+
+
+def _with_torch_stated(
+    lines: Sequence[str], pins: Mapping[str, str], settings: PipSettings
+) -> tuple[list[str], Locked]:
+    """Return requirements with what PyTorch requires in place of its own builds, and PyTorch.
+
+    Their index is not read: they require what the general index's build does, except libraries of
+    which they name versions of their own.
+    """
+    kept = {name: version for name, version in pins.items() if not TORCHS_OWN.match(name)}
+    brought = resolved([f"torch=={pins['torch']}"], kept, settings)
+    (torch,) = (one for one in brought if one.name == "torch")
+    stated = []
+    for line in lines:
+        wanted = Requirement(line)
+        if wanted.name != "torch" or "+" not in str(wanted.specifier):
+            stated.append(line)
+            continue
+        for one in brought:
+            if one.name != "torch" and not TORCHS_OWN.match(one.name):
+                where = [f"({marker})" for marker in (one.marker, wanted.marker) if marker]
+                stated.append(f"{one.name}=={one.version}; {' and '.join(where)}".rstrip("; "))
+    return stated, torch
+
+
+def _series(newest: Locked, series: str, settings: PipSettings) -> list[IndexFile]:
+    """Return the wheels of every version of a series."""
+    found: list[IndexFile] = []
+    next_one: Locked | None = newest
+    while next_one is not None:
+        found += next_one.wheels
+        line = f"{newest.name}=={series},<{next_one.version}"
+        _, older = _lock([line], [], settings)
+        next_one = older[0] if older else None
+    return found
 
 
 def check_wheels(package: str, found: Found, elsewhere: Collection[str] = ()) -> None:
@@ -202,7 +251,7 @@ def check_wheels(package: str, found: Found, elsewhere: Collection[str] = ()) ->
 
     ``elsewhere``: the platforms that get it from another index.
     """
-    names = [file.name for file in found.files]
+    names = [file.file for file in found.files]
     lacking = [
         cell.words
         for cell in sorted(
@@ -217,60 +266,17 @@ def check_wheels(package: str, found: Found, elsewhere: Collection[str] = ()) ->
         )
 
 
-def _is_of(file: IndexFile, platforms: Collection[str]) -> bool:
+def _is_of(file: Wheel, platforms: Collection[str]) -> bool:
     """Whether a wheel is for one of some platforms."""
     words = {"linux": "linux", "win32": "win_", "darwin": "macosx"}
-    return any(words[platform] in file.name for platform in platforms)
+    return any(words[platform] in file.file for platform in platforms)
 
 
-def _brought(
-    name: str,
-    files: list[IndexFile],
-    extra: str,
-    cells: Iterable[Cell],
-    index: Index,
-    others: Collection[str],
-) -> list[tuple[Requirement, frozenset[Cell]]]:
-    """Return what a package requires in some cells, with one of its extras or without any."""
-    by_system: dict[System, set[Cell]] = defaultdict(set)
-    for cell in cells:
-        by_system[cell.system].add(cell)
-    named = {file.name: file for file in files}
-    found = []
-    for system, here in by_system.items():
-        own_build = name == "torch" and system.sys_platform in others
-        telling = next(filter(None, (cell.takes(named) for cell in here)), None)
-        for line in sorted(index.requires([named[telling]])) if telling is not None else ():
-            required = Requirement(line)
-            if own_build and TORCHS_OWN.match(canonicalize_name(required.name)):
-                continue
-            marker, required.marker = required.marker, None
-            where = frozenset(cell for cell in here if _asks(marker, extra, cell))
-            if where:
-                found.append((required, where))
-    return found
-
-
-def _asks(marker: Marker | None, extra: str, cell: Cell) -> bool:
-    """Whether a line is meant in a cell: with an extra, or where that is empty without any."""
-    if marker is None:
-        return not extra
-    meant = marker.evaluate({**cell.environment, "extra": extra})
-    return meant and not (extra and marker.evaluate(cell.environment))
-
-
-def wheels(files: Iterable[IndexFile], version: str) -> list[IndexFile]:
-    """Return the wheels of a version that any of our systems and Pythons may install."""
+def wheels(files: Iterable[IndexFile]) -> list[Wheel]:
+    """Return the wheels that any of our systems and Pythons may install."""
     found = []
     for one in files:
-        if not one.name.endswith(".whl"):
-            continue
-        try:
-            _, of, _, tags = parse_wheel_filename(one.name)
-        except ValueError:
-            continue
-        if not _is_version(of, version):
-            continue
+        name = file_name(one.url)
         if any(
             (
                 _TAG.fullmatch(tag.interpreter.partition(".")[0])
@@ -278,23 +284,16 @@ def wheels(files: Iterable[IndexFile], version: str) -> list[IndexFile]:
                 and _PLATFORM.fullmatch(tag.platform)
             )
             or (tag.abi == "abi3" and _PLATFORM.fullmatch(tag.platform))
-            for tag in tags
+            for tag in parse_wheel_filename(name)[3]
         ):
-            found.append(one)
-    return sorted(found, key=lambda one: one.name)
-
-
-def _is_version(found: Version, pinned: str) -> bool:
-    """Whether a version is the pinned one, or one of the pinned series."""
-    if pinned.endswith(".*"):
-        return SpecifierSet(f"=={pinned}").contains(found, prereleases=False)
-    return str(found) == pinned
+            found.append(Wheel(file=name, sha256=one.hashes["sha256"], size_B=one.size))
+    return sorted(found, key=lambda one: one.file)
 
 
 # ---- the file
 
 
-def lock_text(recipe: Recipe, index: Index) -> str:
+def lock_text(recipe: Recipe, settings: PipSettings) -> str:
     """Return the contents of a kind's lock file. Raises BuildError."""
     pins = constraints(recipe)
     lines = [
@@ -309,17 +308,17 @@ def lock_text(recipe: Recipe, index: Index) -> str:
         "[index]",
         *(f'{p} = "{url}"' for p, (_, url) in torch_lines(recipe).items() if url is not None),
     ]
-    for name, found in closure(recipe, index).items():
+    for name, found in closure(recipe, settings).items():
         lines += ["", "[[packages]]", f'name = "{name}"', f'version = "{pins[name]}"']
         only = ", ".join(map(_quoted, lines_of(found.cells, cells_of(recipe))))
         lines += [f"only = [{only}]"] if only else []
-        lines += ["wheels = [", *map(_wheel, index.with_sizes(found.files)), "]"]
+        lines += ["wheels = [", *map(_wheel, found.files), "]"]
     return "\n".join(lines) + "\n"
 
 
-def _wheel(file: IndexFile) -> str:
+def _wheel(file: Wheel) -> str:
     size = f", size_B = {file.size_B}" if file.size_B is not None else ""
-    return f'    {{ file = "{file.name}", sha256 = "{file.sha256}"{size} }},'
+    return f'    {{ file = "{file.file}", sha256 = "{file.sha256}"{size} }},'
 
 
 def _quoted(text: str) -> str:
@@ -331,13 +330,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Make the lock files of the engines' kinds.")
     parser.add_argument("kinds", metavar="KIND", nargs="*")
     chosen = parser.parse_args(arguments).kinds
-    index = Index()
+    settings = replace(read_settings(Path(sys.executable)), links=(), more_indexes=())
     folder = ROOT / "resources" / "engines"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for recipe in RECIPES:
             if not chosen or recipe.name in chosen:
-                text = lock_text(recipe, index)
+                text = lock_text(recipe, settings)
                 path = folder / f"{recipe.name}{SUFFIX}"
                 fresh = path.with_suffix(".new")
                 fresh.write_text(text, encoding="utf-8")

@@ -16,13 +16,16 @@ from bootstrap import TORCH_VERSION
 from builder import locks
 from builder.cells import SYSTEMS, Cell, cells_in, cells_of, lines_of
 from builder.errors import BuildError
-from builder.index import PYPI, IndexFile
 from packaging.requirements import Requirement
 
 from gpuexplorer.core.cuda_choice import without_cupti
 from gpuexplorer.environments.kinds import RECIPES, Recipe, find_kind, lock_file
 from gpuexplorer.environments.locked import Lock, plain, read_lock
+from gpuexplorer.environments.pip_settings import PipSettings
+from tests.support.package_index import PackageIndex
+from tests.support.wheels import small_wheel
 
+PYPI = "https://pypi.org/simple"
 LINUX, ARM, WINDOWS, MAC = SYSTEMS
 BY_NAME = {recipe.name: recipe for recipe in RECIPES}
 each_kind = pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
@@ -128,74 +131,86 @@ def test_cells_are_written_as_systems_with_their_pythons() -> None:
 # ---- making a lock
 
 
-class Shelf:
-    """An index of some wheels; ``brought`` is what each package requires."""
-
-    def __init__(self, *files: str, brought: dict[str, set[str]] | None = None) -> None:
-        self._files, self._brought = files, brought or {}
-
-    def files(self, name: str) -> list[IndexFile]:
-        named = [file for file in self._files if plain(file.partition("-")[0]) == name]
-        return [IndexFile(file, f"https://x/{file}", "0" * 64, 1) for file in named]
-
-    def requires(self, files: list[IndexFile]) -> set[str]:
-        return {line for one in files for line in self._brought.get(one.name.partition("-")[0], ())}
-
-
 KIND = Recipe("tiny", "Tiny", "Nothing.", (), cuda=13)
 
 
-def found_in(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, *asked: str, pins: dict[str, str]
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels; ``found`` asks for them by an index that serves it."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return tmp_path
+
+
+def found(
+    wheels: Path, monkeypatch: pytest.MonkeyPatch, *asked: str, pins: dict[str, str]
 ) -> dict[str, locks.Found]:
     monkeypatch.setattr(locks, "requirements", lambda recipe: asked)
     monkeypatch.setattr(locks, "constraints", lambda recipe: pins)
-    return locks.closure(KIND, shelf)  # type: ignore[arg-type]
+    with PackageIndex(wheels) as index:
+        return locks.closure(KIND, PipSettings(index=index.address))
 
 
 def test_a_pin_without_a_wheel_for_a_system_or_python_that_is_offered_stops_the_lock(
-    monkeypatch: pytest.MonkeyPatch,
+    served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pythons = ("cp311", "cp312", "cp313")
-    wheels = [
-        f"cupti_python-13.0.1-{p}-{p}-manylinux2014_{machine}.whl"
-        for p in pythons
-        for machine in ("x86_64", "aarch64")
-    ]
-    shelf, pins = Shelf(*wheels), {"cupti-python": "13.0.1"}
+    for python in ("cp311", "cp312", "cp313"):
+        for machine in ("x86_64", "aarch64"):
+            made = small_wheel(served, "cupti_python", "13.0.1")
+            made.rename(
+                served / f"cupti_python-13.0.1-{python}-{python}-manylinux2014_{machine}.whl"
+            )
+    pins = {"cupti-python": "13.0.1"}
     with pytest.raises(BuildError) as error:
-        found_in(shelf, monkeypatch, "cupti-python>=13", pins=pins)
+        found(served, monkeypatch, "cupti-python>=13", pins=pins)
     assert "cupti-python 13.0.1 has no wheel for linux-aarch64 with Python 3.14, " in str(
         error.value
     )
     assert "win32-AMD64 with Python 3.11" in str(error.value)
     marked = "cupti-python>=13; sys_platform == 'linux' and python_version <= '3.13'"
-    found = found_in(shelf, monkeypatch, marked, pins=pins)["cupti-python"]
-    assert lines_of(found.cells, cells_of(KIND)) == [
+    one = found(served, monkeypatch, marked, pins=pins)["cupti-python"]
+    assert lines_of(one.cells, cells_of(KIND)) == [
         "linux-x86_64 3.11 3.12 3.13", "linux-aarch64 3.11 3.12 3.13",
     ]  # fmt: skip
 
 
 def test_what_is_brought_along_is_needed_where_its_marker_says(
-    monkeypatch: pytest.MonkeyPatch,
+    served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brought = {
-        "apple": {"pear; sys_platform == 'win32'", "plum; extra == 'more'", "fig==1.*"},
-        "plum": {"pear; platform_machine == 'aarch64'"},
-    }
-    names = ("apple-1.0", "pear-1.0", "plum-1.0", "fig-1.1", "fig-1.2", "fig-2.0")
-    shelf = Shelf(*(f"{name}-py3-none-any.whl" for name in names), brought=brought)
+    brought = ("pear; sys_platform == 'win32'", "plum; extra == 'more'", "fig==1.*")
+    small_wheel(served, "apple", "1.0", requires=brought, extra="more")
+    small_wheel(served, "plum", "1.0", requires=("pear; platform_machine == 'aarch64'",))
+    for name, version in (("pear", "1.0"), ("fig", "1.1"), ("fig", "1.2"), ("fig", "2.0")):
+        small_wheel(served, name, version)
     pins = {"apple": "1.0", "pear": "1.0", "plum": "1.0", "fig": "1.*"}
-    found = found_in(shelf, monkeypatch, "apple[more]", pins=pins)
-    assert lines_of(found["pear"].cells, cells_of(KIND)) == ["linux-aarch64", "win32-AMD64"]
-    assert lines_of(found["plum"].cells, cells_of(KIND)) == []
-    assert [file.name for file in found["fig"].files] == [
-        "fig-1.1-py3-none-any.whl", "fig-1.2-py3-none-any.whl",
-    ]  # fmt: skip
+    all_of_it = found(served, monkeypatch, "apple[more]", pins=pins)
+    assert lines_of(all_of_it["pear"].cells, cells_of(KIND)) == ["linux-aarch64", "win32-AMD64"]
+    assert lines_of(all_of_it["plum"].cells, cells_of(KIND)) == []
+    assert [wheel.file.split("-")[1] for wheel in all_of_it["fig"].files] == ["1.1", "1.2"]
+    del pins["plum"]
     with pytest.raises(BuildError, match="plum is not pinned"):
-        found_in(shelf, monkeypatch, "apple[more]", pins={**pins} | {"plum": ""} and {
-            name: version for name, version in pins.items() if name != "plum"
-        })  # fmt: skip
+        found(served, monkeypatch, "apple[more]", pins=pins)
+    with pytest.raises(BuildError, match=r"uv cannot resolve it: .*cherry"):
+        found(served, monkeypatch, "cherry", pins=pins)
+
+
+def test_in_place_of_a_build_of_its_own_what_pytorch_requires_but_its_libraries_is_brought(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought = ("pear; sys_platform == 'linux'", "nvidia-fig==2.0", "plum")
+    small_wheel(served, "torch", "1.0", requires=brought)
+    small_wheel(served, "nvidia_fig", "1.0")
+    small_wheel(served, "nvidia_fig", "2.0")
+    for name in ("pear", "plum"):
+        small_wheel(served, name, "1.0")
+    monkeypatch.setattr(locks, "with_own_build", lambda recipe: {"linux"})
+    pins = {"torch": "1.0", "nvidia-fig": "1.0", "pear": "1.0", "plum": "1.0"}
+    asked = ("nvidia-fig", "torch==1.0+cu1; sys_platform == 'linux'")
+    known = found(served, monkeypatch, *asked, pins=pins)
+    assert [wheel.file.split("-")[1] for wheel in known["nvidia-fig"].files] == ["1.0"]
+    on_linux = ["linux-x86_64", "linux-aarch64"]
+    assert lines_of(known["pear"].cells, cells_of(KIND)) == on_linux
+    assert lines_of(known["plum"].cells, cells_of(KIND)) == on_linux
+    assert lines_of(known["torch"].cells, cells_of(KIND)) == []
 
 
 # ---- by a resolver that evaluates the markers of the target

@@ -40,12 +40,21 @@ def _repacked(folder: Path, found: metadata.Distribution) -> Path:
 
 
 def small_wheel(
-    folder: Path, name: str, version: str, *, size_B: int = 0, requires: str = ""
+    folder: Path,
+    name: str,
+    version: str,
+    *,
+    size_B: int = 0,
+    requires: str | Iterable[str] = (),
+    extra: str = "",
 ) -> Path:
     """Make a wheel with one module and ``size_B`` bytes that cannot be compressed."""
     folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
-    wanted = f"Requires-Dist: {requires}\n" if requires else ""
+    lines = [requires] if isinstance(requires, str) else requires
+    wanted = "".join(f"Requires-Dist: {line}\n" for line in lines)
+    if extra:
+        wanted += f"Provides-Extra: {extra}\n"
     parts = {
         f"{name}/__init__.py": f"VERSION = {version!r}\n".encode(),
         f"{name}/ballast.bin": _noise(name, size_B),
