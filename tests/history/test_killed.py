@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import sqlite3
@@ -72,12 +73,13 @@ def test_every_run_whose_storing_returned_is_there_and_whole(store_url: str) -> 
     chance = random.Random(5)
     told: set[int] = set()
     following = 0
-    for _ in range(TIMES):
+    for strikes in itertools.count(1):
         lines = killed(RUNS, store_url, str(following), after_s=chance.uniform(0.0, 0.25))
         told |= {int(line) for line in lines[1:]}
         # The one that was being stored may be there or not; the next child stores it again.
         following = max(told, default=0)
-    assert len(told) >= TIMES
+        if strikes >= TIMES and len(told) >= TIMES:  # a busy machine may store none before a strike
+            break
     with Store.open(store_url) as store:
         rows = store.find(limit=10_000)
         assert len({row.id for row in rows}) == len(rows)

@@ -16,7 +16,7 @@ from tests.measure.test_recipe import Diary
 WORKLOAD = load()["matmul"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def laboratory() -> Iterator[Laboratory]:
     made = Laboratory(threads=1)
     yield made
