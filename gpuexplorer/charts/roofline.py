@@ -1,8 +1,8 @@
 """The roofline (Williams, Waterman & Patterson 2009): runs under what their device can do at most.
 
-A ``Picture`` is what there is to see, in FLOP/B and FLOP/s; the window draws it live and
-``roofline_chart`` makes the chart for a file of it, so that both show the same. Intensity counts
-compulsory bytes, so a run's x says what the algorithm could do, whatever its kernel makes of it.
+A ``Picture`` is what there is to see, in FLOP/B and FLOP/s; ``roofline_chart`` makes the chart of
+it that the window shows live and a file holds. Intensity counts compulsory bytes, so a run's x says
+what the algorithm could do, whatever its kernel makes of it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ MEMORY_COLOURS = (2, 5)
 """Slots in the palette of main memory and of the caches, ..."""
 COMPUTE_COLOURS = {"fma": 3, "gemm": 4}
 """... and of arithmetic."""
+SUSPECT_COLOUR = 4
 KINDS = {"fma": "multiply-add", "gemm": "matrix product"}
 
 SpotKind = Literal["current", "past", "pinned"]
@@ -289,17 +290,26 @@ def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
 
 
 def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSpec:
-    """Return the chart of a picture."""
+    """Return the chart of a picture; the keys of marks are the numbers of its spots."""
     drawn = []
     for roof in shown.roofs:
         role: Role = "ceiling" if roof.stated else "model"
         drawn.append(series(roof.name, "line", role, x=roof.x, y=roof.y, colour=roof.colour))
-    trail = [s for s in shown.spots if s.kind == "past"]
+    numbered = [(str(number), spot) for number, spot in enumerate(shown.spots)]
+    trail = [(key, spot) for key, spot in numbered if spot.kind == "past"]
     if trail:
+        path = [spot for spot in shown.spots if spot.kind != "pinned"]
+        drawn.append(
+            series(
+                "", "line", "pinned",
+                x=[s.intensity for s in path], y=[s.flop_per_s for s in path],
+            )
+        )  # fmt: skip
         drawn.append(
             series(
                 "before", "points", "pinned",
-                x=[s.intensity for s in trail], y=[s.flop_per_s for s in trail],
+                x=[s.intensity for _, s in trail], y=[s.flop_per_s for _, s in trail],
+                keys=tuple(key for key, _ in trail),
             )
         )  # fmt: skip
     if shown.ridges:
@@ -312,12 +322,16 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
         )  # fmt: skip
     roles: tuple[tuple[SpotKind, Role], ...] = (("pinned", "pinned"), ("current", "measured"))
     for kind, spot_role in roles:
-        for spot in (s for s in shown.spots if s.kind == kind):
+        for key, spot in numbered:
+            if spot.kind != kind:
+                continue
             name = f"{'pinned: ' if kind == 'pinned' else ''}{spot.name}"
             drawn.append(
                 series(
-                    f"{name}, SUSPECT" if spot.suspect else name, "points", spot_role,
-                    x=[spot.intensity], y=[spot.flop_per_s], colour=spot.colour,
+                    f"{name}, SUSPECT" if spot.suspect else name, "points",
+                    "hardware" if spot.suspect else spot_role,
+                    x=[spot.intensity], y=[spot.flop_per_s],
+                    colour=SUSPECT_COLOUR if spot.suspect else spot.colour, keys=(key,),
                 )
             )  # fmt: skip
     suspects = [f"SUSPECT: {s.suspect}." for s in shown.spots if s.suspect and s.kind == "current"]

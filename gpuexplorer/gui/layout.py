@@ -17,9 +17,9 @@ from gpuexplorer.gui.panels.lab_tab import LabTab
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
+from gpuexplorer.gui.panels.roofline import RooflineView
 from gpuexplorer.gui.panels.sweep_tab import SweepTab
 from gpuexplorer.gui.plots.device import DevicePlots
-from gpuexplorer.gui.plots.roofline import RooflineView
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot

@@ -229,6 +229,7 @@ def test_new_values_change_what_is_there_and_keep_the_zoom(qtbot: QtBot) -> None
     view.show_chart(made(1.5))
     assert view.panels == [panel] and list(panel.plot.getPlotItem().items) == items
     assert panel.plot.box.viewRange()[0] == pytest.approx([1.5, 2.5])
+    assert ticks(panel, "x")[0] == "1.6 s", "the axis moves with what is shown"
     centre = QPointF(panel.plot.viewport().rect().center()).toPoint()
     QTest.mouseDClick(panel.plot.viewport(), Qt.MouseButton.LeftButton, pos=centre)
     assert panel.plot.box.viewRange()[0][0] < 1
@@ -237,6 +238,17 @@ def test_new_values_change_what_is_there_and_keep_the_zoom(qtbot: QtBot) -> None
     view.show_chart(chart(other))
     assert panel.plot.box.viewRange()[0][1] > 6, "other axes are shown whole"
     assert view.keys == list("abcdef")
+
+
+def test_the_axis_follows_a_range_that_grows(qtbot: QtBot) -> None:
+    def made(high: float) -> ChartSpec:
+        return chart(Panel(x=Axis(label="number", low=0, high=high), y=TIME, series=(points(),)))
+
+    view = shown(qtbot, made(10))
+    view.show_chart(made(1000))
+    (low, high), axis = view.panels[0].plot.box.viewRange()[0], view.panels[0].plot.x_axis
+    assert (low, high) == (0, 1000)
+    assert list(axis.range) == [0, 1000]
 
 
 def test_words_stand_beside_their_points_inside_the_panel(qtbot: QtBot) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from PySide6.QtCore import QPointF
-from PySide6.QtWidgets import QFileDialog, QProgressBar, QPushButton
+from PySide6.QtCore import QPoint
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration import calibrate
@@ -20,7 +20,7 @@ from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE, CeilingStore
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
-from gpuexplorer.gui.plots.roofline import RooflinePlot, RooflineView
+from gpuexplorer.gui.panels.roofline import RooflineView
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.ceilings import made_ceilings
@@ -48,12 +48,12 @@ def open_roofline(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, Ro
     window = open_window()
     run = wait_measured(qtbot, window)
     window.panels.tabs.setCurrentWidget(window.panels.roofline)
-    until(qtbot, lambda: window.panels.roofline.plot.shown is not None)
+    until(qtbot, lambda: window.panels.roofline.shown is not None)
     return window, window.panels.roofline, run
 
 
 def shows_current(view: RooflineView) -> bool:
-    shown = view.plot.shown
+    shown = view.shown
     return shown is not None and any(s.kind == "current" for s in shown.spots)
 
 
@@ -62,10 +62,10 @@ def test_before_a_calibration_the_run_is_shown_and_the_way_to_the_roofs(
 ) -> None:
     window, view, _ = open_roofline(qtbot, open_window)
     until(qtbot, lambda: shows_current(view))
-    shown = view.plot.shown
+    shown = view.shown
     assert shown is not None and not shown.roofs and not shown.calibrated
-    plot = find(window, "rooflinePlot", RooflinePlot)
-    assert any("press Calibrate" in w.toPlainText() for w in plot._words)
+    invitation = find(window, "rooflineInvitation", QLabel)
+    assert invitation.isVisible() and "press Calibrate" in invitation.text()
     assert find(window, "calibrateButton", QPushButton).isVisible()
     assert "FLOP/s at" in view.words.text()
 
@@ -81,14 +81,14 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
     until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.words.text())
     until(qtbot, lambda: window.session.calibrations.current is None)
     assert window.session.live
-    until(qtbot, lambda: view.plot.shown is not None and view.plot.shown.calibrated)
+    until(qtbot, lambda: view.shown is not None and view.shown.calibrated)
     later = wait_measured(qtbot, window)
     assert later.ticket != run.ticket
     (stored,) = CeilingStore(data_dir).all()
     assert {c.kind for c in stored.ceilings} == {"fma", "cache"}
     assert later.record is not None and later.record.ceilings == stored
     until(qtbot, lambda: shows_current(view))
-    shown = view.plot.shown
+    shown = view.shown
     assert shown is not None and {r.kind for r in shown.roofs} == {"memory", "compute"}
     until(qtbot, lambda: "of what" in view.words.text())
     assert not progress.isVisible()
@@ -159,22 +159,20 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     wait_measured(qtbot, window)
 
     def spots(kind: str) -> list[str]:
-        shown = view.plot.shown
+        shown = view.shown
         return [s.name for s in shown.spots if s.kind == kind] if shown is not None else []
 
     until(qtbot, lambda: any("uncoalesced" in name for name in spots("current")))
     assert any("naive" in name for name in spots("past"))
     assert any("naive" in name for name in spots("pinned"))
-    shown = view.plot.shown
+    shown = view.shown
     assert shown is not None
-    ghost = next(s for s in shown.spots if s.kind == "pinned")
-    at = QPointF(math.log10(ghost.intensity), math.log10(ghost.flop_per_s))
-    where = view.plot.box.mapViewToScene(at)
-    found = view.plot.spot_at(where)
-    assert found is not None and found.name == ghost.name
-    assert view.plot.spot_at(where + QPointF(200, 200)) is None
-    view.plot._moved(where)
-    assert view.words.text().startswith("naive")
+    key = next(str(i) for i, s in enumerate(shown.spots) if s.kind == "pinned")
+    viewport, at = view.plot.place_of(key) or pytest.fail("the pinned run is not drawn")
+    QTest.mouseMove(viewport, at)
+    until(qtbot, lambda: view.words.text().startswith("naive"))
+    QTest.mouseMove(viewport, at + QPoint(200, 200))
+    until(qtbot, lambda: view.words.text().startswith("uncoalesced"))
 
 
 def test_the_tab_exports_the_roofline(

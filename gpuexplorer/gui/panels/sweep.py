@@ -217,8 +217,7 @@ class SweepView(QWidget):
         self._hovered = self._best = None
         held = self.model.held
         self.table.show_space(held.space if held is not None else None, self.model.cells)
-        if held is None:
-            self.chart.show_chart(None)
+        self.chart.show_chart(None)  # whose keys were cells of the sweep before
         self._show_empty()
         self._refresh(at_once=True)
         self._show_state()

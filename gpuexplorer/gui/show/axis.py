@@ -14,6 +14,8 @@ from gpuexplorer.gui.plots.base import QuantityAxis
 NAMES_SHARE = 0.38
 """Of a panel's width, the names of categories at its left have this at the most."""
 GAP_PX = 10
+OUTSIDE_PX = 20
+"""So far the words at the last tick may reach beyond the axis."""
 
 
 class ChartAxis(QuantityAxis):
@@ -22,6 +24,7 @@ class ChartAxis(QuantityAxis):
     def __init__(self, orientation: str, unit: str) -> None:
         super().__init__(orientation, unit)
         self.shown = Axis(label="")
+        self.setStyle(hideOverlappingLabels=OUTSIDE_PX)
         self._names_px = 400.0
         self.bare = False
         """Whether there are no words at the ticks."""

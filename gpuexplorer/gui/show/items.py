@@ -82,11 +82,19 @@ class Drawn:
 
     def __init__(self, *items: tuple[float, pg.GraphicsObject]) -> None:
         self.items = [item for _, item in items]
+        self._shown: tuple[object, ...] = ()
         for z, item in items:
             item.setZValue(z)
 
+    def show(self, one: Series, frame: Frame) -> None:
+        """Show other values of the same kind, where they differ."""
+        shown = (one, frame.panel.x, frame.panel.y, frame.panel.z, frame.theme)
+        if shown != self._shown:
+            self._shown = shown
+            self.draw(one, frame)
+
     def draw(self, one: Series, frame: Frame) -> None:
-        """Show other values of the same kind."""
+        """Draw these values."""
         raise NotImplementedError
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -23,10 +23,11 @@ from gpuexplorer.gui.theme import theme
 
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 """In which words beside points are given room: a page of ten inches."""
-AXIS_PX = 22
+AXIS_PX, RIGHT_PX = 22, 16
 ROW_PX, MOST_ROW_PX = 22, 54
 """A row of categories is at least and at most so high."""
-LEAST_PX, LEAST_MAP_PX = 150, 190
+LEAST_PX, LEAST_MAP_PX = 110, 190
+"""Of the plot alone, and of a whole map."""
 GRID = 0.25
 """How strongly the grid is drawn."""
 MARGIN = 0.05
@@ -49,6 +50,7 @@ class PanelPlot(Plot):
         super().__init__("", "")
         self.setObjectName("chartPanel")
         self.marks = Marks()
+        self.getPlotItem().setContentsMargins(0, 2, RIGHT_PX, 0)  # for the last word of an axis
         self._hovered: str | None = None
         self.scene().sigMouseMoved.connect(self._moved)
         self.scene().sigMouseClicked.connect(self._clicked)
@@ -141,6 +143,8 @@ class PanelView(QWidget):
             item.setZValue(z)
             self.plot.addItem(item, ignoreBounds=True)
         self._zoomed = False
+        self._drawing = False
+        """Whether words are still to be written, so that they need not be before."""
         self._ringed: tuple[str | None, str | None] = (None, None)
         self.plot.dragged.connect(self._dragged)
         self.plot.double_clicked.connect(self.show_all)
@@ -168,9 +172,10 @@ class PanelView(QWidget):
         if scaled and panel.z is not None:
             self.scale.show_axis(panel.z)
         self._show_axes(panel)
-        with QSignalBlocker(self.plot.box):  # words are written once, below
-            if not self._zoomed:
-                self._fit(panel)
+        self._drawing = True
+        if not self._zoomed:
+            self._fit(panel)
+        self._drawing = False
         self._draw(panel)
 
     def share_y_with(self, left: PanelView | None) -> None:
@@ -208,7 +213,7 @@ class PanelView(QWidget):
             return LEAST_MAP_PX
         if panel.y.categories:
             return frame + ROW_PX * max(2, len(panel.y.categories))
-        return LEAST_PX
+        return frame + LEAST_PX
 
     @property
     def most_px(self) -> int:
@@ -275,7 +280,7 @@ class PanelView(QWidget):
                     self.plot.addItem(item, ignoreBounds=True)
                 self._drawn.append((kind, drawn))
         for (_, drawn), one in zip(self._drawn, panel.series, strict=True):
-            drawn.draw(one, frame)
+            drawn.show(one, frame)
         self.plot.marks = Marks.of(frame)
         self._write()
         self.show_rings(*self._ringed)
@@ -283,7 +288,7 @@ class PanelView(QWidget):
     def _write(self) -> None:
         """Write the words beside points, stems and in spans, and the annotations."""
         panel = self.panel
-        if panel is None:
+        if panel is None or self._drawing:
             return
         colours = theme().chart
         (left, right), (low, high) = self.plot.box.viewRange()
