@@ -12,6 +12,7 @@ from gpuexplorer.cli.keeping import in_history
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Query, Row, Store
@@ -189,7 +190,8 @@ def _show(options: argparse.Namespace) -> None:
         run_id = store.resolve(options.id)
         result = store.get(run_id)
         row = store.row(run_id)
-        document = None if row.running else store.json(run_id)
+        stored = None if row.running else store.json(run_id)
+        document = None if stored is None else shared(stored, [result.environment])
     if options.json is not None:
         if document is None:
             raise InputError(

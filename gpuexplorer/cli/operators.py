@@ -17,6 +17,7 @@ from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.operators import Operator, OperatorProfile
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.workloads.choose import complete
@@ -45,7 +46,7 @@ def command(options: argparse.Namespace) -> int:
     title = workload.manifest.title
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.show(lambda: print_operators(profile, title, output_console(), options.rows))
-    delivery.document(lambda: msgspec.json.encode(profile) + b"\n")
+    delivery.document(lambda: shared(msgspec.json.encode(profile), [profile.environment]) + b"\n")
     delivery.file(options.trace, lambda path: write_operator_trace(profile, path))
     delivery.file(options.plot, lambda path: _draw(profile, title, path))
     delivery.say_written()

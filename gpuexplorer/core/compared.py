@@ -8,6 +8,7 @@ import msgspec
 
 from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 
 COMPARISON_SCHEMA = "gpuexplorer/comparison/1"
 
@@ -96,7 +97,8 @@ def comparison_json(result: ComparisonResult) -> bytes:
     contestants = fields.pop("contestants")
     lines = [f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items()]
     runs = ",\n".join(f"    {_compact(one)}" for one in contestants)
-    return ("{\n" + ",\n".join(lines) + f',\n  "contestants": [\n{runs}\n  ]\n}}\n').encode()
+    data = "{\n" + ",\n".join(lines) + f',\n  "contestants": [\n{runs}\n  ]\n}}\n'
+    return shared(data.encode(), [one.run.environment for one in contestants])
 
 
 def _compact(value: object) -> str:

@@ -54,8 +54,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     engine: str | None = None
     """The name, or else the path, of the interpreter that measured; None: the program's own."""
     kernels: str | None = None
-    """The user's own folder or model file that the workload came from; None: it is a shipped one,
-    or nobody knows."""
+    """The user's own folder or model file that the workload came from, with its path in the local
+    history alone (see ``core.sharing``); None: it is a shipped one, or nobody knows."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 
 STUDY_SCHEMA = "gpuexplorer/study/1"
 STUDY_GROUP = "study"
@@ -290,7 +291,8 @@ def study_json(study: Study) -> bytes:
             lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
         else:
             lines.append(f"  {_compact(key)}: {_compact(value)}")
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    data = "{\n" + ",\n".join(lines) + "\n}\n"
+    return shared(data.encode(), [run.environment for run in study.runs])
 
 
 def without_runs(study: Study) -> dict[str, Any]:

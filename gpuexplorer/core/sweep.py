@@ -14,6 +14,7 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
+from gpuexplorer.core.sharing import shared
 
 SWEEP_SCHEMA = "gpuexplorer/sweep/1"
 
@@ -65,7 +66,8 @@ def sweep_json(document: SweepDocument) -> bytes:
     }
     head = ",\n".join(f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items())
     entries = ",\n".join(f"    {_compact(_entry(entry))}" for entry in document.runs)
-    return f'{{\n{head},\n  "runs": [\n{entries}\n  ]\n}}\n'.encode()
+    data = f'{{\n{head},\n  "runs": [\n{entries}\n  ]\n}}\n'.encode()
+    return shared(data, [run.environment for run in document.measured])
 
 
 def read_sweep(data: bytes, where: str = "the sweep") -> SweepDocument:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.files import atomic_file
 
 RUNS_SCHEMA = "gpuexplorer/runs/1"
@@ -19,14 +20,15 @@ def run_json(result: RunResult) -> bytes:
     if result.origin is None:
         del fields["origin"]
     lines = (f"  {_compact(key)}: {_compact(value)}" for key, value in fields.items())
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    return shared(("{\n" + ",\n".join(lines) + "\n}\n").encode(), [result.environment])
 
 
 def runs_json(results: Sequence[RunResult]) -> bytes:
     """Return several runs' document, ``{"schema", "runs"}``: a line for each run."""
     runs = ",\n".join(f"    {_compact(result)}" for result in results)
     head = f'{{\n  "schema": {_compact(RUNS_SCHEMA)},\n  "runs": [\n'
-    return f"{head}{runs}\n  ]\n}}\n".encode()
+    data = f"{head}{runs}\n  ]\n}}\n".encode()
+    return shared(data, [result.environment for result in results])
 
 
 def _compact(value: object) -> str:

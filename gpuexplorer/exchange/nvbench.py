@@ -20,6 +20,7 @@ import numpy.typing as npt
 import gpuexplorer
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.files import atomic_file, check_target
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.nvbench_samples import Float32, SampleFolders
@@ -141,7 +142,7 @@ def _state(
     summaries.append(
         _summary(
             DOCUMENT_TAG, "Document", "The run as GPU Explorer wrote it: JSON, zlib, base64",
-            "", pack(msgspec.json.encode(result)), hide=True,
+            "", pack(shared(msgspec.json.encode(result), [result.environment])), hide=True,
         )
     )  # fmt: skip
     return {

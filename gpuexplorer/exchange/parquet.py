@@ -20,6 +20,7 @@ import numpy as np
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.frozen import to_get
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.guard import look_over, not_readable
 from gpuexplorer.exchange.imported import Imported
@@ -72,7 +73,8 @@ def write_parquet(
     arrow, parquet = _arrow()
     made = _samples(arrow, results) if table == "samples" else _runs(arrow, results, labels or {})
     bare = [msgspec.structs.replace(result, samples_s=[]) for result in results]
-    packed = base64.b64encode(zlib.compress(msgspec.json.encode(bare), 6))
+    document = shared(msgspec.json.encode(bare), [run.environment for run in bare])
+    packed = base64.b64encode(zlib.compress(document, 6))
     made = made.replace_schema_metadata({DOCUMENTS: packed})
     with atomic_file(path) as stream:
         parquet.write_table(made, stream, compression="zstd")

@@ -27,6 +27,7 @@ from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, compa
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import places_of, shared_text
 from gpuexplorer.core.studies import Study, study_json
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
 from gpuexplorer.core.units import count
@@ -84,6 +85,8 @@ def report_page(report: Report) -> str:
     else:
         title, body = _on_runs(report)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    places = {text(place) for place in places_of(run.environment for run in report.runs)}
+    title, body = shared_text(title, places), shared_text(body, places)
     return page_head(title[:TITLE]) + (
         f"<header>\n<h1>{text(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
         f"{section('Data', _attached(report, comparison, study))}</main>\n"

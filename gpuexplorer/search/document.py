@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.sharing import shared_text
 from gpuexplorer.core.sweep import SweepDocument, SweptRun
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space
@@ -39,7 +41,10 @@ def _swept(space: Space, workload: Workload, cell: Cell) -> SweptRun:
     if cell.result is not None:
         return SweptRun(values=values, config=cell.result.config, run=cell.result)
     config = point.config or wanted_config(space, point.values, workload)
-    return SweptRun(values=values, config=config, skipped=cell.skipped, why=cell.why)
+    reason = cell.skipped
+    if reason is not None:  # no measured run may tell the place that it speaks of
+        reason = shared_text(reason, filter(os.path.isabs, [workload.source.origin]))
+    return SweptRun(values=values, config=config, skipped=reason, why=cell.why)
 
 
 def plain(value: Any) -> Any:

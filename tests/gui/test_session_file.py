@@ -62,6 +62,18 @@ def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read.parts == {"later": b'{"schema": "gpuexplorer/later/1"}'}
 
 
+def test_a_session_names_the_users_folders_and_does_not_say_where_they_lie(tmp_path: Path) -> None:
+    before = timeline()
+    assert before.current is not None and before.current.record is not None
+    prepared = before.current.record.prepared
+    environment = msgspec.structs.replace(prepared.environment, kernels="/home/ada/mine")
+    before.current.record.prepared = msgspec.structs.replace(prepared, environment=environment)
+    write_bench(bench(before), tmp_path / "bench.gpux")
+    document = read_bench(tmp_path / "bench.gpux").document
+    assert b"/home/ada" not in msgspec.json.encode(document)
+    assert "mine" in [run.prepared.environment.kernels for run in document.runs]
+
+
 def test_saving_what_was_opened_gives_the_same_again(saved: Path, tmp_path: Path) -> None:
     first = read_bench(saved)
     once = replay(first, "a.gpux", 1)

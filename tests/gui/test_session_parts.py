@@ -105,6 +105,17 @@ def a_comparison() -> HeldComparison:
     return HeldComparison(candidates, result.reference, result.tolerance, result)
 
 
+def test_a_comparison_names_engines_and_does_not_say_where_they_lie() -> None:
+    held = a_comparison()
+    candidates = tuple(
+        dataclasses.replace(one, engine="/home/ada/envs/torch/bin/python")
+        for one in held.candidates
+    )
+    data = compare_file.encode(dataclasses.replace(held, candidates=candidates))
+    assert b"/home/ada" not in data
+    assert {one.engine for one in compare_file.decode(data, "a.gpux").candidates} == {"torch"}
+
+
 # ---- what is kept comes back
 
 

@@ -22,6 +22,7 @@ from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import MAX_READINGS, MAX_SAMPLES, RunRecord
 from gpuexplorer.gui.model.knobs import Knobs
@@ -144,7 +145,9 @@ def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
         max_noise=record.max_noise,
         label=label,
         shift_s=shift_s,
-        prepared=record.prepared,
+        prepared=msgspec.structs.replace(
+            record.prepared, environment=shared_environment(record.prepared.environment)
+        ),
         phases_s=record.phases_s,
         readings=list(record.readings),
         ceilings=record.ceilings,

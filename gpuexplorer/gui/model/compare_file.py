@@ -11,6 +11,7 @@ from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.gui.model.bench import check_config, check_texts
 from gpuexplorer.search.compare import Comparing
 
@@ -60,7 +61,9 @@ class _Document(msgspec.Struct, kw_only=True):
 
 def encode(held: HeldComparison) -> bytes:
     """Return a comparison as JSON."""
-    return msgspec.json.encode(
+    runs = [one.stored for one in held.candidates if one.stored is not None]
+    runs += [one.run for one in held.result.contestants] if held.result is not None else []
+    data = msgspec.json.encode(
         _Document(
             schema=SCHEMA,
             candidates=[
@@ -72,6 +75,7 @@ def encode(held: HeldComparison) -> bytes:
             result=held.result,
         )
     )
+    return shared(data, [run.environment for run in runs], [c.engine for c in held.candidates])
 
 
 def decode(data: bytes, origin: str) -> HeldComparison:

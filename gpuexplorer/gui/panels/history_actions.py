@@ -283,7 +283,9 @@ class HistoryActions(QObject):
         def again(config: RunConfig, ran: Environment | None) -> str:
             if ran is None:
                 return make(config, self.kernel_folders())
-            folders = [Path(ran.kernels)] if ran.kernels else self.kernel_folders()
+            own = Path(ran.kernels) if ran.kernels else None
+            here = own is not None and own.is_absolute()  # else it came without its place
+            folders = [own] if own is not None and here else self.kernel_folders()
             return make(config, folders, engine=ran.engine)
 
         def copy(known: list[Repeatable]) -> None:

@@ -26,6 +26,7 @@ from gpuexplorer.charts.spec import encode
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
+from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.exchange.operator_trace import write_operator_trace
@@ -302,7 +303,8 @@ def write(shown: RecordedProfile, path: Path, scheme: str) -> None:
         render(encode(operator_chart(shown.profile, title=shown.title)), path, scheme)
     elif suffix == "json":
         with atomic_file(path) as stream:
-            stream.write(msgspec.json.encode(shown.profile) + b"\n")
+            profile = shown.profile
+            stream.write(shared(msgspec.json.encode(profile), [profile.environment]) + b"\n")
     else:
         raise InputError(
             f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
