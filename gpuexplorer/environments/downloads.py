@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import threading
 import urllib.error
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -141,11 +141,9 @@ class _Job:
         self._part.replace(self._whole)
 
     def _is_there(self) -> bool:
-        if not self._whole.exists():
-            return False
-        if self._hash(self._whole) == self._wanted.sha256:
+        if self._whole.exists() and self._hash(self._whole) == self._wanted.sha256:
             return True
-        self._whole.unlink()
+        self._whole.unlink(missing_ok=True)
         return False
 
     def _hash(self, path: Path) -> str:
@@ -187,31 +185,18 @@ class _Job:
 
     def _stream(self, start: int) -> None:
         """Write what comes from byte ``start`` on; it may come from the first byte on instead."""
-        local = self._wanted.local
-        if local is not None:
-            with local.open("rb") as source:
-                source.seek(start)
-                self._write(iter(lambda: source.read(CHUNK_B), b""), start)
-            return
         answer, begins = self._web.open_at(self._wanted.url, start)
-        with closing(answer):
-            left = int(answer.headers.get("Content-Length") or -1)
-            came = self._write(iter(lambda: answer.read1(CHUNK_B), b""), begins)
-            if 0 <= came < left:
-                raise http.client.IncompleteRead(b"", left - came)
-
-    def _write(self, chunks: Iterator[bytes], start: int) -> int:
-        came = 0
-        with self._part.open("r+b" if start else "wb") as target:
-            target.seek(start)
+        with closing(answer), self._part.open("r+b" if begins else "wb") as target:
+            target.seek(begins)
             target.truncate()
-            self.there_B = start
-            for chunk in chunks:
+            self.there_B = begins
+            while data := answer.read1(CHUNK_B):
                 check(self.stop)
-                target.write(chunk)
-                came += len(chunk)
-                self.there_B = start + came
-        return came
+                target.write(data)
+                self.there_B += len(data)
+            missing = int(answer.headers.get("Content-Length") or 0) - (self.there_B - begins)
+            if missing > 0:
+                raise http.client.IncompleteRead(b"", missing)
 
 
 def _unreachable(wanted: Package, error: Exception) -> WorkFailed:

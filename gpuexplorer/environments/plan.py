@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.environments.cancelled import check
@@ -18,10 +19,10 @@ from gpuexplorer.environments.hashes import SUMS, check_file, mismatch, read_sum
 from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind, check_wheels, missing_of
 from gpuexplorer.environments.locked import Lock, plain, read_lock
-from gpuexplorer.environments.packages import Package, Source, file_name
+from gpuexplorer.environments.packages import Package, Source
 from gpuexplorer.environments.pip_settings import PipSettings, read_settings
 from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.environments.resolve import Chosen, resolve, resolve_in
+from gpuexplorer.environments.resolve import resolve, resolve_in
 from gpuexplorer.environments.web import Web
 
 __all__ = ["Package", "Plan", "Source", "plan"]
@@ -105,7 +106,7 @@ def plan(
         chosen = resolve(kind, pinned, python, settings, cancel)
     else:
         chosen = _of_folder(source.folder, kind, lock, sums, python, cancel)
-    packages = [_vouched(one, lock, sums, source) for one in chosen]
+    packages = [_vouched(one, lock, sums, source.folder) for one in chosen]
     on_words("asking for their sizes")
     packages = _with_sizes(packages, settings, cancel)
     named = {plain(one.name) for one in packages}
@@ -131,7 +132,7 @@ def _of_folder(
     sums: dict[str, str],
     python: FoundPython,
     cancel: threading.Event | None,
-) -> list[Chosen]:
+) -> list[Package]:
     """Return the wheels of a folder: the lock's versions, or what its list of hashes has."""
 
     def check_sums(*, broken_alone: bool) -> None:
@@ -149,55 +150,40 @@ def _of_folder(
         raise
 
 
-def _vouched(chosen: Chosen, lock: Lock | None, sums: dict[str, str], source: Source) -> Package:
+def _vouched(one: Package, lock: Lock | None, sums: dict[str, str], folder: Path | None) -> Package:
     """Return a package with the hash that its file must have, and whose word that is."""
-    file = file_name(chosen.url)
-    wheel = lock.wheel(file) if lock is not None else None
-    if wheel is not None:
-        if source.folder is None and chosen.sha256 not in (None, wheel.sha256):
-            raise mismatch(file, wheel.sha256, f"{chosen.sha256}", "lock")
-        sha256, by, size = wheel.sha256, "lock", wheel.size_B
-    elif source.folder is not None:
-        if file not in sums:
+    pinned = lock.wheel(one.file) if lock is not None else None
+    if pinned is not None:
+        if folder is None and one.sha256 not in ("", pinned.sha256):
+            raise mismatch(one.file, pinned.sha256, one.sha256, "lock")
+        size = pinned.size_B or one.size_B
+        return replace(one, sha256=pinned.sha256, size_B=size, vouched_by="lock")
+    if folder is not None:
+        if one.file not in sums:
             raise InputError(
-                f"nothing vouches for {file}: this program's lock does not know it, and there is "
-                f"no line for it in {source.folder / SUMS}",
+                f"nothing vouches for {one.file}: this program's lock does not know it, and there "
+                f"is no line for it in {folder / SUMS}",
                 remedy="make that list where the wheels come from: sha256sum *.whl > SHA256SUMS",
             )
-        sha256, by, size = sums[file], SUMS, chosen.size_B
-    elif chosen.sha256 is not None:
-        sha256, by, size = chosen.sha256, "index", chosen.size_B
-    else:
+        return replace(one, sha256=sums[one.file], vouched_by=SUMS)
+    if not one.sha256:
         raise WorkFailed(
-            f"the index gives no SHA-256 for {file}",
+            f"the index gives no SHA-256 for {one.file}",
             remedy="use another index, or a folder of wheels with a SHA256SUMS (--from FOLDER)",
         )
-    return Package(
-        name=chosen.name,
-        version=chosen.version,
-        file=file,
-        url=chosen.url,
-        sha256=sha256,
-        size_B=size,
-        vouched_by=by,
-    )
+    return one
 
 
 def _with_sizes(
     packages: list[Package], settings: PipSettings, cancel: threading.Event | None
 ) -> list[Package]:
-    """Find out the sizes that are not known yet, from the files or from their servers."""
+    """Find out the sizes that are not known yet, from where the files are."""
     web = Web(settings)
 
     def ask(one: Package) -> Package:
         if one.size_B is not None or (cancel is not None and cancel.is_set()):
             return one
-        if one.local is not None:
-            try:
-                return msgspec.structs.replace(one, size_B=one.local.stat().st_size)
-            except OSError:
-                return one
-        return msgspec.structs.replace(one, size_B=web.size_of(one.url))
+        return replace(one, size_B=web.size_of(one.url))
 
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         return list(pool.map(ask, packages))

@@ -7,7 +7,6 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -15,21 +14,12 @@ from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.environments.children import Done
 from gpuexplorer.environments.disk import says_full
 from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.packages import Package, file_name
 from gpuexplorer.environments.pip_settings import PipSettings
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.environments.uv import no_network, reason, run_uv
 
 OFFLINE = "check the network, or make it from a folder of wheels (--from FOLDER)"
-
-
-class Chosen(NamedTuple):
-    """One wheel that uv chose."""
-
-    name: str
-    version: str
-    url: str
-    sha256: str | None
-    size_B: int | None
 
 
 class IndexFile(msgspec.Struct):
@@ -60,8 +50,8 @@ def resolve(
     python: FoundPython,
     settings: PipSettings,
     cancel: threading.Event | None = None,
-) -> list[Chosen]:
-    """Return the wheels that a kind consists of, from the package index.
+) -> list[Package]:
+    """Return the wheels that a kind consists of, from the package index, by its word on them.
 
     Raises WorkFailed when it has none that fit or cannot be reached, and Cancelled.
     """
@@ -94,7 +84,7 @@ def resolve_in(
     constraints: list[str],
     python: FoundPython,
     cancel: threading.Event | None = None,
-) -> list[Chosen]:
+) -> list[Package]:
     """Return the wheels of a folder that a kind consists of; no other place is asked.
 
     ``hashes``: those of its wheels that are known, by file name; the others are read and unpacked
@@ -120,16 +110,21 @@ def _ask(
     options: Sequence[str],
     cancel: threading.Event | None,
     page: str | None = None,
-) -> tuple[Done, list[Chosen] | None]:
+) -> tuple[Done, list[Package] | None]:
     path = Path(python.path)
     done, found = lock(kind.requirements, constraints, path, settings, options, cancel, page)
-    if found is None:
-        return done, None
-    chosen = [(one.name, one.version, one.wheels[0]) for one in found]
-    return done, [
-        Chosen(name, version, wheel.url, wheel.hashes.get("sha256"), wheel.size)
-        for name, version, wheel in chosen
-    ]
+    return done, None if found is None else [_package(one, one.wheels[0]) for one in found]
+
+
+def _package(one: Locked, wheel: IndexFile) -> Package:
+    return Package(
+        name=one.name,
+        version=one.version,
+        file=file_name(wheel.url),
+        url=wheel.url,
+        sha256=wheel.hashes.get("sha256", ""),
+        size_B=wheel.size,
+    )
 
 
 def lock(
