@@ -19,6 +19,8 @@ __all__ = [
 ]  # fmt: skip
 
 _REMOVED = ".removed-"
+_PIP = ".pip"
+"""Where version 0.1 kept a pip."""
 ATTEMPTS = 5
 """How often a folder is tried to be deleted: a process that has just ended may still hold it."""
 
@@ -95,7 +97,7 @@ def clean_up() -> int:
     freed = 0
     with one_at_a_time(folder):
         unfinished = [Path(one.path) for one in list_managed() if not one.ready]
-        leftovers = [p for p in folder.iterdir() if p.name.startswith(_REMOVED)]
+        leftovers = [p for p in folder.iterdir() if p.name.startswith((_REMOVED, _PIP))]
         for path in (*unfinished, downloads_folder(folder), *leftovers):
             if path.exists():
                 freed += size_of(path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from gpuexplorer.environments.locked import plain
 from tests.support.wheels import sha256
@@ -19,10 +21,12 @@ class PackageIndex:
     """Serves the wheels of a folder; use it in a ``with`` statement.
 
     ``hold_after_B`` stops every file after so many bytes until ``go_on`` is set, or until the
-    other side has gone.
+    other side has gone. ``certificate``, with its key, has it speak TLS.
     """
 
-    def __init__(self, folder: Path, *, hold_after_B: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, hold_after_B: int | None = None, certificate: Path | None = None
+    ) -> None:
         self.folder, self.hold_after_B = folder, hold_after_B
         self.go_on, self.held = threading.Event(), threading.Event()
         self.asked: list[tuple[str, int]] = []
@@ -47,6 +51,12 @@ class PackageIndex:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            self._scheme = "https"
         self._hashes: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -68,11 +78,12 @@ class PackageIndex:
     def address(self) -> str:
         """The index's address for pip."""
         user = f"user:{self.password}@" if self.password else ""
-        return f"http://{user}127.0.0.1:{self._server.server_address[1]}/simple/"
+        return f"{self._scheme}://{user}127.0.0.1:{self._server.server_address[1]}/simple/"
 
     def answer(self, request: BaseHTTPRequestHandler, *, body: bool) -> None:
         """Answer with a page or with a file."""
-        kind, _, name = request.path.strip("/").partition("/")
+        # A proxy is asked for whole addresses.
+        kind, _, name = urlsplit(request.path).path.strip("/").partition("/")
         if kind == "simple":
             self._page(request, name)
         elif (self.folder / name).is_file():
