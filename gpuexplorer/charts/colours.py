@@ -12,6 +12,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.charts.spec import Axis
+from gpuexplorer.core.units import si_scale
+
 Floats = npt.NDArray[np.float64]
 STEPS = 256
 _LIGHTNESS = (0.28, 0.42, 0.56, 0.70, 0.82, 0.94)
@@ -38,6 +41,14 @@ def colour_at(fraction: float) -> str:
     """Return the colour at 0 (dark) to 1 (light) of the scale as ``#rrggbb``."""
     scale = colour_scale()
     return scale[round(min(max(fraction, 0.0), 1.0) * (len(scale) - 1))]
+
+
+def shared_prefix(axis: Axis) -> tuple[float, str]:
+    """Return the factor and prefix of all values on the scale: the best's has three digits."""
+    if axis.unit == "%":
+        return 1.0, ""
+    best = axis.low if axis.unit == "s" else axis.high
+    return si_scale(best or 1.0)
 
 
 def is_light(fraction: float) -> bool:

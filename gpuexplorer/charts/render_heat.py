@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuexplorer.charts.colours import colour_scale, is_light
+from gpuexplorer.charts.colours import colour_scale, is_light, shared_prefix
 from gpuexplorer.charts.spec import Axis, Panel, Series
 from gpuexplorer.charts.style import Theme
-from gpuexplorer.core.units import si_scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +86,7 @@ def draw_scale(row: Sequence[Axes], panel: Panel, theme: Theme) -> None:
     axis = panel.z
     log = axis.scale == "log"
     high = axis.high or 1.0
-    factor, prefix = si_scale(high) if axis.unit != "%" else (1.0, "")
+    factor, prefix = shared_prefix(axis)
     figure = row[0].get_figure()
     assert figure is not None
     colours, norm = _mapping(axis)

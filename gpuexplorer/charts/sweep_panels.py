@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.spec import Annotation, Axis, Panel, Series, series
 from gpuexplorer.charts.sweep_points import Point, Points
 from gpuexplorer.core.axis_words import axis_title, named_value, value_words, values_words
-from gpuexplorer.core.units import percent, quantity, ratio, si_scale
+from gpuexplorer.core.units import percent, quantity, ratio
 
 LOG_ABOVE = 8.0
 """Values this many times apart go on a logarithmic scale."""
@@ -124,7 +125,15 @@ def heat_map(
     low, high = value_range
     values = {point.key: metric.of(run) for point, run in points.found}
     missing = {True: math.nan, False: math.inf}
-    factor, _ = si_scale(high) if metric.unit != "%" else (1.0, "")
+    log = metric.unit != "%" and low > 0 and high / low > LOG_ABOVE
+    colours = Axis(
+        label=metric.label if with_scale else "",
+        unit=metric.unit,
+        scale="log" if log else "linear",
+        low=low if low < high else low * 0.99,
+        high=high if low < high else high * 1.01 or 1.0,
+    )
+    factor, _ = shared_prefix(colours)
     drawn = [
         series(
             "", "heat", "measured",
@@ -147,18 +156,11 @@ def heat_map(
                 x=[columns[framed[x]]], y=[rows[framed[y]]],
             )
         )  # fmt: skip
-    log = metric.unit != "%" and low > 0 and high / low > LOG_ABOVE
     return Panel(
         title=title,
         x=Axis(label=axis_title(x), categories=tuple(value_words(x, v) for v in columns)),
         y=Axis(label=axis_title(y), categories=tuple(value_words(y, v) for v in rows)),
-        z=Axis(
-            label=metric.label if with_scale else "",
-            unit=metric.unit,
-            scale="log" if log else "linear",
-            low=low if low < high else low * 0.99,
-            high=high if low < high else high * 1.01 or 1.0,
-        ),
+        z=colours,
         series=tuple(drawn),
         height=max(0.55, 0.42 + CELL_HEIGHT * len(rows)),
     )

@@ -28,6 +28,7 @@ from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.gui.model.map_look import Look
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.plots.map_drawing import named
 from gpuexplorer.gui.widgets.late import LateView
@@ -282,6 +283,8 @@ def test_a_measured_map_is_read_by_colour_pointer_and_overlay(
     window, view = open_map(qtbot, open_window)
     held = measure(qtbot, view)
     check_export(qtbot, window, monkeypatch, tmp_path)
+    drawn = view.exported().chart().rows[0][0].series
+    assert any(one.name == f"best: {Look(held, 'time').best_words}" for one in drawn)
     check_pointer(view, held)
     check_colours(view, held, find(window, "blockMapColouring", QComboBox))
     check_overlay(view, held, find(window, "blockMapOccupancy", QToolButton))
@@ -290,7 +293,7 @@ def test_a_measured_map_is_read_by_colour_pointer_and_overlay(
 def check_export(
     qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    """The export is a sweep's document over the blocks."""
+    """The export is a sweep's document over the blocks, its chart what the canvas shows."""
     path = folder / "map.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     window.export("json")

@@ -153,7 +153,7 @@ def test_a_mark_says_what_it_is_rings_and_is_chosen(qtbot: QtBot) -> None:
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     qtbot.waitUntil(lambda: chosen == ["b"])
     QTest.mouseMove(viewport, at + QPoint(90, 0))
-    qtbot.waitUntil(lambda: pointed == ["b", None])
+    qtbot.waitUntil(lambda: pointed[-1] is None)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at + QPoint(90, 0))
     assert chosen == ["b"]
     assert "mark a; mark b" in view.accessibleDescription()

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.charts.colours import shared_prefix
+from gpuexplorer.charts.render import render
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Resources
 from gpuexplorer.gui.model.blockmap import Held, MapModel
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_look import (
+    COLOURINGS,
     Look,
     even_step,
     guesses,
@@ -164,3 +169,38 @@ def test_a_map_without_devices_or_blocks_says_why() -> None:
 def test_vectors_have_one_row() -> None:
     _, model, held = planned(workload="vector_add")
     assert held.wanted.grid.y == (1,) and model.z_choices() == [1]
+
+
+def test_the_chart_for_a_file_has_the_best_the_unit_and_the_ties_of_the_screen() -> None:
+    """The medians of whole runs would name another block than the turns did."""
+    _, _, held = planned()
+    time(held, {0: 80e-6, 1: 41e-6, 2: 40e-6, 3: 39e-6})
+    held.best = held.cells[2].block  # its turns say so, whatever a median says
+    held.ties = frozenset({held.cells[2].block, held.cells[3].block})
+    for colouring in COLOURINGS:
+        look = Look(held, colouring)
+        (panel,) = map_chart(held, colouring).rows[0]
+        heat, ties, best = panel.series
+        assert best.name == f"best: {look.best_words}" and (best.x[0], best.y[0]) == (2, 0)
+        assert ties.name == "cannot be told from the best" and ties.x.tolist() == [3]
+        assert heat.labels == tuple(look.text(cell) for cell in held.cells)
+        assert panel.z is not None
+        prefix = shared_prefix(panel.z)[1]
+        assert f"{prefix}{panel.z.unit}" == look.unit.removesuffix(" of the best")
+    assert map_chart(held, "time").notes[0] == f"{Look(held, 'time').map_words()}."
+
+
+def test_cells_to_come_are_plain_in_the_chart_and_those_that_cannot_run_hatched(
+    tmp_path: Path,
+) -> None:
+    _, _, held = planned()
+    time(held, {0: 80e-6})
+    chart = map_chart(held, "time")
+    heat = chart.rows[0][0].series[0]
+    states = {cell.state: z for cell, z in zip(held.cells, heat.z.tolist(), strict=True)}
+    assert states["measured"] == 80e-6
+    assert math.isinf(states["waiting"]) and math.isnan(states["cannot"])
+    cannot = sum(cell.state == "cannot" for cell in held.cells)
+    assert chart.notes[-1] == f"Hatched: {cannot} cannot run."
+    render(chart, tmp_path / "map.svg")
+    assert "best: " in (tmp_path / "map.svg").read_text()

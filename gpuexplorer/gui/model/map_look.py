@@ -218,6 +218,16 @@ class Look:
             return f"{text} ({cell.ratio.ci95_low:.3f} to {cell.ratio.ci95_high:.3f})"
         return text
 
+    @property
+    def best_words(self) -> str:
+        """The best block with its figures; empty while there is none."""
+        best = next((c for c in self._held.cells if c.block == self._held.best), None)
+        if best is None:
+            return ""
+        rate = self.rate(best)
+        text = f"{product_words(best.block)} threads: {time_words(best)}"
+        return text + (f", {quantity(rate, self.rate_unit)}" if rate is not None else "")
+
     def map_words(self) -> str:
         """Return how far the map is, or what it found."""
         held, step = self._held, self._held.step
@@ -231,12 +241,9 @@ class Look:
             return f"{PHASES[step.phase]}: {state}{left}"
         if not held.measured:
             return f"{held.able} of {held.wanted.grid.count} blocks can run; Start measures them"
-        best = next((c for c in held.cells if c.block == held.best), None)
-        if best is None:
+        text = self.best_words
+        if not text:
             return "No block could be measured"
-        rate = self.rate(best)
-        text = f"{product_words(best.block)} threads: {time_words(best)}"
-        text += f", {quantity(rate, self.rate_unit)}" if rate is not None else ""
         if not held.done:
             measured = sum(c.time_s is not None for c in held.cells)
             return f"Left at {measured} of {held.able} blocks; best so far {text}"

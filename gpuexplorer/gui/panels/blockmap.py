@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QTimer
@@ -21,6 +22,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.blockmap import MapControl
 from gpuexplorer.gui.model.blockmap import Held, MapModel, runs_of
+from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
 from gpuexplorer.gui.panels.result_tab import Exported
@@ -227,7 +229,10 @@ class BlockMapView(QWidget):
     # ---- to a file
 
     def exported(self) -> Exported:
-        """Return how the map is written, as a sweep over its blocks; InputError without one."""
+        """Return how the map is written; InputError without one.
+
+        The chart is what the canvas shows; table and document are those of a sweep over its blocks.
+        """
         shown = self.model.shown
         if shown is None or not shown.measured or self.control.running:
             raise InputError("there is no map to export yet", remedy="measure it first")
@@ -242,7 +247,8 @@ class BlockMapView(QWidget):
                 )
             return found
 
-        return sweep_files(document, f"block-map-{name}")
+        chart = map_chart(shown, self.colouring.currentData())  # now: the map goes on changing
+        return replace(sweep_files(document, f"block-map-{name}"), chart=lambda: chart)
 
     # ---- in a session file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
 
 from gpuexplorer.charts.spec import Axis
@@ -24,10 +24,14 @@ class ChartAxis(QuantityAxis):
     def __init__(self, orientation: str, unit: str) -> None:
         super().__init__(orientation, unit)
         self.shown = Axis(label="")
-        self.setStyle(hideOverlappingLabels=OUTSIDE_PX)
         self._names_px = 400.0
         self.bare = False
         """Whether there are no words at the ticks."""
+
+    def boundingRect(self) -> QRectF:
+        """Return what is drawn on: a little beyond the ends, for the words there."""
+        across, up = (OUTSIDE_PX, 0) if self._along else (0, OUTSIDE_PX)
+        return QRectF(super().boundingRect()).adjusted(-across, -up, across, up)
 
     @property
     def _along(self) -> bool:
