@@ -28,7 +28,7 @@ from gpuexplorer.core.result import (
     Timing,
     Traffic,
 )
-from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample import Reading, SampleBatch, joined
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.batches import Batches
@@ -39,6 +39,10 @@ MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
 MAX_READINGS = 36_000
 """Readings kept: an hour at ten a second."""
+PACK = 64
+"""Messages of samples joined into one, and as many of the latest that stay as they came."""
+PACK_SAMPLES = 64 * PACK
+"""Messages with more samples than this together are left alone: they hold little else."""
 
 
 class RunRecord:
@@ -57,6 +61,7 @@ class RunRecord:
         """The memory it takes: predicted from the start, and counted once that was done."""
         self._batches: list[SampleBatch] = []
         self._samples = 0
+        self._packed = 0
         self._readings: list[Reading] = []
         self.ceilings: Ceilings | None = None
         """What the device was measured to do at most, where it was calibrated."""
@@ -88,8 +93,23 @@ class RunRecord:
         self._samples += sum(batch.counts)
         while self._samples > MAX_SAMPLES and len(self._batches) > 1:
             gone = sum(self._batches.pop(0).counts)
+            self._packed = max(0, self._packed - 1)
             self._samples -= gone
             self.dropped += gone
+
+    def pack(self) -> None:
+        """Join messages of few samples, but for the latest.
+
+        One that holds a single sample takes 500 bytes, of which 8 are the sample.
+        """
+        while len(self._batches) - self._packed >= 2 * PACK:
+            part = slice(self._packed, self._packed + PACK)
+            few = self._batches[part]
+            if sum(sum(batch.counts) for batch in few) > PACK_SAMPLES:
+                self._packed += PACK
+            else:
+                self._batches[part] = [joined(few)]
+                self._packed += 1
 
     def add_reading(self, reading: Reading) -> None:
         """Take in one look at the device's state."""

@@ -75,6 +75,46 @@ def test_the_oldest_samples_go_and_are_counted(monkeypatch: pytest.MonkeyPatch) 
     assert set(one.samples_s()) == {4.0, 5.0}
 
 
+def test_messages_of_one_sample_are_joined_and_tell_the_same() -> None:
+    plain, packed = RunRecord(prepared()), RunRecord(prepared())
+    packed.id, packed.time_utc = plain.id, plain.time_utc
+    for i in range(1000):
+        reading = Reading(t_ns=i * 30_000_000, source="nvml", sm_clock_Hz=1e9 + i, energy_J=i * 1.0)
+        for one in (plain, packed):
+            one.add(batch([1e-3 + i * 1e-6], start_ns=i * 30_000_000))
+            one.add_reading(reading)
+        packed.pack()
+    assert len(packed.batches) < 1000 / record.PACK + 2 * record.PACK
+    assert list(packed.batches[-record.PACK :]) == list(plain.batches[-record.PACK :])
+    assert packed.samples == plain.samples
+    assert packed.result() == plain.result()
+    assert packed.snapshot().samples_s().tolist() == plain.samples_s().tolist()
+
+
+def test_joined_messages_go_when_there_are_too_many_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record, "MAX_SAMPLES", 500)
+    one = RunRecord(prepared())
+    for i in range(2000):
+        one.add(batch([float(i)], start_ns=i))
+        one.pack()
+    kept = one.samples_s().tolist()
+    assert 500 - record.PACK < len(kept) <= 500
+    assert kept == [float(i) for i in range(2000 - len(kept), 2000)]
+    assert one.dropped == 2000 - len(kept)
+    assert len(one.batches) < 3 * record.PACK
+
+
+def test_messages_of_many_samples_stay_as_they_came() -> None:
+    one = RunRecord(prepared())
+    many = [batch([1e-6] * 100, start_ns=i * 1_000_000) for i in range(300)]
+    for message in many:
+        one.add(message)
+        one.pack()
+    assert all(kept is sent for kept, sent in zip(one.batches, many, strict=True))
+
+
 def test_with_transfers_the_phases_are_medians_of_the_samples() -> None:
     one = RunRecord(prepared())
     for factor in (1.0, 2.0, 3.0):

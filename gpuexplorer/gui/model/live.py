@@ -284,6 +284,7 @@ class Live:
         if run.record is not None:
             for batch in batches:
                 run.record.add(batch)
+            run.record.pack()
 
     def _add_rates(self, run: Run, durations_s: Floats, batches: list[SampleBatch]) -> None:
         """Add a row of medians each ``RATE_GAP_S``; the first samples make one at once."""
