@@ -153,6 +153,10 @@ class StoreWorker(Task):
         with self._wake:
             self._wake.notify()
 
+    def kept(self, run_id: str) -> bool:
+        """Return whether the store holds all of a run of this window that has ended."""
+        return self._keeper.kept(run_id)
+
     def hold(self) -> None:
         """Leave the processor to a knob's answer: write nothing for a moment."""
         now = time.monotonic()

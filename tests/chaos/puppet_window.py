@@ -97,9 +97,7 @@ class Puppet:
             "waiting": keeper.waiting,
             "trouble": str(session.runs.trouble.error) if session.runs.trouble else "",
             "ended": {
-                entry.id: entry.record.samples
-                for entry in session.history
-                if not entry.running and entry.record is not None
+                entry.id: entry.sampled for entry in session.history if not entry.running
             },
             "stored": sorted(keeper.held),
             "steps": self.monkey.steps if self.monkey is not None else 0,
@@ -269,6 +267,11 @@ class Puppet:
                 button.click()
                 return
 
+    def let_loose(self) -> None:
+        """Have the monkey begin."""
+        assert self.monkey is not None
+        self.monkey.start()
+
     def close(self) -> None:
         """Close the window."""
         self.window.close()
@@ -281,7 +284,6 @@ def main() -> int:
     if "--monkey" in sys.argv:
         at = sys.argv.index("--monkey")
         puppet.monkey = Monkey(puppet.application, puppet.window, int(sys.argv[at + 1]))
-        puppet.monkey.start()
     notifier = QSocketNotifier(strings.fileno(), QSocketNotifier.Type.Read)
 
     def hear() -> None:

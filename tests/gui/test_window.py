@@ -110,9 +110,7 @@ def test_space_and_escape_start_and_stop(qtbot: QtBot, window: MainWindow) -> No
     assert window.session.history.find(run.ticket) is not None
     row = window.session.history.find(run.ticket)
     assert row is not None
-    record = window.session.history[row].record
-    assert record is not None
-    assert record.samples == kept
+    assert window.session.history[row].sampled == kept
 
 
 def test_a_pin_stays_as_a_ghost_until_it_is_removed(qtbot: QtBot, window: MainWindow) -> None:

@@ -82,11 +82,10 @@ class Adviser:
         assert prepared is not None
         found = []
         for entry, _ in zip(self._history, range(OTHERS), strict=False):
-            if entry.ticket == run.ticket or entry.record is None or entry.suspect is not None:
+            if entry.ticket == run.ticket or entry.suspect is not None:
                 continue
-            other = entry.record.prepared
-            same = other.environment.source_sha256 == prepared.environment.source_sha256
-            if same and other.device.hardware_id == prepared.device.hardware_id:
+            same = entry.environment.source_sha256 == prepared.environment.source_sha256
+            if same and entry.hardware_id == prepared.device.hardware_id:
                 library = entry.config.block is None
                 median_s, error = entry.summary.median_s, entry.summary.relative_error
                 found.append(Measured(entry.config, median_s, library, error))

@@ -1,22 +1,20 @@
-"""The runs of this session, newest first, with their samples as long as there is room.
+"""The figures of this session's runs, newest first.
 
 What they are compared with while measuring: the roofline's trail, the advice. Every run for ever is
-in the store, which the history table shows.
+in the store, which the history table shows; samples stay here until it holds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.result import Environment
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 
-MAX_ROWS = 2000
-MAX_KEPT_SAMPLES = 8_000_000
-"""Samples kept of all runs together (64 MB); beyond, the oldest runs keep their figures only."""
+MAX_ROWS = 500
 
 
 @dataclass
@@ -28,6 +26,8 @@ class Entry:
     time_utc: str
     config: RunConfig
     device: str
+    hardware_id: str
+    environment: Environment
     summary: Summary
     flop_per_s: float | None
     bandwidth_B_per_s: float | None
@@ -35,25 +35,22 @@ class Entry:
     suspect: str | None
     """Why the figure cannot be true."""
     record: RunRecord | None
-    """None once its samples had to go."""
+    """None once the store holds all of it."""
     running: bool = True
+    sampled: int = 0
+    """Samples that were received of it."""
 
     @property
     def samples(self) -> int:
         """Number of samples the figures rest on."""
         return self.summary.samples
 
-    def result(self) -> RunResult | None:
-        """Return the run's whole document; None once its samples had to go."""
-        return self.record.result() if self.record is not None else None
-
 
 class History:
     """Runs of this session."""
 
-    def __init__(self, max_kept_samples: int = MAX_KEPT_SAMPLES) -> None:
+    def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._max_kept_samples = max_kept_samples
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -83,6 +80,8 @@ class History:
             time_utc=record.time_utc,
             config=prepared.config,
             device=prepared.device.name,
+            hardware_id=prepared.device.hardware_id,
+            environment=prepared.environment,
             summary=summary,
             flop_per_s=throughput.flop_per_s,
             bandwidth_B_per_s=throughput.bandwidth_B_per_s,
@@ -90,6 +89,7 @@ class History:
             suspect=record.suspect(summary),
             record=record,
             running=running,
+            sampled=record.samples,
         )
         at = self.find(ticket)
         if at is not None:
@@ -102,9 +102,17 @@ class History:
         """Note that a run is over; return its position, None when it is not here."""
         at = self.find(ticket)
         if at is not None:
-            self._entries[at].running = False
-            self._shed()
+            entry = self._entries[at]
+            entry.running = False
+            if entry.record is not None:
+                entry.sampled = entry.record.samples
         return at
+
+    def let_go(self, kept: Callable[[str], bool]) -> None:
+        """Keep nothing but the figures of runs that are over and that ``kept`` says are stored."""
+        for entry in self._entries:
+            if entry.record is not None and not entry.running and kept(entry.id):
+                entry.record = None
 
     @property
     def over_full(self) -> bool:
@@ -114,12 +122,3 @@ class History:
     def drop_oldest(self) -> None:
         """Forget the oldest run."""
         self._entries.pop()
-
-    def _shed(self) -> None:
-        kept = 0
-        for entry in self._entries:
-            if entry.record is None:
-                continue
-            kept += entry.record.samples
-            if kept > self._max_kept_samples and not entry.running:
-                entry.record = None

@@ -78,6 +78,11 @@ class Keeper:
         with self._lock:
             return frozenset(self._held)
 
+    def kept(self, run_id: str) -> bool:
+        """Return whether the store holds all of a run that has ended."""
+        with self._lock:
+            return run_id in self._held and run_id not in self._runs
+
     @property
     def waiting(self) -> int:
         """How many runs have ended and are not stored."""

@@ -249,8 +249,7 @@ class HistoryActions(QObject):
         hand.
         """
         here: dict[str, Repeatable] = {
-            entry.id: (entry.config, entry.record.prepared.environment if entry.record else None)
-            for entry in self._history
+            entry.id: (entry.config, entry.environment) for entry in self._history
         }
         known = [here[row.id] for row in rows if row.id in here]
         if len(known) == len(rows):

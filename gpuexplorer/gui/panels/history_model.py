@@ -83,6 +83,7 @@ class HistoryModel(QAbstractTableModel):
         self._asking.setInterval(0)
         self._asking.timeout.connect(self._ask)
         runs.answered.connect(self._take)
+        runs.changed.connect(self._let_go)
         runs.changed.connect(self.refresh)
         runs.opened.connect(self.refresh)
         runs.troubled.connect(lambda _: self._apply(self._pages))
@@ -140,6 +141,7 @@ class HistoryModel(QAbstractTableModel):
         self._held, self.baselines = answer.held, answer.baselines
         self._words.clear()
         self._apply(self._pages.after(answer), anew=other)
+        self._forget_fresh()
         self._answer_waiting()
         self.settled.emit()
 
@@ -206,6 +208,22 @@ class HistoryModel(QAbstractTableModel):
         self._history.finish(ticket)
         if record.samples:
             self._runs.end(record)
+
+    def _let_go(self) -> None:
+        """Leave to the store what it holds."""
+        self._history.let_go(self._runs.kept)
+        self._forget_fresh()
+
+    def _forget_fresh(self) -> None:
+        """Forget figures that the store tells as well, unless the table would miss them."""
+        for run_id, row in [*self._fresh.items()]:
+            if row.running or not self._runs.kept(run_id):
+                continue
+            place = self._pages.find(run_id)
+            shown = self._pages.row(place) if place is not None else None
+            told = shown is None or (run_id in self._held and not shown.running)
+            if told or not self._looked_at:
+                del self._fresh[run_id]
 
     def _touch(self, place: int) -> None:
         self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
