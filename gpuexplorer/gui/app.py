@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import resources
+from gpuexplorer.gui import allocator, resources
 from gpuexplorer.gui.application import Application
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
@@ -60,6 +60,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     ``--python NAME|PATH``, ``--threads T`` and the name of a session file; the rest is Qt's.
     """
     sys.setswitchinterval(SWITCH_S)
+    allocator.share_heaps()
     words = list(argv)
     if words and not words[0].startswith("-") and not is_session(words[0]):
         del words[0]

@@ -6,6 +6,8 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
+from gpuexplorer.gui import allocator
+
 INTERVAL_MS = 1000
 FULL_EVERY = 30
 """Every so many collections walk through everything; the others only through what is young."""
@@ -39,4 +41,8 @@ class Housekeeping(QObject):
     def collect(self) -> None:
         """Collect the young, or everything when it is time."""
         self._turn += 1
-        gc.collect(2 if self._turn % FULL_EVERY == 0 else 1)
+        if self._turn % FULL_EVERY:
+            gc.collect(1)
+        else:
+            gc.collect()
+            allocator.give_back()

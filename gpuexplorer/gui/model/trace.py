@@ -7,6 +7,8 @@ before the oldest samples went is their coarsest level.
 
 from __future__ import annotations
 
+import mmap
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,8 @@ LEVELS = 6
 COARSEST = FACTOR**LEVELS
 SLACK = 1 << 17
 """Room for samples that arrive together."""
+OWN_PAGES_B = 1 << 20
+"""Arrays of so many bytes have memory of their own, which goes back to the system with them."""
 MAX_OLDER = 1 << 12
 """Summaries kept of what came before the raw samples."""
 
@@ -34,15 +38,26 @@ class Drawing:
     stretch: int
 
 
+def _pages(length: int) -> Floats:
+    """Return an array that nothing was written to yet."""
+    if length * 8 < OWN_PAGES_B:
+        return np.empty(length)
+    if sys.platform == "win32":
+        return np.frombuffer(mmap.mmap(-1, length * 8))
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    return np.frombuffer(mmap.mmap(-1, length * 8, flags=private))
+
+
 class Growing:
     """An array that grows at its end and is cut at its beginning.
 
     Its memory is asked for at once and taken page by page as it fills: growing by copying would
-    make single additions slow.
+    make single additions slow. It is the system's own, given back as a whole: where the allocator
+    keeps freed memory, small objects come to lie in it, and the next trace finds no room there.
     """
 
     def __init__(self, capacity: int) -> None:
-        self._data: Floats = np.empty(capacity)
+        self._data: Floats = _pages(capacity)
         self._length = 0
 
     def __len__(self) -> int:
@@ -57,7 +72,7 @@ class Growing:
         """Add values."""
         needed = self._length + len(values)
         if needed > len(self._data):
-            grown: Floats = np.empty(max(needed, 2 * len(self._data)))
+            grown = _pages(max(needed, 2 * len(self._data)))
             grown[: self._length] = self._data[: self._length]
             self._data = grown
         self._data[self._length : needed] = values

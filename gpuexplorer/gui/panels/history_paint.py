@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QBrush, QFont, QFontMetrics, QPainter, QPen, QStaticText
 
-MAX_TEXTS = 8000
+MAX_TEXTS = 1500
 """Laid out texts that are kept."""
 MARGIN = 4
 

@@ -1,0 +1,35 @@
+"""What the C library does with freed memory: glibc keeps it unless it is told otherwise."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+
+ARENAS = 2
+"""Heaps for threads to allocate from: glibc's own eight a core each keep what was freed there."""
+M_ARENA_MAX = -8
+"""From glibc's malloc.h."""
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """Return the C library if it is glibc."""
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+
+
+def share_heaps() -> None:
+    """Let this process's threads share a few heaps; call it before there are any."""
+    library = _library()
+    if library is not None:
+        library.mallopt(M_ARENA_MAX, ARENAS)
+
+
+def give_back() -> None:
+    """Give pages that hold nothing back to the system."""
+    library = _library()
+    if library is not None:
+        library.malloc_trim(0)
