@@ -187,7 +187,7 @@ class SweepControl(QObject):
             session.worker, space, workload, devices, measuring,
             resume=resume, python=session.options.python, ceilings=session.store.find,
         )  # fmt: skip
-        job.begun.connect(partial(self._begun, job))
+        job.begun.connect(self._begun)  # nothing that holds the job: it would hold itself
         job.stepped.connect(self._stepped)
         job.troubled.connect(self._troubled)
         job.ended.connect(self._ended)
@@ -195,7 +195,10 @@ class SweepControl(QObject):
             self.job = job
             self.changed.emit()
 
-    def _begun(self, job: SweepJob, begun: Begun) -> None:
+    def _begun(self, begun: Begun) -> None:
+        job = self.job
+        if job is None:
+            return
         if job.resumes and not begun.goes_on:
             self.notice.emit(Notice("info", ANEW))
         if begun.unreadable:

@@ -356,8 +356,9 @@ class ExperimentPanel(QScrollArea):
                 "Shift for every integer, or type one.",
             )
             row.moved.connect(lambda value, symbol=symbol: experiment.set_size(symbol, value))
-            row.began.connect(experiment.begin_gesture)
-            row.ended.connect(experiment.end_gesture)
+            # Not the methods themselves: a connection to one of no QObject outlives its sender.
+            row.began.connect(lambda: experiment.begin_gesture())
+            row.ended.connect(lambda: experiment.end_gesture())
             self._size_rows[symbol] = row
             self._sizes.addWidget(row)
 
