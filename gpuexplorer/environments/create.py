@@ -16,9 +16,10 @@ from gpuexplorer.engine.interpreters import Interpreters, checked_name, python_i
 from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B, no_space
 from gpuexplorer.environments.downloads import downloads_folder, fetch_all, make_folder
-from gpuexplorer.environments.install import SCRATCH, install
+from gpuexplorer.environments.install import install
 from gpuexplorer.environments.journal import (
     FILE,
+    SCRATCH,
     Journal,
     Managed,
     Step,
@@ -145,7 +146,7 @@ class _Making:
     def _tidy(self) -> None:
         """Delete what was half installed, and what a uv that was killed has left behind."""
         empty(self._folder, keep=FILE)
-        for left in self._downloads.glob(f"{SCRATCH}*"):
+        for left in engines_folder().glob(f"{SCRATCH}*"):
             shutil.rmtree(left, ignore_errors=True)
 
     # ---- fetching
@@ -173,7 +174,7 @@ class _Making:
             self._tell("install", done, total, words)
 
         try:
-            install(plan, self._folder, wheels, self._downloads, told, self._cancel)
+            install(plan, self._folder, wheels, told, self._cancel)
         except ExplorerError:  # what is half installed would only take the space that is missing
             with suppress(ExplorerError):
                 empty(self._folder, keep=FILE)

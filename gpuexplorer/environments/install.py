@@ -12,31 +12,27 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.engine.interpreters import python_in
 from gpuexplorer.environments.disk import is_full, no_space, says_full, size_of
 from gpuexplorer.environments.hashes import check_file
+from gpuexplorer.environments.journal import SCRATCH
 from gpuexplorer.environments.locked import plain
 from gpuexplorer.environments.plan import Plan
 from gpuexplorer.environments.uv import reason, run_uv
 from gpuexplorer.exchange.files import write_error
-
-SCRATCH = ".uv-"
-"""How the folders begin that uv works in; one that was killed leaves its own behind."""
 
 
 def install(
     plan: Plan,
     folder: Path,
     wheels: Path,
-    scratch: Path,
     on_installed: Callable[[list[str]], None],
     cancel: threading.Event | None,
 ) -> None:
     """Make an environment of a plan's wheels in a folder; nothing else comes along, not even pip.
 
-    Each wheel must be what its hash says. ``scratch`` is a folder on the same disk for what is
-    needed meanwhile; ``on_installed`` is told the names of those that are unpacked. Raises
-    WorkFailed and Cancelled.
+    Each wheel must be what its hash says. ``on_installed`` is told the names of those that are
+    unpacked. Raises WorkFailed and Cancelled.
     """
     python, names = Path(plan.python.path), [one.name for one in plan.packages]
-    with _working(scratch, plan.installed_B) as working:
+    with _working(folder.parent, plan.installed_B) as working:
         make = ("venv", "--quiet", "--allow-existing", "--python", str(python), str(folder))
         done = run_uv(python, make, working, None, cancel)
         made = python_in(folder)
@@ -77,7 +73,11 @@ def install(
 
 @contextmanager
 def _working(folder: Path, needs_B: int) -> Iterator[Path]:
-    """Make a folder that is gone afterwards; raises WorkFailed when the disk is full."""
+    """Make a folder that is gone afterwards; raises WorkFailed when the disk is full.
+
+    It stands beside the environment: on the same disk, where files need not be copied, and with a
+    name that is no longer, since Windows bounds a path's length.
+    """
     try:
         with tempfile.TemporaryDirectory(
             dir=folder, prefix=SCRATCH, ignore_cleanup_errors=True
@@ -91,6 +91,6 @@ def _working(folder: Path, needs_B: int) -> Iterator[Path]:
 
 def _unpacked(working: Path, names: list[str]) -> list[str]:
     """Return which packages uv has unpacked; it puts them all into the environment at the end."""
-    found = working.glob("uv/archive-*/*/*.dist-info")
+    found = working.glob("archive-*/*/*.dist-info")
     there = {plain(info.name.partition("-")[0]) for info in found}
     return [name for name in names if plain(name) in there]

@@ -18,6 +18,8 @@ from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.exchange.files import atomic_file
 
 FILE = "gpuexplorer-environment.json"
+SCRATCH = ".uv-"
+"""How the folders begin, beside the environments, that uv works in: a killed one leaves its own."""
 SCHEMA = "gpuexplorer/environment/1"
 MOST_B = 1 << 20
 

@@ -11,7 +11,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.interpreters import Interpreters, checked_name
 from gpuexplorer.environments.disk import size_of
 from gpuexplorer.environments.downloads import downloads_folder
-from gpuexplorer.environments.journal import Managed, engines_folder, read_journal
+from gpuexplorer.environments.journal import SCRATCH, Managed, engines_folder, read_journal
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 
 __all__ = [
@@ -97,7 +97,8 @@ def clean_up() -> int:
     freed = 0
     with one_at_a_time(folder):
         unfinished = [Path(one.path) for one in list_managed() if not one.ready]
-        leftovers = [p for p in folder.iterdir() if p.name.startswith((_REMOVED, _PIP))]
+        kinds = (_REMOVED, _PIP, SCRATCH)
+        leftovers = [p for p in folder.iterdir() if p.name.startswith(kinds)]
         for path in (*unfinished, downloads_folder(folder), *leftovers):
             if path.exists():
                 freed += size_of(path)

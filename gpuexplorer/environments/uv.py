@@ -61,7 +61,7 @@ def run_uv(
     ``scratch``: a folder for what it needs meanwhile; ``settings``: where packages are, None when
     it needs no network. Raises Cancelled, and CannotRunHere when there is no uv.
     """
-    command = [str(uv_program()), *arguments, *ALWAYS, "--cache-dir", str(scratch / "uv")]
+    command = [str(uv_program()), *arguments, *ALWAYS, "--cache-dir", str(scratch)]
     environment = {
         name: text for name, text in surroundings(python).items() if not name.startswith("UV_")
     }
