@@ -29,8 +29,12 @@ class Subject(Protocol):
 
 @dataclass
 class Report:
-    """What came of a run: faults by kind, and a sentence for each failure."""
+    """What came of a run: faults by kind, and a sentence for each failure.
 
+    ``kinds`` are those that there were to choose from.
+    """
+
+    kinds: set[str] = field(default_factory=set)
     faults: Counter[str] = field(default_factory=Counter)
     failures: list[dict[str, Any]] = field(default_factory=list)
 
@@ -62,6 +66,7 @@ def drive(
     ends = time.monotonic() + (minutes * 60 if minutes is not None else float("inf"))
     subject = make()
     kinds = [f for f in subject.faults if (slow or not f.slow) and (not names or f.name in names)]
+    report.kinds = {fault.name for fault in kinds}
     try:
         for number in range(first, first + faults):
             if time.monotonic() > ends:

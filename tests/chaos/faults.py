@@ -53,7 +53,7 @@ class Fault:
     harmless: bool = False
     early: bool = False
     slow: bool = False
-    """Whether what it stops is only noticed after ten seconds and more."""
+    """Whether it takes ten seconds and more until the program goes on."""
 
 
 def _to_engine(number: int) -> Callable[[Scene], Heal | None]:
