@@ -25,9 +25,10 @@ from gpuexplorer.core import limits
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
@@ -127,14 +128,12 @@ def run(
     ceilings = CeilingStore().find
     with Session(python=python, threads=threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
-        return session.measure(
-            config,
-            chosen,
-            seconds=seconds,
-            max_noise=max_noise,
-            allow_long=allow_long,
-            on_progress=on_progress,
-        )
+        options = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=allow_long)
+        try:
+            return session.measure(config, chosen, options, on_progress=on_progress).result()
+        except ExplorerError as error:
+            error.partial = session.partial()
+            raise
 
 
 @arguments()

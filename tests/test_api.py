@@ -13,6 +13,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import Step
@@ -120,7 +121,7 @@ def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
                 except CannotRunHere as error:
                     refused[variant, precision] = error
                     continue
-                result = session.measure(config, workload, seconds=0.02)
+                result = session.measure(config, workload, RunOptions(seconds=0.02)).result()
                 assert result.verified and result.verification
                 assert np.isfinite(result.verification.max_rel_error)
                 verified.add((variant, precision))

@@ -53,10 +53,18 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     if timing.outliers and not any("outliers" in said for said in timing.warnings):
         share = f"{count(timing.outliers)} of {count(timing.samples)} launches"
         rows.append(("outliers", "", f"{share} took far longer than the rest; they are counted in"))
+    if timing.dropped:
+        rows.append(("lost", "", dropped_words(timing.dropped)))
     rows += [("note", "", said) for said in timing.warnings]
     if timing.suspect:
         rows.append(("SUSPECT", "", timing.suspect))
     return [(name, visible(figure), visible(words)) for name, figure, words in rows]
+
+
+def dropped_words(samples: int) -> str:
+    """Return what is said of samples that were measured and lost."""
+    came = "1 launch was" if samples == 1 else f"{count(samples)} launches were"
+    return f"{came} timed and lost, because samples came faster than they were taken in"
 
 
 def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:

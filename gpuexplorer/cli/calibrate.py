@@ -18,6 +18,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import find_device
@@ -69,15 +70,14 @@ def _measure(session: Session, calibration: Calibration, device: DeviceInfo) -> 
             progress(calibration.done, calibration.total, task.words)
             candidate = task.candidate
             try:
-                result = session.measure(
-                    candidate.config, candidate.workload, seconds=task.stage.seconds
-                )
+                options = RunOptions(seconds=task.stage.seconds)
+                record = session.measure(candidate.config, candidate.workload, options)
             except DeviceLost:
                 raise
             except ExplorerError as error:
                 calibration.failed(error)
             else:
-                calibration.took(result)
+                calibration.took(record.result())
 
 
 def _show(ceilings: Ceilings) -> None:

@@ -26,6 +26,7 @@ from gpuexplorer.core.compared import (
 from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
@@ -131,14 +132,10 @@ def _partly_stored(
             runs.append(entrant.stored)
             continue
         assert entrant.workload is not None  # as every configuration has
-        record = engines.measures(entrant.engine).measure_record(
-            entrant.config,
-            entrant.workload,
-            seconds=(options.seconds or AT_MOST_S) / fresh,
-            max_noise=TOLERANCE,
-            allow_long=options.yes,
-        )
-        runs.append(record.result())
+        seconds = (options.seconds or AT_MOST_S) / fresh
+        how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
+        session = engines.measures(entrant.engine)
+        runs.append(session.measure(entrant.config, entrant.workload, how).result())
     return _apart(entrants, runs, options)
 
 

@@ -26,6 +26,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.session import Session
 from gpuexplorer.exchange import atomic_file, write_error
@@ -137,7 +138,8 @@ def _launches(block: tuple[int, int], device: DeviceInfo) -> bool:
 
 def _measure(session: Session, workload: Workload, config: RunConfig) -> Outcome:
     try:
-        result = session.measure(config, workload, seconds=SECONDS_EACH)
+        options = RunOptions(seconds=SECONDS_EACH)
+        result = session.measure(config, workload, options).result()
     except ExplorerError as error:
         return Outcome(config, None, str(error))
     return Outcome(result.config, result)

@@ -21,6 +21,7 @@ from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.session import Progress
@@ -95,14 +96,8 @@ def command(options: argparse.Namespace) -> int:
 
                 if options.ncu:  # first: where it cannot be had, nothing is measured in vain
                     counters = session.count(config, workload, on_progress=progress)
-                record = session.measure_record(
-                    config,
-                    workload,
-                    seconds=seconds,
-                    max_noise=max_noise,
-                    allow_long=options.yes,
-                    on_progress=look,
-                )
+                how = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=options.yes)
+                record = session.measure(config, workload, how, on_progress=look)
         except KeyboardInterrupt:
             sampled = session.record
             if sampled is None:

@@ -23,7 +23,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper

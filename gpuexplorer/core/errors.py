@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpuexplorer.core.config import RunConfig
     from gpuexplorer.core.result import RunResult
 
 
@@ -22,6 +23,8 @@ class ExplorerError(Exception):
         """Further lines worth showing below the sentence, such as a compiler's log."""
         self.partial: RunResult | None = None
         """Of a run that ended early: the document of what it had sampled by then."""
+        self.config: RunConfig | None = None
+        """The configuration that was measured when it happened, where there was one."""
 
     def __str__(self) -> str:
         return f"{self.what}; {self.remedy}" if self.remedy else self.what

@@ -81,6 +81,9 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """Samples taken while the clock was held down; they are marked, and not in the figures."""
     outliers: int = 0
     """Samples far outside the rest; marked, and still in the figures."""
+    dropped: int | None = None
+    """Samples that were measured and lost, because they came faster than they were taken in; the
+    figures are those of the rest. None: written before this was told, or by another program."""
     warnings: tuple[str, ...] = ()
     """What is odd about the series, a sentence each: a drift, two modes, throttling."""
     suspect: str | None = None

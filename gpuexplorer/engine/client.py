@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 
 import gpuexplorer
-from gpuexplorer.core import limits
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine import failed_start, protocol, stopped
 from gpuexplorer.engine.death import (
     for_memory,
@@ -188,36 +188,15 @@ class Engine:
         self,
         config: RunConfig,
         workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-        counters: bool = False,
-        operators: bool = False,
-        shapes: bool = False,
+        options: RunOptions = LIVE,
+        recording: protocol.Recording = "samples",
     ) -> int:
         """Measure a configuration instead of whatever runs; return the run's generation.
 
-        With ``counters`` one launch runs under Nsight Compute instead; a ``protocol.Counted``
-        event follows. With ``operators`` those of one launch are recorded, with the ``shapes`` of
-        their inputs if asked for; a ``protocol.Profiled`` event follows.
-
-        ``seconds`` is how long to sample, None for as long as nobody cancels. With ``max_noise`` it
-        is at most so long: the run ends when the median is known to that fraction, or when more
-        samples would not help. ``samples`` ends it as soon as there are so many, ``warm_up_s`` is
-        how long to launch before, and ``keep_arrays`` leaves the arrays on the device for the next
-        run of the same problem. InputError for a number that would never end it.
+        What is recorded is told by ``Samples``, ``Counted`` or ``Profiled`` events. InputError for
+        a number among the options that would never end it.
         """
-        for value, name, within in (
-            (seconds, "seconds", limits.SECONDS),
-            (max_noise, "max_noise", limits.NOISE),
-            (samples, "samples", limits.SAMPLES),
-        ):
-            if value is not None:
-                within.check(value, name)
+        options.check()
         if self._run is not None and self._sent and self._stopping_since is None:
             self._stopping_since = time.monotonic()
         self._generation += 1
@@ -226,15 +205,8 @@ class Engine:
             generation=self._generation,
             config=config,
             workload_sha256=workload.sha256,
-            seconds=seconds,
-            max_noise=max_noise,
-            samples=samples,
-            warm_up_s=warm_up_s,
-            keep_arrays=keep_arrays,
-            allow_long=allow_long,
-            counters=counters,
-            operators=operators,
-            shapes=shapes,
+            options=options,
+            recording=recording,
             agreed=agreed(workload),
         )
         self._sent = self._began = self._cancelled = False
@@ -507,7 +479,7 @@ class Engine:
             return f"nothing came back {within} {at}, so it was ended", remedy
         look = "look for a loop without an end, or choose a smaller size"
         never = "so its engine was ended; the kernel may never finish"
-        if self._stage == "predict" and not self._run.allow_long:
+        if self._stage == "predict" and not self._run.options.allow_long:
             return (
                 f"a part of one launch did not end {within}, {never}",
                 f"{look}, or agree to long launches with --yes",
@@ -552,7 +524,7 @@ class Engine:
         """End a process that does not do what it should."""
         process = self._process
         assert process is not None
-        agreed = self._run is not None and self._run.allow_long
+        agreed = self._run is not None and self._run.options.allow_long
         long = kind == "hang" and self._stage == "predict" and not agreed
         status = process.end(0)
         self._after_loss(kind, reason, status, remedy, may_be_long=long)

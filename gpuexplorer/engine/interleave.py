@@ -11,34 +11,24 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.comparison import Comparison, ratio_interval
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
 
 ROUNDS = 12
 TURN_S = 0.05
 """Seconds of samples in a turn: short beside what disturbs a machine, so that it hits both."""
+TURN = RunOptions(seconds=TURN_S)
 STOPPED_BY = "turns"
 
 
 class Measures(Protocol):
     """Something with an engine: a ``Session``, or a job in the window that has its engine."""
 
-    def measure_record(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-    ) -> RunRecord:
-        """Measure one configuration as ``Session.measure_record`` does."""
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure one configuration as ``Session.measure`` does."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +62,19 @@ class Interleaving:
     def __init__(
         self,
         contenders: Sequence[Contender],
+        options: RunOptions = TURN,
         *,
-        turn_s: float = TURN_S,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
         seed: int | None = None,
+        on_turn: Callable[[int], None] | None = None,
     ) -> None:
-        """``turn_s`` is how long a turn samples; ``seed`` makes the order repeatable.
+        """``options`` are those of each turn; ``seed`` makes the order repeatable.
 
-        The rest are the choices of ``Session.measure_record``.
+        ``on_turn`` is told the place of whoever is measured next.
         """
         self.contenders = tuple(contenders)
-        self._turn_s, self._samples, self._warm_up_s = turn_s, samples, warm_up_s
-        self._keep_arrays, self._allow_long = keep_arrays, allow_long
+        self.current = 0
+        """The place of whoever was measured last, such as when something went wrong."""
+        self._options, self._on_turn = options, on_turn
         self._chance = np.random.default_rng(seed)
         self._records: list[RunRecord | None] = [None] * len(self.contenders)
         self._medians_s: list[list[float]] = [[] for _ in self.contenders]
@@ -104,16 +92,10 @@ class Interleaving:
         for index in self._chance.permutation(many).tolist():
             if index in resting:
                 continue
-            one = self.contenders[index]
-            taken[index] = sessions[index].measure_record(
-                one.config,
-                one.workload,
-                seconds=self._turn_s,
-                samples=self._samples,
-                warm_up_s=self._warm_up_s,
-                keep_arrays=self._keep_arrays,
-                allow_long=self._allow_long,
-            )
+            self.current, one = index, self.contenders[index]
+            if self._on_turn is not None:
+                self._on_turn(index)
+            taken[index] = sessions[index].measure(one.config, one.workload, self._options)
         for index, medians_s in enumerate(self._medians_s):
             record = taken.get(index)
             if record is None:
@@ -145,60 +127,3 @@ class Interleaving:
             for index, record in enumerate(self._records)
             if record is not None
         ]
-
-
-def take_turns(
-    session: Measures,
-    contenders: Sequence[Contender],
-    *,
-    rounds: int = ROUNDS,
-    turn_s: float = TURN_S,
-    samples: int | None = None,
-    warm_up_s: float | None = None,
-    keep_arrays: bool = False,
-    allow_long: bool = False,
-    seed: int | None = None,
-    on_round: Callable[[int, int], None] | None = None,
-) -> list[Turns]:
-    """Measure every contender once a round, and return what each did, in the order given.
-
-    Chance decides the order of each round; ``seed`` makes it repeatable. ``turn_s`` is how long a
-    turn samples, its launches' verification and a short warm-up apart; ``samples`` ends it earlier,
-    after so many. ``warm_up_s`` and ``keep_arrays`` are those of ``Session.measure_record``.
-    ``on_round`` is told the rounds done and all. ValueError for no round; the session's errors as
-    ``Session.measure`` raises them.
-    """
-    if rounds < 1:
-        raise ValueError("there is at least one round")
-    interleaving = Interleaving(
-        contenders, turn_s=turn_s, samples=samples, warm_up_s=warm_up_s, keep_arrays=keep_arrays,
-        allow_long=allow_long, seed=seed,
-    )  # fmt: skip
-    for number in range(rounds):
-        interleaving.round(session)
-        if on_round is not None:
-            on_round(number + 1, rounds)
-    return interleaving.turns()
-
-
-def compare_in_turns(
-    session: Measures,
-    a: Contender,
-    b: Contender,
-    *,
-    rounds: int = ROUNDS,
-    turn_s: float = TURN_S,
-    allow_long: bool = False,
-    seed: int | None = None,
-    on_round: Callable[[int, int], None] | None = None,
-) -> tuple[Comparison | None, RunResult, RunResult]:
-    """Measure A and B in turns; return B's time over A's and both documents.
-
-    The comparison is None for fewer rounds than ``ratio_interval`` needs. Otherwise as
-    ``take_turns``.
-    """
-    first, second = take_turns(
-        session, (a, b), rounds=rounds, turn_s=turn_s, allow_long=allow_long, seed=seed,
-        on_round=on_round,
-    )  # fmt: skip
-    return ratio_interval(first.medians_s, second.medians_s), first.result(), second.result()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 
@@ -28,11 +28,12 @@ from gpuexplorer.core.result import (
     Traffic,
     Verification,
 )
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.workloads.workload import WorkloadSource
 
-PROTOCOL = 1
+PROTOCOL = 2
 PREAMBLE = bootstrap.PREAMBLE
 MAX_FRAME_B = 16 * 1024 * 1024
 _LENGTH = struct.Struct("<I")
@@ -59,6 +60,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 MAX_NOISE = 0.005
 """The relative error down to which a median counts as known, where nobody asks for another."""
 
+Recording = Literal["samples", "counters", "operators", "shapes"]
+"""What a run records: samples; what Nsight Compute counts in one launch, answered by Counted; the
+operators of one launch, or those with the shapes of their inputs, answered by Profiled."""
+
 # ---- client to engine
 
 
@@ -79,35 +84,15 @@ class ListDevices(Message, frozen=True, kw_only=True):
 
 
 class Run(Message, frozen=True, kw_only=True):
-    """Measure one configuration; replaces whatever runs.
-
-    ``seconds`` is None for a live run that goes on until cancelled. ``allow_long`` says that the
-    user agreed to a launch predicted above ``CONFIRM_ABOVE_S``.
-    """
+    """Measure one configuration; replaces whatever runs."""
 
     generation: int
     config: RunConfig
     workload_sha256: str
     workload: WorkloadSource | None = None
     """Sent once per engine; later runs name it by its sha256."""
-    seconds: float | None
-    max_noise: float | None = None
-    """End before ``seconds`` as soon as half the median's 95 % interval is this fraction of it, or
-    when more samples would not tell more."""
-    samples: int | None = None
-    """End as soon as there are so many samples."""
-    warm_up_s: float | None = None
-    """How long to launch before the first sample is kept; None leaves it to the engine."""
-    keep_arrays: bool = False
-    """Leave the arrays on the device for another run of the same problem, as in a sweep; what this
-    engine verified before is not verified again."""
-    allow_long: bool = False
-    counters: bool = False
-    """Do not sample but run one launch under Nsight Compute; answered by Counted."""
-    operators: bool = False
-    """Do not sample but record the operators of one launch; answered by Profiled."""
-    shapes: bool = False
-    """Record with each operator the shapes of its inputs."""
+    options: RunOptions = LIVE
+    recording: Recording = "samples"
     agreed: bool = False
     """Whether the user agreed to run the workload's own code, where it is a model's file."""
 

@@ -87,8 +87,12 @@ class RunRecord:
         """The readings kept, in order of arrival."""
         return self._readings
 
-    def add(self, batch: SampleBatch) -> None:
-        """Take in samples; the oldest go when there are more than ``MAX_SAMPLES``."""
+    def add(self, batch: SampleBatch, *, dropped: int = 0) -> None:
+        """Take in samples, before which ``dropped`` were lost on their way.
+
+        The oldest go when there are more than ``MAX_SAMPLES``.
+        """
+        self.dropped += dropped
         self._batches.append(batch)
         self._samples += sum(batch.counts)
         while self._samples > MAX_SAMPLES and len(self._batches) > 1:
@@ -257,6 +261,7 @@ class RunRecord:
                 max_noise=self.max_noise,
                 marked_throttled=summary.marked_throttled,
                 outliers=summary.outliers,
+                dropped=self.dropped,
                 warnings=(*summary.warnings, remark) if remark else summary.warnings,
                 suspect=self.suspect(summary),
             ),

@@ -172,31 +172,32 @@ class Server:
                 raise Stopped
             workload = self._workload(run)
             _check_agreed(workload, run)
-            if run.counters:
+            if run.recording == "counters":
                 self._answer_counters(run, cancelled)
                 return True
             sink = _RunSink(run, workload, self)
-            if run.operators:
+            if run.recording != "samples":
+                shapes = run.recording == "shapes"
                 profile = record_operators(
-                    self._laboratory, workload, run.config, sink, shapes=run.shapes
+                    self._laboratory, workload, run.config, sink, shapes=shapes
                 )
                 self._outbox.put(protocol.Profiled(generation=generation, profile=profile))
                 return True
+            options = run.options
             stopped_by, phases = self._laboratory.run(
                 workload,
                 run.config,
                 sink,
                 cancelled,
-                seconds=run.seconds,
-                max_noise=run.max_noise,
-                allow_s=float("inf") if run.allow_long else protocol.CONFIRM_ABOVE_S,
-                samples=run.samples,
-                warm_up_s=run.warm_up_s,
-                in_search=run.keep_arrays,
+                seconds=options.seconds,
+                max_noise=options.max_noise,
+                allow_s=float("inf") if options.allow_long else protocol.CONFIRM_ABOVE_S,
+                samples=options.samples,
+                warm_up_s=options.warm_up_s,
+                in_search=options.keep_arrays,
             )
-            if (
-                self._latest == generation and not run.keep_arrays
-            ):  # nobody waits to take the arrays over
+            if self._latest == generation and not options.keep_arrays:
+                # nobody waits to take the arrays over
                 started = time.perf_counter()
                 self._laboratory.release()
                 free_s = time.perf_counter() - started
@@ -300,8 +301,9 @@ class _RunSink:
 
     def __init__(self, run: protocol.Run, workload: Workload, server: Server) -> None:
         self._generation = run.generation
+        seconds = run.options.seconds
         self._tells_energy = (
-            run.seconds is not None and run.seconds > LEAST_ENERGY_S and run.max_noise is None
+            seconds is not None and seconds > LEAST_ENERGY_S and run.options.max_noise is None
         )
         self._workload = workload
         self._server = server

@@ -6,54 +6,24 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
-from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import (
-    CannotRunHere,
-    ExplorerError,
-    InputError,
-    MemoryTaken,
-    OutOfMemory,
-    WorkFailed,
-    WrongResult,
-)
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.telemetry import SourceState
-from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
+from gpuexplorer.engine.errors import error_of, error_of_loss
 from gpuexplorer.engine.process import check_threads
+from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
 
 POLL_S = 0.25
-
-
-class LongRun(InputError):
-    """One launch would take long, and nobody agreed to that yet."""
-
-    kind = "long-run"
-
-    def __init__(self, predicted_s: float) -> None:
-        super().__init__(
-            f"one launch would take about {quantity(predicted_s, 's', 2)}",
-            remedy="agree to it with --yes, or choose another block or a smaller size",
-        )
-        self.predicted_s = predicted_s
-
-
-class EngineKilled(WorkFailed):
-    """Somebody else ended the engine in the middle of a run: nothing says that it would fail."""
-
-    kind = "lost"
-
-
-class EngineGone(CannotRunHere):
-    """There is no engine any more, and starting one failed too often to try again."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +48,7 @@ class Session(Closing):
         python: str | None = None,
         threads: int | None = None,
         log: Callable[[str], None] | None = None,
-        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        ceilings: CeilingsOf | None = None,
     ) -> None:
         """``ceilings`` finds what a device was measured to do at most; runs are held against it.
 
@@ -88,14 +58,9 @@ class Session(Closing):
         self._ceilings = ceilings
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: protocol.Devices | None = None
-        self._record: RunRecord | None = None
-        self._max_noise: float | None = None
-        self._counters: Counters | None = None
-        self._profile: OperatorProfile | None = None
-        self._stage = "start"
-        self._error: Exception | None = None
-        self._cannot_start: Exception | None = None
-        self._ended = False
+        self._receiver: Receiver | None = None
+        self._error: ExplorerError | None = None
+        self._cannot_start: ExplorerError | None = None
         self._engine.start()
 
     def close(self) -> None:
@@ -137,75 +102,23 @@ class Session(Closing):
         self,
         config: RunConfig,
         workload: Workload,
+        options: RunOptions,
         *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        allow_long: bool = False,
-        on_progress: Callable[[Progress], None] | None = None,
-    ) -> RunResult:
-        """Measure one configuration and return its document.
-
-        ``seconds`` is how long to sample. With ``max_noise`` it is at most so long: the run ends
-        when the median is known to that fraction, or when more samples would not help.
-
-        Raises LongRun when a launch would take long and ``allow_long`` is False. An error in the
-        middle of the run has what was sampled by then as its ``partial``. On KeyboardInterrupt the
-        run is cancelled; what was sampled by then is ``partial()``.
-        """
-        try:
-            record = self.measure_record(
-                config,
-                workload,
-                seconds=seconds,
-                max_noise=max_noise,
-                allow_long=allow_long,
-                on_progress=on_progress,
-            )
-        except ExplorerError as error:
-            error.partial = self.partial()
-            raise
-        return record.result()
-
-    def measure_record(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RunRecord:
-        """Measure as ``measure`` does and return the record, from which the document is made.
+        """Measure one configuration and return its record, from which the document is made.
 
-        ``samples``, ``warm_up_s`` and ``keep_arrays`` are those of ``Engine.run``. Raises
-        InputError where neither ``seconds`` nor ``samples`` ends it: nobody could cancel it.
+        Raises LongRun when a launch would take long and that is not agreed to, InputError where
+        nothing ends the run: nobody could cancel it. On KeyboardInterrupt the run is cancelled;
+        what was sampled by then is ``partial()``.
         """
-        self._begin()
-        if seconds is None and samples is None:
+        self._receiver = None
+        if not options.ends:
             raise InputError(
                 "nothing ends this run: seconds and samples are both None",
                 remedy="give one of them",
             )
-        self._max_noise = max_noise
-        self._engine.run(
-            config,
-            workload,
-            seconds=seconds,
-            max_noise=max_noise,
-            samples=samples,
-            warm_up_s=warm_up_s,
-            keep_arrays=keep_arrays,
-            allow_long=allow_long,
-        )
-        self._wait(seconds, on_progress)
-        record = self._sampled()
-        if record is None:
-            raise WorkFailed("the run was cancelled before it had a sample")
-        return record
+        return self._run(config, workload, options, "samples", on_progress).measured()
 
     def count(
         self,
@@ -218,12 +131,7 @@ class Session(Closing):
 
         Raises CannotRunHere without an NVIDIA GPU, without ``ncu`` or without the permission.
         """
-        self._begin()
-        self._engine.run(config, workload, seconds=None, counters=True)
-        self._wait(None, on_progress)
-        if self._counters is None:
-            raise WorkFailed("the launch was cancelled before it was counted")
-        return self._counters
+        return self._run(config, workload, LIVE, "counters", on_progress).counted()
 
     def operators(
         self,
@@ -237,56 +145,50 @@ class Session(Closing):
 
         Raises CannotRunHere for a configuration whose operators nothing tells.
         """
-        self._begin()
-        self._engine.run(config, workload, seconds=None, operators=True, shapes=shapes)
-        self._wait(None, on_progress)
-        if self._profile is None:
-            raise WorkFailed("the launch was cancelled before it was recorded")
-        return self._profile
+        recording: protocol.Recording = "shapes" if shapes else "operators"
+        return self._run(config, workload, LIVE, recording, on_progress).profiled()
 
-    def _begin(self) -> None:
-        self._record, self._error, self._ended, self._stage = None, None, False, "start"
-        self._counters = None
-        self._profile = None
-
-    def _wait(self, seconds: float | None, on_progress: Callable[[Progress], None] | None) -> None:
-        """Wait for the engine's last message of the run; raise what went wrong."""
+    def _run(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        options: RunOptions,
+        recording: protocol.Recording,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> Receiver:
+        """Have the engine do a run, and wait until it has ended."""
+        run = self._receiver = Receiver(config, options, self._ceilings)
+        self._error = None
+        self._engine.run(config, workload, options, recording)
         started = time.monotonic()
         try:
-            while not self._ended:
+            while not run.ended:
                 self._raise_error()
                 self._engine.poll(POLL_S)
                 if on_progress is not None:
-                    on_progress(self._progress(started, seconds))
+                    samples = run.record.samples if run.record is not None else 0
+                    elapsed_s = time.monotonic() - started
+                    on_progress(Progress(run.stage, samples, elapsed_s, options.seconds))
         except KeyboardInterrupt:
             self._engine.cancel()
-            while not self._ended and self._error is None:
+            while not run.ended and self._error is None:
                 self._engine.poll(POLL_S)
             raise
-        self._raise_error()
+        return run
 
     def partial(self) -> RunResult | None:
         """Return the document of what the latest run has sampled so far, None for nothing."""
-        record = self._sampled()
+        record = self.record
         return record.result() if record is not None else None
 
     @property
     def record(self) -> RunRecord | None:
         """What the latest run has sampled so far; None before its first sample."""
-        return self._sampled()
-
-    def _sampled(self) -> RunRecord | None:
-        return self._record if self._record and self._record.samples else None
-
-    def _progress(self, started: float, seconds: float | None) -> Progress:
-        return Progress(
-            stage=self._stage,
-            samples=self._record.samples if self._record else 0,
-            elapsed_s=time.monotonic() - started,
-            seconds=seconds,
-        )
+        record = self._receiver.record if self._receiver is not None else None
+        return record if record is not None and record.samples else None
 
     def _raise_error(self) -> None:
+        """Raise what is wrong with the engine itself."""
         if self._cannot_start is not None:
             raise self._cannot_start
         if self._error is not None:
@@ -297,69 +199,9 @@ class Session(Closing):
         match event:
             case protocol.Devices():
                 self._devices = event
-            case protocol.Stage():
-                self._stage = event.name
-            case protocol.Prepared():
-                self._record = RunRecord(event, max_noise=self._max_noise)
-                if self._ceilings is not None:
-                    self._record.ceilings = self._ceilings(event.device)
-            case protocol.Samples() if self._record is not None:
-                self._record.add(event.batch)
-            case protocol.Telemetry() if self._record is not None:
-                self._record.add_reading(event.reading)
-            case protocol.MemoryCounted() if self._record is not None:
-                self._record.memory = event.memory
-            case protocol.Finished():
-                if self._record is not None:
-                    self._record.end(event.stopped_by, event.phases_s)
-                self._ended = True
-            case protocol.Counted():
-                self._counters = event.counters
-                self._ended = True
-            case protocol.Profiled():
-                self._profile = event.profile
-                self._ended = True
-            case protocol.Cancelled():
-                self._ended = True
-            case protocol.NeedsConfirmation():
-                self._error = LongRun(event.predicted_s)
-            case protocol.Failed():
+            case EngineLost(restarting=False):
+                self._cannot_start = error_of_loss(event)
+            case protocol.Failed(generation=0):
                 self._error = error_of(event)
-                if self._record is not None:
-                    self._record.end("failed")
-                    if isinstance(self._error, WrongResult):
-                        self._record.found_wrong()
-            case EngineLost():
-                if self._record is not None:
-                    self._record.end(event.kind)
-                if event.generation or not event.restarting:
-                    self._error = error_of_loss(event, _NO_START if event.kind == "start" else "")
-                    if not event.restarting:
-                        self._cannot_start = self._error
-
-
-_NO_START = "see 'gpuexplorer doctor', or choose another interpreter with --python"
-
-
-def error_of_loss(lost: EngineLost, remedy: str = "") -> ExplorerError:
-    """Return the error that a run ends with when its engine is lost; ``remedy`` is the usual one.
-
-    Of an engine that somebody else ended there is nothing to mend.
-    """
-    if not lost.restarting:
-        return EngineGone(lost.reason, remedy=lost.remedy or remedy, detail=lost.detail)
-    if lost.outside:
-        return EngineKilled(lost.reason, remedy="run it again", detail=lost.detail)
-    return WorkFailed(lost.reason, remedy=lost.remedy or remedy, detail=lost.detail)
-
-
-def error_of(failed: protocol.Failed) -> ExplorerError:
-    """Return the error a Failed message stands for."""
-    by_kind: dict[str, type[ExplorerError]] = {
-        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken)
-    }
-    by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
-    kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)
-    error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)
-    error.add_note(failed.traceback)
-    return error
+        if self._receiver is not None and not self._receiver.ended:
+            self._receiver.take(event)

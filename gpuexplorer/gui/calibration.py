@@ -9,6 +9,7 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 
@@ -46,9 +47,8 @@ class CalibrationJob(EngineJob):
             self.stepped.emit((calibration.done, calibration.total, task.words))
             candidate = task.candidate
             try:
-                record = self.measure(
-                    candidate.config, candidate.workload, seconds=task.stage.seconds
-                )
+                options = RunOptions(seconds=task.stage.seconds)
+                record = self.measure(candidate.config, candidate.workload, options)
             except CannotRunHere:
                 raise
             except ExplorerError as error:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import Cancelled
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.gui.job import EngineJob
@@ -32,10 +31,10 @@ class Guest:
         """End it."""
         self._session.close()
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
         """Measure as the job does: not while it is paused, and not once it is cancelled."""
         self._job.keep_going()
-        return self._session.measure_record(config, workload, on_progress=self._look, **choices)
+        return self._session.measure(config, workload, options, on_progress=self._look)
 
     def _look(self, _: Progress) -> None:
         if self._job.cancelled:

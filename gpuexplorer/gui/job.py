@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
 
 from PySide6.QtCore import Signal
 
-from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import Cancelled, WorkFailed
+from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.core.operators import OperatorProfile
-from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine import protocol
-from gpuexplorer.engine.client import EngineLost
+from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import LongRun, error_of, error_of_loss
 from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.gui.worker import EngineWorker, Heard
 from gpuexplorer.workloads.workload import Workload
@@ -50,7 +46,7 @@ class EngineJob(Task):
         self,
         worker: EngineWorker,
         *,
-        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        ceilings: CeilingsOf | None = None,
     ) -> None:
         """``ceilings`` finds what a device was measured to do at most; runs are held against it."""
         super().__init__("job")
@@ -113,92 +109,38 @@ class EngineJob(Task):
                 raise Cancelled
             self._waiting = False
 
-    def measure(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-    ) -> RunRecord:
-        """Measure one configuration as ``engine.session.Session.measure_record`` does.
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure one configuration as ``engine.session.Session.measure`` does.
 
-        Waits first while the job is paused. Raises Cancelled, LongRun when a launch would take
-        long and ``allow_long`` is False, EngineGone when there is no engine any more, and the
+        Waits first while the job is paused. Raises Cancelled, LongRun when a launch would take long
+        and that is not agreed to, EngineGone when there is no engine any more, and the
         ExplorerError of whatever went wrong with this run alone.
         """
-        self.keep_going()
-        inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
-        self._inbox = inbox  # ``cancel`` puts None into the latest
-        if self.cancelled:
-            raise Cancelled
-        self._worker.ask_for(
-            inbox.put,
-            config,
-            workload,
-            seconds=seconds,
-            max_noise=max_noise,
-            samples=samples,
-            warm_up_s=warm_up_s,
-            keep_arrays=keep_arrays,
-            allow_long=allow_long,
-        )
-        record: RunRecord | None = None
-        while True:
-            heard = inbox.get()
-            if heard is None or self.cancelled:
-                raise Cancelled
-            if isinstance(heard, protocol.Prepared):
-                record = RunRecord(heard, max_noise=max_noise)
-                if self._ceilings is not None:
-                    record.ceilings = self._ceilings(heard.device)
-            elif isinstance(heard, protocol.Samples) and record is not None:
-                record.add(heard.batch)
-            elif isinstance(heard, Reading) and record is not None:
-                record.add_reading(heard)
-            elif isinstance(heard, protocol.MemoryCounted) and record is not None:
-                record.memory = heard.memory
-            elif isinstance(heard, protocol.Finished) and record is not None:
-                record.end(heard.stopped_by, heard.phases_s)
-                return record
-            else:
-                _raise_of(heard)
+        return self._run(config, workload, options, "samples").measured()
 
     def operators(
         self, config: RunConfig, workload: Workload, *, shapes: bool = False
     ) -> OperatorProfile:
         """Record the operators of one launch; waits and raises as ``measure`` does."""
+        recording: protocol.Recording = "shapes" if shapes else "operators"
+        return self._run(config, workload, LIVE, recording).profiled()
+
+    def _run(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        options: RunOptions,
+        recording: protocol.Recording,
+    ) -> Receiver:
+        """Have the engine do a run, and wait until it has ended."""
         self.keep_going()
         inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
-        self._inbox = inbox
+        self._inbox = inbox  # ``cancel`` puts None into the latest
         if self.cancelled:
             raise Cancelled
-        self._worker.ask_for(
-            inbox.put, config, workload, seconds=None, operators=True, shapes=shapes
-        )
-        while True:
-            heard = inbox.get()
-            if heard is None or self.cancelled:
-                raise Cancelled
-            if isinstance(heard, protocol.Profiled):
-                return heard.profile
-            _raise_of(heard)
-
-    measure_record = measure
-    """The name a blocking session has for it, so that a job can stand where one is asked for."""
-
-
-def _raise_of(heard: Heard) -> None:
-    """Raise what a run ended with, if it did not end well."""
-    if isinstance(heard, protocol.Cancelled):
-        raise WorkFailed("the run was cancelled before it had a sample")
-    if isinstance(heard, protocol.NeedsConfirmation):
-        raise LongRun(heard.predicted_s)
-    if isinstance(heard, protocol.Failed):
-        raise error_of(heard)
-    if isinstance(heard, EngineLost):
-        raise error_of_loss(heard)
+        run = Receiver(config, options, self._ceilings)
+        self._worker.ask_run(config, workload, options, recording, sink=inbox.put)
+        while (heard := inbox.get()) is not None and not self.cancelled:
+            if run.take(heard):
+                return run
+        raise Cancelled

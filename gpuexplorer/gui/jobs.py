@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.gui import notice as notices
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Jobs(QObject):
             return
         job.wait()
         if isinstance(outcome, ExplorerError) and not isinstance(outcome, EngineGone):
-            session.notice.emit(notices.job_failed(outcome))  # else it is said with the way out
+            session.notice.emit(notices.failed(outcome))  # else it is said with the way out
         if not self._lent_back:
             session.worker.ask_cancel()
             session.live = self._live_before

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.launcher import default_threads
@@ -75,12 +75,12 @@ class LabJob(EngineJob):
                 self.result = self._so_far()
         return self.result
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as ``measure`` does, in an engine with the CPU threads that are wanted."""
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure in an engine with the CPU threads that are wanted."""
         present = self._engine.threads or default_threads()
         if config.threads is None or config.threads == present:
-            return self.measure(config, workload, **choices)
-        return self._guest(config.threads).measure_record(config, workload, **choices)
+            return super().measure(config, workload, options)
+        return self._guest(config.threads).measure(config, workload, options)
 
     def _guest(self, threads: int) -> Guest:
         if threads not in self._guests:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
-from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
+from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.worker import Chunk, Told, Update
@@ -83,7 +83,7 @@ class Listener(QObject):
         session.end_current("user")
         if before is not None and before.config.device != config.device:
             session.live_model.clear_readings()
-        session.live_model.begin(ticket, config)
+        session.live_model.begin(ticket, config, session.store.find)
         session.rate.clear()
         if before is None:
             session.state_changed.emit()  # now there is something to pin and to export
@@ -98,7 +98,10 @@ class Listener(QObject):
         if run is None or run.over:  # what is over is kept as it was then
             return
         session.live_model.add(
-            np.concatenate(chunk.times_s), np.concatenate(chunk.durations_s), chunk.batches
+            np.concatenate(chunk.times_s),
+            np.concatenate(chunk.durations_s),
+            chunk.batches,
+            chunk.dropped,
         )
         if run.record is not None:
             session.history_model.sampled(run.record, chunk.batches)
@@ -124,7 +127,7 @@ class Listener(QObject):
         elif isinstance(event, protocol.Devices):
             self._devices(event)
         elif isinstance(event, protocol.Failed) and ticket == 0:
-            self._session.notice.emit(notices.failed(event))
+            self._session.notice.emit(notices.failed(error_of(event)))
         else:
             run = self._run_of(ticket)
             if run is not None:
@@ -133,23 +136,21 @@ class Listener(QObject):
     def take_run_event(self, run: Run, event: Told) -> None:
         """Take what is told about the current run."""
         session = self._session
-        if isinstance(event, protocol.Stage):
-            session.activity = STAGES.get(event.name, event.name)  # shown if it lasts
-        elif isinstance(event, protocol.Prepared):
+        if isinstance(event, protocol.Prepared):
             if len(run.trace):  # timed in another way from here on: what was measured is a run
                 session.end_current("timing")
-                session.live_model.begin(run.ticket, run.config)
-            session.live_model.prepare(event, session.store.find(event.device))
+                session.live_model.begin(run.ticket, run.config, session.store.find)
+            session.live_model.prepare(event)
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
             long = predicted is not None and predicted > 1.0
             session.activity = words if long else "measuring"
-        elif isinstance(event, protocol.MemoryCounted):
-            if run.record is not None:
-                run.record.memory = event.memory
+            return
+        run.receiver.take(event)
+        error = run.receiver.error
+        if isinstance(event, protocol.Stage):
+            session.activity = STAGES.get(event.name, event.name)  # shown if it lasts
         elif isinstance(event, protocol.Finished):
-            if run.record is not None:
-                run.record.phases_s = event.phases_s
             session.end_current(event.stopped_by)
             if not session.jobs.measuring:  # else it says what the job does
                 session.say(f"stopped after {count(run.trace.total)} launches")
@@ -164,12 +165,10 @@ class Listener(QObject):
             session.end_current("user")
             session.give_up("waiting for your word")
             session.notice.emit(notices.long_launch(event.predicted_s, session.run_long))
-        elif isinstance(event, protocol.Failed):
-            if event.kind == WrongResult.kind and run.record is not None:
-                run.record.found_wrong()
+        elif isinstance(event, protocol.Failed) and error is not None:
             session.end_current("failed")
             session.give_up("this configuration failed")
-            session.notice.emit(notices.failed(event))
+            session.notice.emit(notices.failed(error))
 
     # ---- the engine itself
 
@@ -189,6 +188,7 @@ class Listener(QObject):
         session, run = self._session, self._run_of(ticket)
         kept = run.trace.total if run is not None else 0
         if run is not None:
+            run.receiver.take(event)
             session.end_current("engine lost")
         session.set_state("restarting" if event.restarting else "lost")
         if event.kind == "cancelled":

@@ -12,7 +12,6 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.client import EngineLost
-from gpuexplorer.engine.protocol import Failed
 
 Action = Callable[[], None]
 
@@ -34,11 +33,11 @@ def cannot_run(error: ExplorerError) -> Notice:
     return Notice("warning", f"This configuration cannot run: {error}.", detail=error.detail)
 
 
-def failed(event: Failed) -> Notice:
-    """Say what went wrong in the engine."""
-    remedy = f"; {event.remedy}" if event.remedy else ""
-    detail = "\n\n".join(part for part in (event.detail, event.traceback) if part)
-    return Notice("bad", f"{capital(event.what)}{remedy}.", detail=detail)
+def failed(error: ExplorerError) -> Notice:
+    """Say what went wrong, with the traceback where there is one."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    detail = "\n\n".join(part for part in (error.detail, *notes) if part)
+    return Notice("bad", f"{capital(str(error))}.", detail=detail)
 
 
 def long_launch(predicted_s: float, run_anyway: Action) -> Notice:
@@ -60,11 +59,6 @@ def counted(counters: Counters, traffic: Iterable[Traffic]) -> Notice:
     """Say what a profiler counted in one launch."""
     kernels = ", ".join(dict.fromkeys(counters.kernels))
     return Notice("info", f"{counted_words(counters, traffic)}.", detail=f"Kernels: {kernels}")
-
-
-def job_failed(error: ExplorerError) -> Notice:
-    """Say why work that had the engine to itself ended early."""
-    return Notice("bad", f"{capital(str(error))}.", detail=error.detail)
 
 
 def engine_busy(doing: str) -> Notice:
@@ -96,10 +90,11 @@ def no_engine(event: EngineLost, said: str, try_again: Action, choose: Action) -
 def engine_replaced(
     event: EngineLost, kept: int, *, resumed: bool, run_anyway: Action | None = None
 ) -> Notice:
-    """Say how an engine ended, how many samples it left, and what the next one does."""
+    """Say how an engine ended and what to do, how many samples it left, what the next one does."""
+    remedy = f"; {event.remedy}" if event.remedy else ""
     samples = f" The {count(kept)} samples it delivered are kept." if kept else ""
     after = "takes over" if resumed else "is ready for another configuration"
-    text = f"{capital(event.reason)}.{samples} A fresh engine {after}."
+    text = f"{capital(event.reason)}{remedy}.{samples} A fresh engine {after}."
     actions = (("Run it anyway", run_anyway),) if event.may_be_long and run_anyway else ()
     return Notice("warning" if resumed else "bad", text, actions=actions)
 

@@ -18,6 +18,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.calibrations import Calibrations
@@ -105,7 +106,7 @@ class Session(QObject):
     def _owner_ended(self, outcome: object) -> None:
         """Say that the thread of the engine or of the store has ended by a bug."""
         if isinstance(outcome, ExplorerError):
-            self.notice.emit(notices.job_failed(outcome))
+            self.notice.emit(notices.failed(outcome))
 
     def close(self) -> bool:
         """End everything; return whether the worker ended in time."""
@@ -153,7 +154,7 @@ class Session(QObject):
         self.end_current("user")
         self.give_up(STAGES["profile"])
         self.notice.emit(None)
-        self.worker.ask_run(run.ticket, run.config, workload, counters=True)
+        self.worker.ask_run(run.config, workload, LIVE, "counters", ticket=run.ticket)
         self.state_changed.emit()
 
     def run_long(self) -> None:
@@ -309,7 +310,8 @@ class Session(QObject):
         ticket = self.asked.ask(config)
         if not keep_notice:
             self.notice.emit(None)
-        self.worker.ask_run(ticket, config, self.experiment.workload, allow_long=allow_long)
+        options = RunOptions(allow_long=allow_long)
+        self.worker.ask_run(config, self.experiment.workload, options, ticket=ticket)
         self.say("asking the engine")
 
     def _stop_engine(self, words: str) -> None:

@@ -103,7 +103,9 @@ class SweepJob(EngineJob):
                 on_step=self._step,
                 on_trouble=self.troubled.emit,
             )
-            self.begun.emit(Begun(list(study.cells), study.resumed, study.unreadable, study.goes_on))
+            self.begun.emit(
+                Begun(list(study.cells), study.resumed, study.unreadable, study.goes_on)
+            )
             try:
                 study.run(self)
             finally:

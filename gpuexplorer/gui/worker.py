@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import Signal
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine import protocol
@@ -77,16 +78,9 @@ class _Ask:
     ticket: int
     config: RunConfig
     workload: Workload
-    allow_long: bool
-    seconds: float | None
-    max_noise: float | None = None
-    samples: int | None = None
-    warm_up_s: float | None = None
-    keep_arrays: bool = False
-    counters: bool = False
-    operators: bool = False
-    shapes: bool = False
-    sink: Callable[[Heard], None] | None = None
+    options: RunOptions
+    recording: protocol.Recording
+    sink: Callable[[Heard], None] | None
     """Who is told of the run instead of the main thread."""
 
 
@@ -127,52 +121,22 @@ class EngineWorker(Task):
 
     def ask_run(
         self,
-        ticket: int,
         config: RunConfig,
         workload: Workload,
+        options: RunOptions = LIVE,
+        recording: protocol.Recording = "samples",
         *,
-        allow_long: bool = False,
-        seconds: float | None = None,
-        counters: bool = False,
+        ticket: int = JOB_TICKET,
+        sink: Callable[[Heard], None] | None = None,
     ) -> None:
-        """Measure a configuration instead of whatever runs or waits: live, or for ``seconds``.
+        """Do a run instead of whatever runs or waits; from any thread.
 
-        With ``counters`` one launch runs under Nsight Compute instead.
+        What is told of it goes to ``updated`` with its ticket, or for a job to ``sink``, in this
+        worker's thread.
         """
-        self._ask_engine(
-            _Ask(ticket, config, workload, allow_long, seconds=seconds, counters=counters)
-        )
-
-    def ask_for(
-        self,
-        sink: Callable[[Heard], None],
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
-        operators: bool = False,
-        shapes: bool = False,
-    ) -> None:
-        """Measure a configuration for a job, instead of whatever runs or waits; from any thread.
-
-        What is said of the run goes to ``sink``, in this worker's thread, and not to ``updated``.
-        The choices are those of ``Engine.run``.
-        """
-        self._ask_engine(
-            _Ask(
-                JOB_TICKET, config, workload, allow_long, seconds, max_noise, samples, warm_up_s,
-                keep_arrays, operators=operators, shapes=shapes, sink=sink,
-            )
-        )  # fmt: skip
-
-    def _ask_engine(self, ask: _Ask) -> None:
         with self._lock:
-            self._ask, self._cancel = ask, False
+            self._ask = _Ask(ticket, config, workload, options, recording, sink)
+            self._cancel = False
         self._wake()
 
     def ask_cancel(self) -> None:
@@ -257,19 +221,7 @@ class EngineWorker(Task):
             engine.cancel()
         if ask is not None:
             self._sink = ask.sink
-            generation = engine.run(
-                ask.config,
-                ask.workload,
-                seconds=ask.seconds,
-                max_noise=ask.max_noise,
-                samples=ask.samples,
-                warm_up_s=ask.warm_up_s,
-                keep_arrays=ask.keep_arrays,
-                allow_long=ask.allow_long,
-                counters=ask.counters,
-                operators=ask.operators,
-                shapes=ask.shapes,
-            )
+            generation = engine.run(ask.config, ask.workload, ask.options, ask.recording)
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
             self._unanswered = ask.sink is None

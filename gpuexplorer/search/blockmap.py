@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,10 @@ from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import Resources
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import LongRun
 from gpuexplorer.search.block_grid import Grid, heats
 from gpuexplorer.search.outcome import Cell, passes
 from gpuexplorer.search.racing import ROUNDS, Look, Race, Runner
@@ -41,20 +42,8 @@ PACE = 24
 State = Literal["waiting", "measured", "cannot", "long", "failed", "suspect"]
 
 
-class Measure(Protocol):
-    """Measures one configuration; ``Session.measure_record`` and the window's jobs do."""
-
-    def __call__(
-        self,
-        config: RunConfig,
-        workload: Workload,
-        *,
-        seconds: float | None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-    ) -> RunRecord:
-        """Return the record of one run; raise what ``Session.measure`` raises."""
+Measure = Callable[[RunConfig, Workload, RunOptions], RunRecord]
+"""Measures one configuration, as ``Session.measure`` does."""
 
 
 @dataclass(frozen=True)
@@ -300,15 +289,14 @@ class BlockMap:
         entry = self._entries[look.number]
         config = entry.point.config
         assert config is not None  # others are not in the race
+        options = RunOptions(
+            samples=look.samples,
+            seconds=look.seconds,
+            warm_up_s=TURN_WARM_UP_S if look.phase == "turns" else WARM_UP_S,
+            keep_arrays=True,
+        )
         try:
-            record = measure(
-                config,
-                self.workload,
-                seconds=look.seconds,
-                samples=look.samples,
-                warm_up_s=TURN_WARM_UP_S if look.phase == "turns" else WARM_UP_S,
-                keep_arrays=True,
-            )
+            record = measure(config, self.workload, options)
         except CannotRunHere:
             raise
         except LongRun as error:

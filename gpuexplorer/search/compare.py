@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -25,8 +24,8 @@ from gpuexplorer.core.comparison import (
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interleave import TURN_S, Contender, Interleaving, Measures
-from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
 
@@ -55,21 +54,6 @@ def _workload(entrant: Entrant) -> Workload:
     if entrant.workload is None:
         raise ValueError(f"{entrant.label} has no workload to measure")
     return entrant.workload
-
-
-class _Named:
-    """A session whose errors say whose run it was."""
-
-    def __init__(self, session: Measures, label: str) -> None:
-        self._session, self._label = session, label
-
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as the session does."""
-        try:
-            return self._session.measure_record(config, workload, **choices)
-        except ExplorerError as error:
-            error.what = f"{self._label}: {error.what}"
-            raise
 
 
 @dataclass(frozen=True)
@@ -116,11 +100,13 @@ class Comparing:
         self.stopped_by: ComparisonEnd = "user"
         self._turns = Interleaving(
             [Contender(e.config, _workload(e)) for e in entrants],
-            turn_s=turn_s,
-            samples=MOST_SAMPLES,
-            warm_up_s=min(WARM_UP_S, turn_s),
-            keep_arrays=True,
-            allow_long=allow_long,
+            RunOptions(
+                samples=MOST_SAMPLES,
+                seconds=turn_s,
+                warm_up_s=min(WARM_UP_S, turn_s),
+                allow_long=allow_long,
+                keep_arrays=True,
+            ),
             seed=seed,
         )
 
@@ -149,11 +135,13 @@ class Comparing:
         self.stopped_by = "user"
         self._turns.rename()
         self.id = uuid.uuid4().hex
-        sessions = session if isinstance(session, Sequence) else [session] * len(self.entrants)
-        named = [_Named(s, e.label) for s, e in zip(sessions, self.entrants, strict=True)]
         again = self.clear  # somebody wants to know it better
         while True:
-            self._turns.round(named, () if again else self._resting())
+            try:
+                self._turns.round(session, () if again else self._resting())
+            except ExplorerError as error:
+                error.what = f"{self.entrants[self._turns.current].label}: {error.what}"
+                raise
             if on_round is not None:
                 on_round(self.standings())
             if self.fixed_rounds is not None:

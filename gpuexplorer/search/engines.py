@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.workload import Workload
@@ -36,9 +37,9 @@ class Engines(Closing):
         """End what it holds."""
         self._running.close()
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as ``Session.measure_record`` does, on an engine with the threads wanted."""
-        return self._with_threads(config.threads).measure_record(config, workload, **choices)
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure as ``Session.measure`` does, on an engine with the threads wanted."""
+        return self._with_threads(config.threads).measure(config, workload, options)
 
     def _with_threads(self, threads: int | None) -> Session:
         if threads not in self._by_threads:

@@ -10,7 +10,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -57,7 +56,7 @@ def request_document(
         "schema": SWEEP_SCHEMA,
         "base": space.base,
         "axes": {axis.name: axis.values for axis in space.axes},
-        "measuring": asdict(measuring),
+        "measuring": measuring.document(),
         "workload_sha256": workload.sha256,
         "devices": {d.id: [d.hardware_id, d.driver, d.threads] for d in on if d.id in used},
     }

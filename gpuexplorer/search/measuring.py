@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.run_options import RunOptions
 
 SAMPLES = 30
 """Enough for an interval of the median from ten stretches of time."""
@@ -11,17 +15,16 @@ WARM_UP_S = 0.005
 """The device comes from the configuration before and is warm; the check's launch is one more."""
 
 
-@dataclass(frozen=True)
-class Measuring:
-    """When a configuration has been measured enough: whichever of these is met first.
-
-    ``samples`` launches, ``seconds`` of sampling, a median known to ``max_noise``; None leaves one
-    out. ``warm_up_s`` is how long to launch before the first sample; ``allow_long`` agrees to
-    launches above two seconds, which are skipped otherwise.
-    """
+class Measuring(RunOptions, frozen=True):
+    """The options of every run of a search; those that would take long are skipped."""
 
     samples: int | None = SAMPLES
     seconds: float | None = AT_MOST_S
-    max_noise: float | None = None
     warm_up_s: float | None = WARM_UP_S
-    allow_long: bool = False
+    keep_arrays: bool = True
+
+    def document(self) -> dict[str, Any]:
+        """Return what a user chose of them: equal documents measure alike."""
+        values = msgspec.structs.asdict(self)
+        del values["keep_arrays"]
+        return values

@@ -15,7 +15,7 @@ from gpuexplorer.core.errors import (
 )
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import PASSING, Why
-from gpuexplorer.engine.session import EngineKilled
+from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.search.space import Point
 
 

@@ -7,12 +7,13 @@ a parallel library wait in loops for a while after their work, and would take th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.idle import wait_until_idle
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.interpreters import BUILT_IN
@@ -87,6 +88,6 @@ class _InTurn:
     def __init__(self, engines: SideBySide, engine: str | None) -> None:
         self._engines, self._engine = engines, engine
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as ``Session.measure_record`` does."""
-        return self._engines.take_turn(self._engine).measure_record(config, workload, **choices)
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure as ``Session.measure`` does."""
+        return self._engines.take_turn(self._engine).measure(config, workload, options)

@@ -20,8 +20,8 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import PASSING, Why
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.order import measuring_order
@@ -195,19 +195,9 @@ class Sweep:
         config = cell.point.config
         assert config is not None  # only what waits is in the order
         self._tell(index)
-        how = self.measuring
         started = time.perf_counter()
         try:
-            result = engine.measure_record(
-                config,
-                self.workload,
-                seconds=how.seconds,
-                max_noise=how.max_noise,
-                samples=how.samples,
-                warm_up_s=how.warm_up_s,
-                keep_arrays=True,
-                allow_long=how.allow_long,
-            ).result()
+            result = engine.measure(config, self.workload, self.measuring).result()
         except EngineGone:
             raise
         except ExplorerError as error:

@@ -22,6 +22,7 @@ import numpy as np
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.tuning import (
     Budget,
     Evaluation,
@@ -31,9 +32,9 @@ from gpuexplorer.core.tuning import (
     Tuning,
 )
 from gpuexplorer.core.units import ratio as ratio_words
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.outcome import passes
 from gpuexplorer.search.tune_final import run_final
 from gpuexplorer.search.tune_naming import bar_s, finalists_of, named_of
@@ -289,15 +290,14 @@ class Tuner:
         *,
         first: bool = False,
     ) -> RunRecord:
-        return self._session.measure_record(
-            config,
-            self._workload,
-            seconds=seconds,
+        options = RunOptions(
             samples=samples,
+            seconds=seconds,
             warm_up_s=WARM_UP_S if first else 0.0,
-            keep_arrays=True,
             allow_long=self._options.allow_long,
+            keep_arrays=True,
         )
+        return self._session.measure(config, self._workload, options)
 
     def _figures(self, record: RunRecord, *, lost: bool) -> tuple[float, str | None]:
         """Return the median in seconds, and why it cannot be true."""

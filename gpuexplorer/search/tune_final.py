@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,10 @@ import numpy.typing as npt
 from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison, interval_so_far, ratio_interval
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.interleave import Contender, Measures, take_turns
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.engine.interleave import Contender, Interleaving, Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.workloads.workload import Workload
 
 MOST_ROUNDS = 24
@@ -62,18 +62,6 @@ class FinalRun:
         return compare(best.medians_s[:turns], self.medians_s[:turns])
 
 
-class _Blaming:
-    """Measures as a session does, and remembers whose turn it was when something went wrong."""
-
-    def __init__(self, session: Measures) -> None:
-        self._session = session
-        self.config: RunConfig | None = None
-
-    def measure_record(self, config: RunConfig, workload: Workload, **options: Any) -> RunRecord:
-        self.config = config
-        return self._session.measure_record(config, workload, **options)
-
-
 def run_final(
     session: Measures,
     workload: Workload,
@@ -93,7 +81,13 @@ def run_final(
     """
     began = clock()
     runners = [FinalRun(config) for config in configs]
-    blaming = _Blaming(session)
+    options = RunOptions(
+        samples=TURN_SAMPLES,
+        seconds=TURN_S,
+        warm_up_s=TURN_WARM_UP_S,
+        allow_long=allow_long,
+        keep_arrays=True,
+    )
     rounds = 0
     while rounds < MOST_ROUNDS:
         present = [r for r in runners if r.present]
@@ -101,24 +95,16 @@ def run_final(
             break
         if rounds >= FEWEST_PAIRS and (len(present) < 2 or clock() - began >= seconds):
             break
+        contenders = [Contender(r.config, workload) for r in present]
+        turns = Interleaving(contenders, options, seed=seed + rounds)
         try:
-            turns = take_turns(
-                blaming,
-                [Contender(r.config, workload) for r in present],
-                rounds=1,
-                turn_s=TURN_S,
-                samples=TURN_SAMPLES,
-                warm_up_s=TURN_WARM_UP_S,
-                keep_arrays=True,
-                seed=seed + rounds,
-                allow_long=allow_long,
-            )
+            turns.round(session)
         except EngineGone:
             raise
         except ExplorerError as error:  # the round does not count
-            next(r for r in present if r.config is blaming.config).failed = error
+            present[turns.current].failed = error
             continue
-        for runner, turn in zip(present, turns, strict=True):
+        for runner, turn in zip(present, turns.turns(), strict=True):
             if runner.record is None:
                 runner.record = turn.record
             else:

@@ -17,6 +17,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.result import Environment, RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.reproduce import command_line
 from gpuexplorer.selftest.task import Interrupted, Skipped
@@ -130,9 +131,9 @@ class Bench(Closing):
         result = self.session.measure(
             config,
             workload or self.shipped[config.workload],
-            seconds=seconds,
+            RunOptions(seconds=seconds),
             on_progress=self.check_stop,
-        )
+        ).result()
         self.note(result.environment)
         return result
 

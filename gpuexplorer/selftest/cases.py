@@ -10,6 +10,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.workloads.check import CheckCase, Depth, check_plan
 from gpuexplorer.workloads.choose import complete
@@ -95,9 +96,10 @@ def try_case(
     group.tried.append(tried)
     try:
         tried.config = complete(case.request, group.workload, session.devices())
+        options = RunOptions(seconds=SECONDS_EACH)
         result = session.measure(
-            tried.config, group.workload, seconds=SECONDS_EACH, on_progress=on_progress
-        )
+            tried.config, group.workload, options, on_progress=on_progress
+        ).result()
         tried.config, tried.verification = result.config, result.verification
         tried.environment = result.environment
     except ExplorerError as error:

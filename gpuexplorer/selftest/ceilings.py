@@ -14,7 +14,7 @@ from gpuexplorer.calibration.plan import Candidate, Stage, stages
 from gpuexplorer.core.ceilings import COMPUTE_KINDS
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.session import LongRun
+from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.task import Found, Skipped, Task
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
@@ -77,7 +78,7 @@ class WatchedEngine(Closing):
         allow_long: bool = True,
     ) -> int:
         """Ask for a run; return its generation."""
-        return self.engine.run(config, workload, seconds=seconds, allow_long=allow_long)
+        return self.engine.run(config, workload, RunOptions(seconds=seconds, allow_long=allow_long))
 
     def stage(self, *names: str, timeout_s: float = 120.0) -> None:
         """Wait until the run is at one of these steps."""

@@ -18,10 +18,11 @@ import numpy as np
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.interleave import Contender, compare_in_turns
+from gpuexplorer.engine.interleave import Contender
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
+from tests.support.in_turns import compare_in_turns
 
 
 def main() -> int:

@@ -20,8 +20,9 @@ import numpy as np
 from gpuexplorer.core.change import block_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.interleave import Contender, compare_in_turns
+from gpuexplorer.engine.interleave import Contender
 from gpuexplorer.engine.session import Session
 from gpuexplorer.search.block_grid import FINENESS, make_grid
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
@@ -29,6 +30,7 @@ from gpuexplorer.search.space import Point
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
+from tests.support.in_turns import compare_in_turns
 
 
 def main() -> int:
@@ -68,7 +70,7 @@ def main() -> int:
             )
 
         began = time.perf_counter()
-        made.run(session.measure_record, say)
+        made.run(session.measure, say)
         race_s = time.perf_counter() - began
         began = time.perf_counter()
         medians_s = exhaustive(session, workload, points, options.samples, options.seed)
@@ -134,8 +136,8 @@ def exhaustive(
         point = legal[index]
         assert point.config is not None
         try:
-            record = session.measure_record(
-                point.config, workload, seconds=None, samples=samples, keep_arrays=True
+            record = session.measure(
+                point.config, workload, RunOptions(seconds=None, samples=samples, keep_arrays=True)
             )
         except ExplorerError as error:
             print(f"{point.words}: {error}", file=sys.stderr)

@@ -21,6 +21,7 @@ import numpy as np
 
 from gpuexplorer.calibration.calibrate import STRETCH, rate_of
 from gpuexplorer.calibration.plan import stages
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import find_device
@@ -112,7 +113,9 @@ def main() -> int:
         print(f"{device.name}, {device.threads or 'no'} CPU threads; {stage.size}")
         for number in range(1, options.rounds + 1):
             for candidate in stage.candidates:
-                result = session.measure(candidate.config, candidate.workload, seconds=SECONDS)
+                result = session.measure(
+                    candidate.config, candidate.workload, RunOptions(seconds=SECONDS)
+                ).result()
                 value = rate_of(result).value
                 ours[candidate.title] = max(value, ours.get(candidate.title, 0.0))
             for name, value in independent(device.kind, device.threads or 1, elements).items():

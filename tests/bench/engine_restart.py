@@ -44,14 +44,14 @@ def main() -> None:
     config = complete(request, workload, devices)
     handshakes, first_samples = [], []
     for _ in range(arguments.kills):
-        engine.run(config, workload, seconds=None)
+        engine.run(config, workload)
         wait(protocol.Samples, time.monotonic())
         pid = engine.pid
         assert pid is not None
         killed = time.monotonic()
         os.kill(pid, signal.SIGKILL)
         handshakes.append(wait(EngineReady, killed))
-        engine.run(config, workload, seconds=None)
+        engine.run(config, workload)
         first_samples.append(wait(protocol.Samples, killed))
     engine.close()
     print(

@@ -24,6 +24,7 @@ from gpuexplorer.charts.spec import ChartSpec, Panel
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.search.compare import Comparing
 from gpuexplorer.search.contenders import entrants_of, read_words
@@ -102,7 +103,7 @@ def row_of(session: Session, wanted: RunRequest) -> dict[str, Any]:
     }  # fmt: skip
     try:
         config = complete(wanted, workload, session.devices())
-        record = session.measure_record(config, workload, seconds=1.0, samples=20)
+        record = session.measure(config, workload, RunOptions(seconds=1.0, samples=20))
     except ExplorerError as error:
         return {**row, "error": str(error)}
     result = record.result()

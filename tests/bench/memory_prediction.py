@@ -17,6 +17,7 @@ from typing import Any
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -103,7 +104,9 @@ def main() -> int:
             workload = workloads[request.workload]
             try:
                 config = complete(request, workload, devices)
-                result = session.measure(config, workload, seconds=SECONDS, allow_long=True)
+                result = session.measure(
+                    config, workload, RunOptions(seconds=SECONDS, allow_long=True)
+                ).result()
             except CannotRunHere as error:
                 rows.append({"workload": request.workload, "precision": request.precision,
                              "not_run": str(error)})  # fmt: skip

@@ -33,8 +33,9 @@ import numpy as np
 from gpuexplorer.backends.opencl.drivers import environment, installed_drivers
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.tuning import Budget
-from gpuexplorer.engine.interleave import Contender, Measures, take_turns
+from gpuexplorer.engine.interleave import Contender, Measures
 from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Session
@@ -44,6 +45,7 @@ from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
+from tests.support.in_turns import take_turns
 
 Place = tuple[int, int, int]
 LEAST_RATE_RATIO = 3.0
@@ -199,9 +201,9 @@ class Ledger:
         self.launch_s = 0.0
         self.samples = self.builds = 0
 
-    def measure_record(self, config: RunConfig, workload: Workload, **options: Any) -> RunRecord:
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
         """Measure as the session does."""
-        record = self._session.measure_record(config, workload, **options)
+        record = self._session.measure(config, workload, options)
         durations = record.samples_s()
         build_s = record.prepared.phases_s.compile or 0.0
         self.build_s += build_s

@@ -21,6 +21,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
@@ -65,8 +66,8 @@ def calibrated(session: Session, devices: DeviceList, device: DeviceInfo) -> Cei
         candidate = task.candidate
         try:
             result = session.measure(
-                candidate.config, candidate.workload, seconds=task.stage.seconds
-            )
+                candidate.config, candidate.workload, RunOptions(seconds=task.stage.seconds)
+            ).result()
         except ExplorerError as error:
             calibration.failed(error)
         else:
@@ -99,7 +100,9 @@ def main() -> int:
             for config in configs(workload, devices, device):
                 name = f"{workload.name}/{config.variant} {config.precision} {config.cache}"
                 try:
-                    result = session.measure(config, workload, seconds=options.seconds)
+                    result = session.measure(
+                        config, workload, RunOptions(seconds=options.seconds)
+                    ).result()
                 except ExplorerError as error:
                     print(f"{name:<38} not run: {error}")
                     continue

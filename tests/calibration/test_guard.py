@@ -13,6 +13,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load, pick
@@ -37,7 +38,9 @@ class Bench:
             if task.stage.kind in ("fma", "gemm") and task.stage.precision == "fp32":
                 candidate = task.candidate
                 calibration.took(
-                    self.session.measure(candidate.config, candidate.workload, seconds=0.1)
+                    self.session.measure(
+                        candidate.config, candidate.workload, RunOptions(seconds=0.1)
+                    ).result()
                 )
             else:
                 calibration.skip()
@@ -50,7 +53,7 @@ class Bench:
         workload = pick(load([folder]), name)
         request = RunRequest(workload=name, device=self.device.id, size=size, precision="fp32")
         config = complete(request, workload, self.session.devices())
-        return self.session.measure(config, workload, seconds=0.3)
+        return self.session.measure(config, workload, RunOptions(seconds=0.3)).result()
 
 
 @pytest.fixture(scope="module")

@@ -37,3 +37,16 @@ def test_what_held_the_clock_is_told_without_a_verdict() -> None:
     state = msgspec.structs.replace(run.telemetry, throttle_reasons=("power cap", "power brake"))
     shown = {n: w for n, _, w in facts(msgspec.structs.replace(run, telemetry=state))}
     assert shown["device state"].endswith("clock held at times by power cap, power brake")
+
+
+def test_samples_that_were_lost_are_told_where_that_is_known() -> None:
+    def told(dropped: int | None) -> str | None:
+        run = made_run(1, 20)
+        timing = msgspec.structs.replace(run.timing, dropped=dropped)
+        rows = facts(msgspec.structs.replace(run, timing=timing))
+        return {name: words for name, _, words in rows}.get("lost")
+
+    why = "timed and lost, because samples came faster than they were taken in"
+    assert told(None) is told(0) is None
+    assert told(1) == f"1 launch was {why}"
+    assert told(4500) == f"4\u202f500 launches were {why}"

@@ -32,7 +32,7 @@ FIELDS: dict[str, set[str]] = {
     "timing": {
         "samples", "median_s", "mean_s", "min_s", "p05_s", "p95_s", "stdev_s", "ci95_low_s",
         "ci95_high_s", "method", "resolution_s", "stopped_by", "converged", "marked_throttled",
-        "suspect",
+        "suspect", "dropped",
     },
     "phases_s": {"compile", "allocate", "host_to_device", "kernel", "device_to_host", "free"},
     "throughput": {"flop_per_s", "bandwidth_B_per_s"},

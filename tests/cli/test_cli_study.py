@@ -93,11 +93,11 @@ class Made:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def measure_record(self, *arguments: Any, **choices: Any) -> RunRecord:
+    def measure(self, *arguments: Any, **choices: Any) -> RunRecord:
         self._runs += 1
         if self._runs == self.interrupt:
             raise KeyboardInterrupt
-        return self._machine.measure_record(*arguments, **choices)
+        return self._machine.measure(*arguments, **choices)
 
 
 def test_an_interrupt_keeps_the_sizes_that_were_done(

@@ -18,7 +18,7 @@ from gpuexplorer.analysis.static import CompileRequest, curve_blocks, shape_like
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import CannotRunHere, Cancelled, InputError, WorkFailed
+from gpuexplorer.core.errors import Cancelled, CannotRunHere, InputError, WorkFailed
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant, read_kernel_file
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn

@@ -16,6 +16,7 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine import protocol, stopped
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
 from gpuexplorer.workloads.choose import complete
@@ -139,7 +140,7 @@ def test_handshake_and_devices(watched: Watched) -> None:
 
 def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
-    generation = watched.engine.run(chosen, MATMUL, seconds=0.3)
+    generation = watched.engine.run(chosen, MATMUL, RunOptions(seconds=0.3))
     finished = watched.wait(protocol.Finished)
     assert isinstance(finished, protocol.Finished)
     assert finished.generation == generation
@@ -158,9 +159,7 @@ def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
 def test_the_latest_run_wins(watched: Watched) -> None:
     devices = watched.devices()
     for block in ((1, 1), (16, 1), (8, 8), (32, 4), (64, 2)):
-        latest = watched.engine.run(
-            config(devices, size={"N": 128}, block=block), MATMUL, seconds=None
-        )
+        latest = watched.engine.run(config(devices, size={"N": 128}, block=block), MATMUL)
     watched.wait(protocol.Samples)
     generations = {e.generation for e in watched.events if isinstance(e, protocol.Prepared)}
     assert generations == {latest}
@@ -173,12 +172,12 @@ def test_the_latest_run_wins(watched: Watched) -> None:
 @pytest.mark.alone
 def test_a_long_launch_runs_only_after_it_was_agreed_to(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
-    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.engine.run(chosen, MATMUL)
     asked = watched.wait(protocol.NeedsConfirmation)
     assert isinstance(asked, protocol.NeedsConfirmation)
     assert asked.predicted_s > protocol.CONFIRM_ABOVE_S
     assert not watched.of(protocol.Samples)
-    watched.engine.run(chosen, MATMUL, seconds=None, allow_long=True)
+    watched.engine.run(chosen, MATMUL, RunOptions(allow_long=True))
     watched.until(
         lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
     )
@@ -194,10 +193,10 @@ def test_a_long_launch_runs_only_after_it_was_agreed_to(watched: Watched) -> Non
 
 def test_a_run_agreed_to_after_all_starts_from_filled_inputs(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 1536}, block=(1, 1))
-    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.engine.run(chosen, MATMUL)
     watched.wait(protocol.NeedsConfirmation)
     quick = config(watched.devices(), size={"N": 1536}, block=(16, 16))
-    watched.engine.run(quick, MATMUL, seconds=0.1)
+    watched.engine.run(quick, MATMUL, RunOptions(seconds=0.1))
     watched.wait(protocol.Finished)
     assert all(e.verified for e in watched.of(protocol.Prepared))  # type: ignore[union-attr]
 
@@ -205,12 +204,14 @@ def test_a_run_agreed_to_after_all_starts_from_filled_inputs(watched: Watched) -
 def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None:
     devices = watched.devices()
     watched.engine.run(
-        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, seconds=None, allow_long=True
+        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, RunOptions(allow_long=True)
     )
     watched.until(
         lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
     )
-    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=0.1)
+    generation = watched.engine.run(
+        config(devices, size={"N": 64}), MATMUL, RunOptions(seconds=0.1)
+    )
     finished = watched.wait(protocol.Finished)
     assert isinstance(finished, protocol.Finished)
     assert finished.generation == generation
@@ -222,12 +223,12 @@ def test_a_run_that_replaces_a_long_launch_is_not_lost(watched: Watched) -> None
 def test_a_run_cancelled_while_it_waits_does_not_come_back(watched: Watched) -> None:
     devices = watched.devices()
     watched.engine.run(
-        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, seconds=None, allow_long=True
+        config(devices, size={"N": 2048}, block=(1, 1)), MATMUL, RunOptions(allow_long=True)
     )
     watched.until(
         lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
     )
-    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=None)
+    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL)
     watched.engine.cancel()
     lost = watched.wait(EngineLost)
     assert isinstance(lost, EngineLost)
@@ -255,7 +256,7 @@ def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_f
 
 def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
-    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.engine.run(chosen, MATMUL)
     watched.wait(protocol.Samples)
     assert watched.engine.pid is not None
     os.kill(watched.engine.pid, signal.SIGKILL)
@@ -269,7 +270,7 @@ def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watche
     assert ready.restarted
     assert 0.0 < ready.handshake_s < 30.0  # tests/bench/engine_restart.py times it
     before = len(watched.of(protocol.Samples))
-    watched.engine.run(chosen, MATMUL, seconds=None)
+    watched.engine.run(chosen, MATMUL)
     watched.wait(protocol.Samples, more_than=before)
 
 
@@ -278,7 +279,7 @@ def test_a_kernel_that_never_ends_meets_its_deadline(
 ) -> None:
     devices = watched.devices()
     workload = folder(ENDLESS)
-    watched.engine.run(config(devices, workload), workload, seconds=None)
+    watched.engine.run(config(devices, workload), workload)
     lost = watched.wait(EngineLost, timeout_s=40.0)
     assert isinstance(lost, EngineLost)
     assert lost.kind == "hang"
@@ -306,7 +307,7 @@ def test_what_did_not_come_back_is_told_with_what_would_help(
     engine._stage, engine._deadline_s = stage, 10.0
     engine._run = protocol.Run(
         generation=1, config=config(watched.devices(), size={"N": 64}), workload_sha256="",
-        seconds=None, allow_long=allow_long,
+        options=RunOptions(allow_long=allow_long),
     )  # fmt: skip
     words, help_ = engine._hang()
     engine._run = None
@@ -320,7 +321,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is POSIX's")
 
 def stop(watched: Watched) -> psutil.Process:
     """Stop the engine of a run that samples, and return its process once it stands."""
-    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL, seconds=None)
+    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
     watched.wait(protocol.Samples)
     assert watched.engine.pid is not None
     process = psutil.Process(watched.engine.pid)
@@ -380,6 +381,7 @@ def test_an_engine_stopped_at_its_deadline_is_no_kernel_that_never_ends(watched:
 RUNS_A_WHILE = """
 import sys, time
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -398,8 +400,8 @@ with Session() as session:
             told.append(True)
             print(session.pid, flush=True)
 
-    result = session.measure(config, workload, seconds=6.5, on_progress=look)
-    print(result.timing.stopped_by, flush=True)
+    record = session.measure(config, workload, RunOptions(seconds=6.5), on_progress=look)
+    print(record.stopped_by, flush=True)
 """
 
 
@@ -424,14 +426,16 @@ def test_a_program_that_was_stopped_with_its_engine_does_not_lose_its_run() -> N
 def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> None:
     devices = watched.devices()
     workload = folder(OUT_OF_BOUNDS)
-    watched.engine.run(config(devices, workload), workload, seconds=0.1)
+    watched.engine.run(config(devices, workload), workload, RunOptions(seconds=0.1))
     watched.until(lambda: bool(watched.of(EngineLost) or watched.of(protocol.Failed)))
     if sys.platform == "linux":
         (failed,) = watched.of(protocol.Failed)
         assert isinstance(failed, protocol.Failed)
         assert "outside array C: 399,99" in failed.what
         assert not watched.of(EngineLost)
-    generation = watched.engine.run(config(devices, size={"N": 64}), MATMUL, seconds=0.1)
+    generation = watched.engine.run(
+        config(devices, size={"N": 64}), MATMUL, RunOptions(seconds=0.1)
+    )
     finished = watched.wait(protocol.Finished)
     assert isinstance(finished, protocol.Finished)
     assert finished.generation == generation
@@ -440,7 +444,7 @@ def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> 
 @pytest.mark.alone
 def test_closing_in_the_middle_of_a_launch_leaves_no_process(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 2048}, block=(1, 1))
-    watched.engine.run(chosen, MATMUL, seconds=None, allow_long=True)
+    watched.engine.run(chosen, MATMUL, RunOptions(allow_long=True))
     watched.until(
         lambda: any(isinstance(e, protocol.Stage) and e.name == "verify" for e in watched.events)
     )

@@ -15,7 +15,8 @@ import pytest
 
 from gpuexplorer.core.bootstrap import FILE
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import CannotRunHere, Cancelled
+from gpuexplorer.core.errors import Cancelled, CannotRunHere
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.checking import check_engine
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
@@ -79,7 +80,7 @@ def test_a_run_in_another_python_says_which_and_with_what(other: Path) -> None:
         devices = session.devices()
         request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu", size={"N": 64})
         config = complete(request, workload, devices)
-        result = session.measure(config, workload, seconds=0.05)
+        result = session.measure(config, workload, RunOptions(seconds=0.05)).result()
         assert session.pid is not None
         process = psutil.Process(session.pid)
         assert process.cmdline()[:2] == [str(other), FILE]
@@ -100,7 +101,11 @@ def test_a_path_stands_for_a_name_and_the_built_in_engine_for_none(other: Path) 
             request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu",
                                  size={"N": 32})  # fmt: skip
             config = complete(request, workload, session.devices())
-            found[word] = session.measure(config, workload, seconds=0.02).environment.engine
+            found[word] = (
+                session.measure(config, workload, RunOptions(seconds=0.02))
+                .result()
+                .environment.engine
+            )
     assert found == {str(other.parent.parent): str(other), "built-in": None}
 
 

@@ -12,6 +12,7 @@ import gpuexplorer
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.choose import complete
@@ -64,8 +65,10 @@ class Bench:
 
     def run(self, text: str, name: str = "model.py", **request: Any) -> RunResult:
         workload = self.workload(text, name)
-        record = self.session.measure_record(
-            self.config(workload, **request), workload, seconds=1.0, samples=3, warm_up_s=0.0
+        record = self.session.measure(
+            self.config(workload, **request),
+            workload,
+            RunOptions(seconds=1.0, samples=3, warm_up_s=0.0),
         )
         return record.result()
 
@@ -169,7 +172,7 @@ def test_a_file_that_nobody_agreed_to_does_not_run(bench: Bench) -> None:
     text = f"open({str(mark)!r}, 'w')\n{GOOD}"
     workload = workload_of(bench.folder, text)
     with pytest.raises(InputError, match="nobody agreed to run it"):
-        bench.session.measure(bench.config(workload), workload, seconds=0.1)
+        bench.session.measure(bench.config(workload), workload, RunOptions(seconds=0.1)).result()
     assert not mark.exists()
 
 

@@ -34,8 +34,7 @@ def request(device: str = "opencl:0") -> protocol.Run:
         ),
         workload_sha256=workload.sha256,
         workload=workload.source,
-        seconds=None,
-        counters=True,
+        recording="counters",
     )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.receiver import Receiver
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -30,40 +32,42 @@ def config_of(session: Session, block: int) -> RunConfig:
 
 @pytest.mark.parametrize("samples", [1, 7, 300])
 def test_a_run_ends_after_exactly_so_many_samples(session: Session, samples: int) -> None:
-    record = session.measure_record(
-        config_of(session, 64), WORKLOAD, seconds=None, samples=samples, warm_up_s=0.001
+    record = session.measure(
+        config_of(session, 64), WORKLOAD, RunOptions(seconds=None, samples=samples, warm_up_s=0.001)
     )
     assert record.samples == samples
     assert record.result().timing.stopped_by == "samples"
 
 
 def test_a_run_whose_result_changed_later_is_not_called_right(session: Session) -> None:
-    record = session.measure_record(config_of(session, 64), WORKLOAD, seconds=None, samples=3)
+    record = session.measure(config_of(session, 64), WORKLOAD, RunOptions(samples=3))
     assert record.result().verified
-    session._on_event(
-        protocol.Failed(generation=1, kind="wrong-result", what="the result changes", exit_code=1)
-    )
-    partial = session.partial()
-    assert partial is not None and not partial.verified
+    run = Receiver(record.prepared.config)
+    run.take(record.prepared)
+    run.take(protocol.Samples(generation=1, batch=record.batches[0]))
+    run.take(protocol.Failed(generation=1, kind="wrong-result", what="the result changes"))
+    assert run.record is not None
+    partial = run.record.result()
+    assert not partial.verified
     assert partial.timing.stopped_by == "failed"
     assert partial.verification is not None and "another result" in partial.verification.method
 
 
 def test_time_may_end_it_before(session: Session) -> None:
-    record = session.measure_record(
-        config_of(session, 64), WORKLOAD, seconds=0.05, samples=1_000_000, warm_up_s=0.0
+    record = session.measure(
+        config_of(session, 64), WORKLOAD, RunOptions(seconds=0.05, samples=1_000_000, warm_up_s=0.0)
     )
     assert 0 < record.samples < 1_000_000
     assert record.result().timing.stopped_by == "time"
 
 
 def test_arrays_that_were_kept_are_not_made_again(session: Session) -> None:
-    first = session.measure_record(
-        config_of(session, 64), WORKLOAD, seconds=None, samples=3, keep_arrays=True
+    first = session.measure(
+        config_of(session, 64), WORKLOAD, RunOptions(seconds=None, samples=3, keep_arrays=True)
     ).result()
     assert first.phases_s.free is None, "they are still there"
-    second = session.measure_record(
-        config_of(session, 128), WORKLOAD, seconds=None, samples=3
+    second = session.measure(
+        config_of(session, 128), WORKLOAD, RunOptions(seconds=None, samples=3)
     ).result()
     assert second.verified
     assert second.phases_s.allocate == first.phases_s.allocate

@@ -13,6 +13,7 @@ import pytest
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import Session
 from gpuexplorer.environments.cancelled import Cancelled
@@ -92,7 +93,7 @@ def _measure_in(word: str) -> str | None:
     with Session(python=word, threads=1) as session:
         request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu", size={"N": 64})
         config = complete(request, workload, session.devices())
-        result = session.measure(config, workload, seconds=0.05)
+        result = session.measure(config, workload, RunOptions(seconds=0.05)).result()
     assert result.verification is not None
     assert result.verification.ok
     return result.environment.engine

@@ -11,6 +11,7 @@ from gpuexplorer.charts.render import render
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.search.compare import Comparing
 from gpuexplorer.search.contenders import entrants_of, read_words
@@ -45,7 +46,7 @@ def measured(session: Session, workload: str, variant: str, **request: Any) -> R
     )
     chosen = SHIPPED[workload]
     config = complete(wanted, chosen, session.devices())
-    record = session.measure_record(config, chosen, seconds=1.0, samples=3, warm_up_s=0.0)
+    record = session.measure(config, chosen, RunOptions(seconds=1.0, samples=3, warm_up_s=0.0))
     return record.result()
 
 

@@ -11,6 +11,7 @@ from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load
@@ -31,8 +32,8 @@ class Bench:
             try:
                 calibration.took(
                     self.session.measure(
-                        candidate.config, candidate.workload, seconds=task.stage.seconds
-                    )
+                        candidate.config, candidate.workload, RunOptions(seconds=task.stage.seconds)
+                    ).result()
                 )
             except ExplorerError as error:
                 calibration.failed(error)
@@ -103,5 +104,5 @@ def test_no_shipped_variant_is_above_its_roof(bench: Bench) -> None:
                     device=bench.device.id,
                 )  # fmt: skip
                 config = complete(request, workload, bench.devices)
-                result = bench.session.measure(config, workload, seconds=0.1)
+                result = bench.session.measure(config, workload, RunOptions(seconds=0.1)).result()
                 assert result.timing.suspect is None, (workload.name, variant, precision)

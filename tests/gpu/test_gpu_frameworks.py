@@ -8,6 +8,7 @@ import pytest
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -43,7 +44,9 @@ def test_each_computes_what_float64_says(session: Session, workload: str, framew
             workload=workload, variant=framework, device=device.id, precision=precision
         )
         config = complete(wanted, SHIPPED[workload], session.devices())
-        run = session.measure_record(config, SHIPPED[workload], seconds=2.0, samples=20).result()
+        run = session.measure(
+            config, SHIPPED[workload], RunOptions(seconds=2.0, samples=20)
+        ).result()
         assert run.verified and run.config.device == device.id
         assert "one wait" in run.timing.method or "each step" in run.timing.method
         assert run.verification is not None
@@ -62,7 +65,7 @@ def test_a_compiled_model_computes_the_same(session: Session, framework: str, sw
     )
     chosen = SHIPPED["transformer_block"]
     config = complete(wanted, chosen, session.devices())
-    assert session.measure_record(config, chosen, seconds=2.0, samples=20).result().verified
+    assert session.measure(config, chosen, RunOptions(seconds=2.0, samples=20)).result().verified
 
 
 def test_frameworks_share_the_gpu(session: Session) -> None:
@@ -71,7 +74,9 @@ def test_frameworks_share_the_gpu(session: Session) -> None:
         device = gpu_of(session, framework)
         wanted = RunRequest(workload="matmul", variant=framework, device=device.id)
         config = complete(wanted, SHIPPED["matmul"], session.devices())
-        run = session.measure_record(config, SHIPPED["matmul"], seconds=2.0, samples=5).result()
+        run = session.measure(
+            config, SHIPPED["matmul"], RunOptions(seconds=2.0, samples=5)
+        ).result()
         assert run.verified
         used_B, memory_B = run.telemetry.memory_used_B, device.limits.memory_B
         assert used_B is None or memory_B is None or used_B < 0.5 * memory_B

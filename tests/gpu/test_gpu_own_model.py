@@ -11,6 +11,7 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.choose import complete, find_device
@@ -44,7 +45,7 @@ def asked(
 
 def run(session: Session, folder: Path, text: str = GOOD, **request: Any) -> RunResult:
     config, workload = asked(session, folder, text, **request)
-    return session.measure(config, workload, seconds=0.2)
+    return session.measure(config, workload, RunOptions(seconds=0.2)).result()
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import pytest
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.engine.interleave import Contender, compare_in_turns
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.engine.interleave import Contender
 from gpuexplorer.engine.session import Session
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
+from tests.support.in_turns import compare_in_turns
 
 COMPARISONS = 20
 FEWEST = 16
@@ -60,7 +62,9 @@ def test_a_run_ends_by_its_noise_and_few_of_its_batches_are_throttled(
     session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
     one = contender(session, gpu, workloads["matmul"], "naive", 1024)
-    result = session.measure(one.config, one.workload, seconds=10.0, max_noise=0.01)
+    result = session.measure(
+        one.config, one.workload, RunOptions(seconds=10.0, max_noise=0.01)
+    ).result()
     assert result.timing.stopped_by == "noise"
     assert result.timing.converged
     assert result.timing.marked_throttled < 0.5 * result.timing.samples

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from collections.abc import Callable
 
 import psutil
+import pytest
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import Event
+from gpuexplorer.engine.receiver import Receiver
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.workloads.workload import Workload
@@ -41,7 +50,9 @@ class Runs(EngineJob):
             self.stepped.emit(len(self.results))
             try:
                 record = self.measure(
-                    self.config, self.workload, seconds=self.seconds, samples=5, keep_arrays=True
+                    self.config,
+                    self.workload,
+                    RunOptions(seconds=self.seconds, samples=5, keep_arrays=True),
                 )
             except ExplorerError as error:
                 self.errors.append(error)
@@ -185,3 +196,38 @@ def test_closing_the_window_ends_a_job_even_a_paused_one(
             until(qtbot, is_waiting(job))
         window.close()
         assert job.isFinished()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+def test_a_crash_in_a_job_is_told_with_its_remedy(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampled = threading.Event()
+
+    class Watched(Receiver):
+        def take(self, told: Event | Reading) -> bool:
+            if isinstance(told, protocol.Samples):
+                sampled.set()
+            return super().take(told)
+
+    class Once(Runs):
+        def work(self) -> int:
+            options = RunOptions(seconds=600.0)
+            return self.measure(self.config, self.workload, options).samples
+
+    monkeypatch.setattr("gpuexplorer.gui.job.Receiver", Watched)
+    window = begun(qtbot, open_window)
+    job = Once(window, 1)
+    window.session.jobs.begin(job)
+    assert sampled.wait(60)
+    pid = window.session.worker.engine_pid
+    assert pid is not None
+    psutil.Process(pid).send_signal(signal.SIGBUS)
+    until(qtbot, lambda: bool(job.outcomes))
+    (error,) = job.outcomes
+    assert isinstance(error, WorkFailed)
+    assert error.remedy == "check the kernel's array bounds; nothing else was affected"
+    assert error.config == job.config
+    until(qtbot, lambda: "A fresh engine" in window.banner.text)
+    assert error.remedy in window.banner.text
+    wait_measured(qtbot, window)

@@ -19,8 +19,10 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.study import lab_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import SpeedupStudy, Study
 from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import LabModel, Progress
@@ -408,12 +410,12 @@ def test_each_number_of_threads_has_an_engine_of_its_own(
             self.threads = threads
             opened.append(threads)
 
-        def measure_record(self, config: RunConfig, *_: object, **__: object) -> None:
+        def measure(self, config: RunConfig, *_: object, **__: object) -> None:
             measured.append((self.threads, config.threads))
 
     monkeypatch.setattr("gpuexplorer.gui.lab_job.Session", Engine)
     monkeypatch.setattr(
-        LabJob, "measure", lambda _, config, *__: measured.append((None, config.threads))
+        EngineJob, "measure", lambda _, config, *__: measured.append((None, config.threads))
     )
     knobs = experiment()
     setup = LabSetup("switches")
@@ -423,6 +425,6 @@ def test_each_number_of_threads_has_an_engine_of_its_own(
     )
     workload = knobs.workload
     for threads in (3, 5, None, 9, 5):
-        job.measure_record(made_config(threads=threads), workload)
+        job.measure(made_config(threads=threads), workload, RunOptions(samples=1))
     assert measured == [(None, 3), (5, 5), (None, None), (9, 9), (5, 5)] and opened == [5, 9]
     setup.deleteLater()

@@ -11,14 +11,16 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
-from gpuexplorer.engine.session import error_of_loss
+from gpuexplorer.engine.errors import error_of_loss
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.times import sample_times_s
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from gpuexplorer.gui.worker import Chunk, Update
 from tests.gui.conftest import OpenWindow, process_exists
 from tests.gui.driver import find, until, wait_measured
 from tests.support import kernels
@@ -221,3 +223,18 @@ def test_a_job_that_ends_with_its_engine_leaves_the_way_out_in_sight(
     session.jobs._take_back(error_of_loss(lost))
     press(window, "Try again")
     until(qtbot, lambda: session.engine_state == "ready")
+
+
+def test_samples_that_were_lost_on_their_way_are_told(qtbot: QtBot, window: MainWindow) -> None:
+    window.show()
+    run = wait_measured(qtbot, window)
+    record = run.record
+    assert record is not None and record.dropped == 0
+    batch = record.batches[-1]
+    chunk = Chunk([sample_times_s(batch, 0)], [batch.durations_s], [batch], dropped=9)
+    window.session.listener.take(Update(items=[(run.ticket, chunk)]))
+    note = find(window, "timingNote", QLabel)
+    until(qtbot, lambda: "9 launches were timed and lost" in note.text())
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    assert record.result().timing.dropped == 9

@@ -16,6 +16,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError, OutOfMemory
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.launcher import GOES_FIRST, go_first
 from gpuexplorer.engine.session import Session
 from gpuexplorer.measure.shortage import memory_limit, says_short_of_memory
@@ -46,7 +47,9 @@ def data_B(pid: int) -> int:
 def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> RunResult:
     request = RunRequest(workload=name, variant=variant, size=size, device="cpu")
     config = complete(request, WORKLOADS[name], session.devices())
-    return session.measure(config, WORKLOADS[name], seconds=0.02, allow_long=True)
+    return session.measure(
+        config, WORKLOADS[name], RunOptions(seconds=0.02, allow_long=True)
+    ).result()
 
 
 @linux
@@ -93,10 +96,10 @@ def test_a_run_that_cannot_fit_is_refused_before_anything_is_allocated(session: 
     request = RunRequest(workload="matmul", variant="numpy", size={"N": 64}, device="cpu")
     config = complete(request, workload, session.devices())
     huge = msgspec.structs.replace(config, size={"N": 524_288})
-    assert session.measure(config, workload, seconds=0.02).verified
+    assert session.measure(config, workload, RunOptions(seconds=0.02)).result().verified
     pid = session.pid
     with pytest.raises(InputError, match=r"6.60 TB of memory, and .* N = \d+ is the largest"):
-        session.measure(huge, workload, seconds=0.02)
+        session.measure(huge, workload, RunOptions(seconds=0.02)).result()
     assert session.pid == pid
 
 

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
@@ -23,26 +24,20 @@ class MadeEngine:
         self.asked: list[RunConfig] = []
         self.limits: list[tuple[int | None, float | None]] = []
 
-    def measure_record(
+    def measure(
         self,
         config: RunConfig,
         workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
+        options: RunOptions,
     ) -> RunRecord:
         """Return a run of equal samples."""
-        assert keep_arrays
+        assert options.keep_arrays
         self.asked.append(config)
-        self.limits.append((samples, seconds))
+        self.limits.append((options.samples, options.seconds))
         launch_s = self.launch_s(config)
         start: Prepared = msgspec.structs.replace(prepared(), config=config)
         record = RunRecord(start)
-        values = np.full(samples or 10, launch_s)
+        values = np.full(options.samples or 10, launch_s)
         record.add(
             SampleBatch(
                 seconds=values.tobytes(), counts=(len(values),), starts_ns=(0,), launches=(1,)

@@ -11,7 +11,7 @@ import pytest
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, OutOfMemory, WorkFailed
-from gpuexplorer.engine.session import EngineKilled, LongRun
+from gpuexplorer.engine.errors import EngineKilled, LongRun
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
 from tests.support.problems import device
@@ -95,7 +95,7 @@ def test_coarse_cells_come_first_and_every_legal_one_once() -> None:
 def test_the_map_ends_by_itself_and_names_the_best() -> None:
     made, bench = make(), Bench(CPU, true_s)
     steps: list[Step] = []
-    made.run(bench.measure_record, steps.append)
+    made.run(bench.measure, steps.append)
     assert made.done and made.best == (32, 4, 1) and (32, 4, 1) in made.ties
     cells = {c.block: c for c in made.cells}
     best = cells[32, 4, 1]
@@ -110,7 +110,7 @@ def test_the_map_ends_by_itself_and_names_the_best() -> None:
 
 def test_cells_beyond_the_devices_limit_say_why_and_are_never_measured() -> None:
     made, bench = make(), Bench(CPU, true_s)
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     cells = {c.block: c for c in made.cells}
     assert cells[256, 2, 1].state == "cannot" and "512 threads" in cells[256, 2, 1].reason
     assert all(x * y <= 256 for x, y, _ in bench.runs)
@@ -138,7 +138,7 @@ def test_launches_predicted_too_long_and_broken_cells_say_so_and_the_rest_goes_o
         },
     )
     made = make()
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     cells = {c.block: c for c in made.cells}
     assert cells[1, 1, 1].state == "long" and "8.5 s" in cells[1, 1, 1].reason
     assert cells[32, 4, 1].state == "failed" and cells[32, 4, 1].reason == "the result is wrong"
@@ -150,11 +150,11 @@ def test_an_engine_lost_once_does_not_cost_the_best_its_place() -> None:
     bench, made = Bench(CPU, true_s), make()
     failed: list[Block] = []
 
-    def measure(config: Any, workload: Any, **choices: Any) -> Any:
+    def measure(config: Any, workload: Any, options: Any) -> Any:
         if config.block == (32, 4, 1) and bench.runs.count((32, 4, 1)) == 2 and not failed:
             failed.append(config.block)
             raise WorkFailed("the engine died")
-        return bench.measure_record(config, workload, **choices)
+        return bench.measure(config, workload, options)
 
     made.run(measure)
     assert failed and made.best == (32, 4, 1)
@@ -168,11 +168,11 @@ def test_a_cell_is_tried_again_when_the_first_look_says_nothing_of_it(error: Exp
     bench, made = Bench(CPU, true_s), make()
     killed: list[Block] = []
 
-    def measure(config: Any, workload: Any, **choices: Any) -> Any:
+    def measure(config: Any, workload: Any, options: Any) -> Any:
         if config.block == (32, 4, 1) and not killed:
             killed.append(config.block)
             raise error
-        return bench.measure_record(config, workload, **choices)
+        return bench.measure(config, workload, options)
 
     made.run(measure)
     assert killed and made.best == (32, 4, 1)
@@ -189,12 +189,12 @@ def test_a_map_that_was_left_goes_on_where_it_was() -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        made.run(bench.measure_record, stop)
+        made.run(bench.measure, stop)
     seen = {c.block for c in made.cells if c.state == "measured"}
     assert made.begun and len(seen) >= 10
     assert made.best is not None and made.ties == frozenset()
     before = len(bench.runs)
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     assert made.done and made.best == (32, 4, 1)
     later = bench.runs[before:]
     slow = {b for b in seen if true_s(b) > 3 * true_s((32, 4, 1))}
@@ -212,10 +212,10 @@ def test_runs_are_handed_over_once_and_later_looks_begin_runs_of_their_own() -> 
             raise Enough
 
     with pytest.raises(Enough):
-        made.run(bench.measure_record, stop)
+        made.run(bench.measure, stop)
     first = made.take_records()
     assert first and made.take_records() == []
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     later = made.take_records()
     assert not {r.id for r in first} & {r.id for r in later}
     samples = sum(r.samples for r in (*first, *later))
@@ -235,11 +235,11 @@ def test_without_an_engine_the_map_ends_with_the_reason() -> None:
 
 def test_a_finer_grid_takes_over_what_was_measured() -> None:
     coarse, bench = make(), Bench(CPU, true_s)
-    coarse.run(bench.measure_record)
+    coarse.run(bench.measure)
     bench.runs.clear()
     fine = make(fineness="halves", before=coarse)
     assert fine.cell((1, 1, 1)) is not None
-    fine.run(bench.measure_record)
+    fine.run(bench.measure)
     assert not {b for b in bench.runs if true_s(b) > 9e-3} & {c.block for c in coarse.cells}
     assert fine.done and fine.best is not None
     assert true_s(fine.best) <= 1.03 * min(true_s(c.block) for c in fine.cells)
@@ -248,7 +248,7 @@ def test_a_finer_grid_takes_over_what_was_measured() -> None:
 def test_guesses_lie_between_their_neighbours() -> None:
     made, bench = make(), Bench(CPU, true_s)
     assert made.expected_s(0) is None and made.seconds_left() is None
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     number = made.grid.number((32, 4, 1))
     assert number is not None
     expected = made.expected_s(number)
@@ -257,7 +257,7 @@ def test_guesses_lie_between_their_neighbours() -> None:
 
 def test_on_a_gpu_cells_carry_their_theoretical_occupancy() -> None:
     made, bench = make(H100), Bench(H100, true_s, machine=Machine(2, bursts=False), registers=32)
-    made.run(bench.measure_record)
+    made.run(bench.measure)
     cells = {c.block: c for c in made.cells}
     small, large = cells[1, 1, 1].resources, cells[32, 8, 1].resources
     assert small is not None and large is not None

@@ -41,7 +41,7 @@ class Machine:
         self._at = 0
         self._driver = driver
 
-    def measure_record(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
+    def measure(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
         slower = float(config.variant.removeprefix("v"))
         part = self._times[self._at : self._at + LAUNCHES] * (1 + slower) * 1e-3
         self._at += LAUNCHES
@@ -259,10 +259,10 @@ def test_standings_before_the_first_round() -> None:
 
 def test_an_error_says_whose_it_is() -> None:
     class Failing(Machine):
-        def measure_record(self, config: RunConfig, *rest: object, **choices: object) -> RunRecord:
+        def measure(self, config: RunConfig, *rest: object, **choices: object) -> RunRecord:
             if config.variant == "v1":
                 raise InputError("the block is too large", remedy="choose another")
-            return super().measure_record(config, *rest, **choices)
+            return super().measure(config, *rest, **choices)
 
     comparing = Comparing([entrant(0), entrant(1, label="the large one")])
     with pytest.raises(InputError, match=r"^the large one: the block is too large; choose"):

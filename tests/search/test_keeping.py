@@ -23,7 +23,7 @@ from gpuexplorer.core.errors import (
     WrongResult,
 )
 from gpuexplorer.core.sweep import Why, read_sweep, sweep_json
-from gpuexplorer.engine.session import EngineKilled
+from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search import keeping
 from gpuexplorer.search.measuring import Measuring

@@ -61,7 +61,7 @@ class Seat:
     def close(self) -> None:
         self.closed = True
 
-    def measure_record(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
+    def measure(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
         self._turns.append(self.name)
         start = prepared()
         record = RunRecord(

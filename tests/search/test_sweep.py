@@ -18,7 +18,7 @@ from gpuexplorer.core.errors import (
     WorkFailed,
     WrongResult,
 )
-from gpuexplorer.engine.session import EngineGone, EngineKilled, LongRun
+from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of, fastest
 from gpuexplorer.search.space import Axis, Space

@@ -17,7 +17,8 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
-from gpuexplorer.engine.session import EngineGone, EngineKilled, LongRun, Session
+from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
+from gpuexplorer.engine.session import Session
 from gpuexplorer.search.tune import HOPELESS, Options, Progress, Tuner
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load

@@ -10,7 +10,7 @@ import pytest
 from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.search.tune_final import MOST_ROUNDS, run_final
 from gpuexplorer.search.tune_naming import changed, prefer
 from gpuexplorer.workloads.loader import load

@@ -11,6 +11,7 @@ import numpy as np
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
@@ -70,17 +71,14 @@ class Bench:
         self.registers = registers
         self.runs: list[Block] = []
 
-    def measure_record(
+    def measure(
         self,
         config: RunConfig,
         workload: Workload,
-        *,
-        seconds: float | None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
+        options: RunOptions,
     ) -> RunRecord:
         """Return a record as an engine's samples would make it."""
+        samples, seconds = options.samples, options.seconds
         block = config.block
         assert block is not None and samples is not None and seconds is not None
         self.runs.append(block)

@@ -208,7 +208,7 @@ def requests() -> tuple[list[bytes], Read]:
     asked: list[protocol.Message] = [
         protocol.Hello(protocol=protocol.PROTOCOL, client_version="0"),
         protocol.ListDevices(),
-        protocol.Run(generation=1, config=config, workload_sha256="0" * 64, seconds=0.1),
+        protocol.Run(generation=1, config=config, workload_sha256="0" * 64),
         protocol.Cancel(generation=1),
     ]
 

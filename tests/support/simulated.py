@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
@@ -45,19 +46,14 @@ class SimulatedMachine:
         """The time in seconds."""
         return self.now
 
-    def measure_record(
+    def measure(
         self,
         config: RunConfig,
         workload: Workload,
-        *,
-        seconds: float | None,
-        max_noise: float | None = None,
-        samples: int | None = None,
-        warm_up_s: float | None = None,
-        keep_arrays: bool = False,
-        allow_long: bool = False,
+        options: RunOptions,
     ) -> RunRecord:
         """Return the samples at once."""
+        samples, seconds = options.samples, options.seconds
         self.now += RUN_S
         failure = self._fails(config)
         if failure is not None:

@@ -13,6 +13,7 @@ from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic, Verification
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -75,7 +76,7 @@ class StudyMachine(SimulatedMachine):
         super().__init__(launch_s, noise=noise, fails=fails, seed=seed)
         self._error, self._arithmetic, self._memory_B = error, arithmetic, memory_B
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
         """Return the samples, or raise WrongResult for an error above the tolerance."""
         rms = self._error(config)
         check = Verification(
@@ -84,7 +85,7 @@ class StudyMachine(SimulatedMachine):
         )  # fmt: skip
         if not check.ok and not config.even_if_wrong:
             raise WrongResult("the result is wrong")
-        record = super().measure_record(config, workload, **choices)
+        record = super().measure(config, workload, options)
         record.prepared = msgspec.structs.replace(
             record.prepared, verification=check, arithmetic=self._arithmetic(config)
         )

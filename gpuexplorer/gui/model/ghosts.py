@@ -59,6 +59,7 @@ class StoredRun(RunRecord):
         )
         self.id, self.time_utc, self.stopped_by = result.id, result.time_utc, timing.stopped_by
         self._result = result
+        self.dropped = timing.dropped or 0
         if result.samples_s:
             self.add(_batch(result))
 

@@ -16,13 +16,13 @@ import numpy as np
 from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words, switch_words
-from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.model.trace import Drawing, Floats, Trace, Trend
@@ -119,8 +119,6 @@ class Run:
     """Rows (t, median so far, and its 95 % interval)."""
     rates: Trend = field(default_factory=lambda: Trend(4))
     """Rows (t, kernel, host→device, device→host, whole sample): medians of the latest samples."""
-    prepared: Prepared | None = None
-    record: RunRecord | None = None
     summary: Summary | None = None
     warnings: tuple[str, ...] = ()
     """What is odd about the series so far, a sentence each."""
@@ -140,6 +138,20 @@ class Run:
     """When its first sample began, on the samples' clock."""
     origin: str = ""
     """The session file it was read from; empty for a run measured here."""
+    ceilings: CeilingsOf | None = None
+
+    def __post_init__(self) -> None:
+        self.receiver = Receiver(self.config, ceilings=self.ceilings)
+
+    @property
+    def record(self) -> RunRecord | None:
+        """Its samples and figures; None until it is prepared."""
+        return self.receiver.record
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """What the engine told of it before its first sample."""
+        return self.record.prepared if self.record is not None else None
 
     @property
     def traffic(self) -> dict[str, Traffic]:
@@ -222,12 +234,12 @@ class Live:
             if name != "device":
                 mine[name], theirs[name] = theirs[name], mine[name]
 
-    def begin(self, ticket: int, config: RunConfig) -> Run:
+    def begin(self, ticket: int, config: RunConfig, ceilings: CeilingsOf | None = None) -> Run:
         """Start a new configuration; the one before it joins the past."""
         before = self.current
         self._retire()
         label = short_label(config, before.config if before else None)
-        self.current = Run(ticket, config, label)
+        self.current = Run(ticket, config, label, ceilings=ceilings)
         return self.current
 
     def _retire(self) -> None:
@@ -249,19 +261,28 @@ class Live:
             )
         )
 
-    def prepare(self, prepared: Prepared, ceilings: Ceilings | None = None) -> None:
-        """Note that the current configuration is built and verified, and what its device can do."""
-        if self.current is not None:
-            self.current.prepared = prepared
-            self.current.config = prepared.config
-            self.current.record = RunRecord(prepared)
-            self.current.record.ceilings = ceilings
+    def prepare(self, prepared: Prepared) -> None:
+        """Note that the current configuration is built and verified."""
+        run = self.current
+        if run is not None:
+            run.receiver.take(prepared)
+            run.config = prepared.config
             self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
-            self.current.record.idle_power_W = self._idle_power_W
+            if run.record is not None:
+                run.record.idle_power_W = self._idle_power_W
         self._resting.clear()
 
-    def add(self, times_s: Floats, durations_s: Floats, batches: list[SampleBatch]) -> None:
-        """Add samples of the current configuration; times are seconds on any one steady clock."""
+    def add(
+        self,
+        times_s: Floats,
+        durations_s: Floats,
+        batches: list[SampleBatch],
+        dropped: int = 0,
+    ) -> None:
+        """Add samples of the current configuration; times are seconds on any one steady clock.
+
+        ``dropped`` were lost before them.
+        """
         run = self.current
         if run is None or not len(times_s):
             return
@@ -284,6 +305,7 @@ class Live:
         if run.record is not None:
             for batch in batches:
                 run.record.add(batch)
+            run.record.dropped += dropped
             run.record.pack()
 
     def _add_rates(self, run: Run, durations_s: Floats, batches: list[SampleBatch]) -> None:
@@ -328,10 +350,9 @@ class Live:
             run.counted = counted or run.counted
 
     def count(self, counters: Counters) -> None:
-        """Take in what a profiler counted in a launch of the current configuration."""
+        """Show what a profiler counted in a launch of the current configuration."""
         run = self.current
-        if run is not None and run.record is not None:
-            run.record.count(counters)
+        if run is not None:
             run.counted = measured(counters.traffic()) or run.counted
 
     def read(self, reading: Reading, time_s: float) -> None:

@@ -257,7 +257,7 @@ def _replay_run(
     origin: str,
 ) -> None:
     run = Run(ticket, part.prepared.config, part.label, origin=origin, over=True)
-    run.prepared, run.record = part.prepared, record
+    run.receiver.record = record
     (batch,) = record.batches
     engine_s = sample_times_s(batch, 0)
     times_s: Floats = np.maximum.accumulate(engine_s - part.shift_s)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -16,6 +15,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Session
@@ -127,6 +127,6 @@ class _Live:
     def close(self) -> None:
         """Leave it to the window."""
 
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
         """Measure as the job does."""
-        return self._job.measure(config, workload, **choices)
+        return self._job.measure(config, workload, options)

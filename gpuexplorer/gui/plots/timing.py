@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuexplorer.charts.facts import dropped_words
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.plots.base import (
@@ -389,6 +390,8 @@ class TimingPlot(QWidget):
                 f"ringed, took above "
                 f"{quantity(summary.outlier_above_s, 's')}"
             )
+        if run.record is not None and run.record.dropped:
+            parts.append(dropped_words(run.record.dropped))
         if self._outside:
             longest = float(run.trace.durations_s[-8192:].max())
             parts.append(

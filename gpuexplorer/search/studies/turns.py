@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,10 +14,11 @@ from gpuexplorer.core.comparison import Comparison, Floats, ratio_interval
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Measured
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Contender, Interleaving, Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineGone
 from gpuexplorer.search.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
@@ -84,21 +84,23 @@ class InTurns:
         self._slots = self.running
         self._turns = Interleaving(
             [Contender(self.entries[i].config, self._workload) for i in self._slots],
-            turn_s=self._turn_s,
-            samples=self._turn_samples,
-            warm_up_s=min(WARM_UP_S, self._turn_s),
-            keep_arrays=True,
-            allow_long=self._how.allow_long,
+            RunOptions(
+                samples=self._turn_samples,
+                seconds=self._turn_s,
+                warm_up_s=min(WARM_UP_S, self._turn_s),
+                allow_long=self._how.allow_long,
+                keep_arrays=True,
+            ),
             seed=self._how.seed,
+            on_turn=lambda slot: self._step(self.entries[self._slots[slot]].label),
         )
-        watched = _Watched(session, {e.config.key: e.label for e in self.entries}, self._step)
         while self._turns.rounds < self.rounds and self.running:
             try:
-                self._turns.round(watched, self._resting())
+                self._turns.round(session, self._resting())
             except EngineGone:
                 raise
             except ExplorerError as error:  # the round is lost, and whoever failed rests from now
-                self._drop(watched.index_in(self.entries), error)
+                self._drop(self._slots[self._turns.current], error)
 
     @property
     def running(self) -> list[int]:
@@ -172,15 +174,14 @@ class InTurns:
             self.entries[index] = Entry(entry.label, config)
 
     def _run_once(self, session: Measures, config: RunConfig) -> RunRecord:
-        return session.measure_record(
-            config,
-            self._workload,
-            seconds=self._turn_s,
+        options = RunOptions(
             samples=1,
+            seconds=self._turn_s,
             warm_up_s=0.0,
-            keep_arrays=True,
             allow_long=self._how.allow_long,
+            keep_arrays=True,
         )
+        return session.measure(config, self._workload, options)
 
     def _resting(self) -> list[int]:
         return [slot for slot, place in enumerate(self._slots) if place in self.failed]
@@ -207,26 +208,6 @@ class InTurns:
         rounds = min(self.rounds, max(FEWEST_ROUNDS, fit))
         self._expect(len(self.running) * (rounds - self.rounds))
         self.rounds = rounds
-
-
-class _Watched:
-    """A session that tells before every run what comes, and remembers whose run is going on."""
-
-    def __init__(
-        self, session: Measures, labels: dict[str, str], step: Callable[[str], None]
-    ) -> None:
-        self._session, self._labels, self._step = session, labels, step
-        self._key = ""
-
-    def measure_record(self, config: RunConfig, workload: Workload, **choices: Any) -> RunRecord:
-        """Measure as the session does."""
-        self._key = config.key
-        self._step(self._labels[config.key])
-        return self._session.measure_record(config, workload, **choices)
-
-    def index_in(self, entries: Sequence[Entry]) -> int:
-        """Return the place of the one that was measured last."""
-        return next(i for i, entry in enumerate(entries) if entry.config.key == self._key)
 
 
 def compared(reference_s: Floats, times_s: Floats) -> Comparison | None:

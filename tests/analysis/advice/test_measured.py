@@ -10,6 +10,7 @@ import pytest
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Session
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.workloads.change import changed
@@ -36,7 +37,7 @@ def advised(
     workload = shipped()[request.workload]
     devices = session.devices()
     config = complete(request, workload, devices)
-    record = session.measure_record(config, workload, seconds=seconds, allow_long=True)
+    record = session.measure(config, workload, RunOptions(seconds=seconds, allow_long=True))
     result = record.result()
     said = advise(situation_of(record, result, workload, devices))
     change = said[0].change if said else None

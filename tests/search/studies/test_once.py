@@ -11,6 +11,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
@@ -42,9 +43,9 @@ class Engine:
         on = {"threads": self.threads}
         return devices(cpu(**on), gpu(), torch_cpu(**on))
 
-    def measure_record(self, config: RunConfig, *arguments: Any, **choices: Any) -> RunRecord:
+    def measure(self, config: RunConfig, *arguments: Any, **choices: Any) -> RunRecord:
         assert config.threads in (None, self.threads) and not self.closed
-        return self._machine.measure_record(config, *arguments, **choices)
+        return self._machine.measure(config, *arguments, **choices)
 
 
 @pytest.fixture
@@ -99,6 +100,6 @@ def test_engines_end_together(engines: type[Engine]) -> None:
             workload="cnn", variant="torch", size={}, precision="fp32", device="torch:cpu",
             threads=2,
         )  # fmt: skip
-        several.measure_record(config, SHIPPED["cnn"], seconds=0.001, samples=1)
+        several.measure(config, SHIPPED["cnn"], RunOptions(seconds=0.001, samples=1))
         assert [engine.threads for engine in made] == [4, 2]
     assert all(engine.closed for engine in made)

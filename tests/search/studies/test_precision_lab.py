@@ -11,7 +11,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, Wo
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.studies import PrecisionPoint, PrecisionStudy
-from gpuexplorer.engine.session import EngineGone
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.search.studies import How, PrecisionLab, Step
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 

@@ -10,8 +10,8 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup
+from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import LongRun
 from gpuexplorer.search.studies import How, SpeedupLab
 from gpuexplorer.search.studies.breakeven import break_even, crossing
 from gpuexplorer.search.studies.speedup import default_sizes

@@ -1,0 +1,66 @@
+"""What a run's end by an error is to a user: the engine's refusals and its losses as errors."""
+
+from __future__ import annotations
+
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    MemoryTaken,
+    OutOfMemory,
+    WorkFailed,
+    WrongResult,
+)
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import EngineLost
+
+NO_START = "see 'gpuexplorer doctor', or choose another interpreter with --python"
+
+
+class LongRun(InputError):
+    """One launch would take long, and nobody agreed to that yet."""
+
+    kind = "long-run"
+
+    def __init__(self, predicted_s: float) -> None:
+        super().__init__(
+            f"one launch would take about {quantity(predicted_s, 's', 2)}",
+            remedy="agree to it with --yes, or choose another block or a smaller size",
+        )
+        self.predicted_s = predicted_s
+
+
+class EngineKilled(WorkFailed):
+    """Somebody else ended the engine in the middle of a run: nothing says that it would fail."""
+
+    kind = "lost"
+
+
+class EngineGone(CannotRunHere):
+    """There is no engine any more, and starting one failed too often to try again."""
+
+
+def error_of_loss(lost: EngineLost) -> ExplorerError:
+    """Return the error that a run ends with when its engine is lost.
+
+    Of an engine that somebody else ended there is nothing to mend.
+    """
+    remedy = lost.remedy or (NO_START if lost.kind == "start" else "")
+    if not lost.restarting:
+        return EngineGone(lost.reason, remedy=remedy, detail=lost.detail)
+    if lost.outside:
+        return EngineKilled(lost.reason, remedy="run it again", detail=lost.detail)
+    return WorkFailed(lost.reason, remedy=remedy, detail=lost.detail)
+
+
+def error_of(failed: protocol.Failed) -> ExplorerError:
+    """Return the error a Failed message stands for."""
+    by_kind: dict[str, type[ExplorerError]] = {
+        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken)
+    }
+    by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
+    kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)
+    error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)
+    error.add_note(failed.traceback)
+    return error
