@@ -18,7 +18,8 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Kind, Panel, Role, Series, series
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.gui.show.chart import ChartView
-from gpuexplorer.gui.show.panel import PanelView, axis_range
+from gpuexplorer.gui.show.panel import PanelView
+from gpuexplorer.gui.show.ranges import axis_range
 from gpuexplorer.gui.theme import make_theme, theme
 
 TIME = Axis(label="time", unit="s")
@@ -249,6 +250,15 @@ def test_the_axis_follows_a_range_that_grows(qtbot: QtBot) -> None:
     (low, high), axis = view.panels[0].plot.box.viewRange()[0], view.panels[0].plot.x_axis
     assert (low, high) == (0, 1000)
     assert list(axis.range) == [0, 1000]
+
+
+def test_zooming_out_ends_before_nothing_is_to_be_seen(qtbot: QtBot) -> None:
+    line = series("", "line", "measured", x=[1, 2], y=[1e6, 1e9])
+    view = shown(qtbot, chart(Panel(x=TIME, y=LOG, series=(line,))))
+    box = view.panels[0].plot.box
+    box.scaleBy((1e6, 1e6))
+    (left, right), (low, high) = box.viewRange()
+    assert right - left < 10 and high - low <= 9.001
 
 
 def test_words_stand_beside_their_points_inside_the_panel(qtbot: QtBot) -> None:

@@ -2,117 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.labels import point_labels
-from gpuexplorer.charts.spec import Axis, Floats, Panel, Series
-from gpuexplorer.gui.plots.base import Plot, muted_label
-from gpuexplorer.gui.show.axis import ChartAxis
+from gpuexplorer.charts.spec import Kind, Panel, Series
+from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.heat import ColourScale
 from gpuexplorer.gui.show.items import Drawn, Frame, made
 from gpuexplorer.gui.show.legend import Entry, Head
 from gpuexplorer.gui.show.marks import Marks
 from gpuexplorer.gui.show.overlay import Ring, Rings, Text, Texts
+from gpuexplorer.gui.show.plot import PanelPlot
+from gpuexplorer.gui.show.ranges import panel_ranges, scaled
 from gpuexplorer.gui.theme import theme
 
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 """In which words beside points are given room: a page of ten inches."""
-AXIS_PX, RIGHT_PX = 22, 16
+AXIS_PX = 22
 ROW_PX, MOST_ROW_PX = 22, 54
 """A row of categories is at least and at most so high."""
 LEAST_PX, LEAST_MAP_PX = 110, 190
 """Of the plot alone, and of a whole map."""
 GRID = 0.25
 """How strongly the grid is drawn."""
-MARGIN = 0.05
-"""Around values where an axis has no range of its own."""
 BESIDE_PX = 9
-
-
-class PanelPlot(Plot):
-    """The area of a panel; ``hovered`` carries a key or None, ``chosen`` a key."""
-
-    hovered = Signal(object)
-    chosen = Signal(str)
-    tip_wanted = Signal(object, str)
-    """A place on the screen, and the key of the mark there or ""."""
-    axis_class = ChartAxis
-
-    def __init__(self) -> None:
-        self.scrolls = False
-        """Whether the wheel is for a scroll bar around it, unless Ctrl is held."""
-        super().__init__("", "")
-        self.setObjectName("chartPanel")
-        self.marks = Marks()
-        self.getPlotItem().setContentsMargins(0, 2, RIGHT_PX, 0)  # for the last word of an axis
-        self._hovered: str | None = None
-        self.scene().sigMouseMoved.connect(self._moved)
-        self.scene().sigMouseClicked.connect(self._clicked)
-
-    def key_at(self, scene: QPointF) -> str | None:
-        """Return the key of the mark at a place of the scene; None where there is none."""
-        if not self.box.sceneBoundingRect().contains(scene):
-            if not (self.marks.rows and scene.x() < self.box.sceneBoundingRect().left()):
-                return None
-        return self.marks.at(self.box.mapSceneToView(scene), self._unit_px())
-
-    def _unit_px(self) -> tuple[float, float]:
-        (left, right), (low, high) = self.box.viewRange()
-        return (
-            self.box.width() / max(right - left, 1e-300),
-            self.box.height() / max(high - low, 1e-300),
-        )
-
-    def place_of(self, key: str) -> QPoint | None:
-        """Return where a key's mark is in the viewport; None when it is not drawn."""
-        areas = self.marks.areas(key)
-        if not areas:
-            return None
-        place: QPoint = self.mapFromScene(self.box.mapViewToScene(areas[0].center()))
-        return place
-
-    def _moved(self, scene: QPointF) -> None:
-        key = self.key_at(scene)
-        hand = Qt.CursorShape.PointingHandCursor
-        self.setCursor(hand if key is not None else Qt.CursorShape.ArrowCursor)
-        self._hover(key)
-
-    def _hover(self, key: str | None) -> None:
-        if key != self._hovered:
-            self._hovered = key
-            self.hovered.emit(key)
-
-    def _clicked(self, event: Any) -> None:
-        key = self.key_at(event.scenePos())
-        if key is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.chosen.emit(key)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Point at nothing any more."""
-        super().leaveEvent(event)
-        self._hover(None)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom, or leave the wheel to what scrolls."""
-        held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if self.scrolls and not held:
-            event.ignore()
-        else:
-            super().wheelEvent(event)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """Ask for the words on the mark under the pointer."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            key = self.key_at(self.mapToScene(event.pos()))
-            self.tip_wanted.emit(event.globalPos(), key or "")
-            return True
-        return bool(super().viewportEvent(event))
 
 
 class PanelView(QWidget):
@@ -137,7 +51,7 @@ class PanelView(QWidget):
         column.addWidget(self.axis_words)
         self.panel: Panel | None = None
         self._entries: tuple[Entry, ...] = ()
-        self._drawn: list[tuple[tuple[str, bool], Drawn]] = []
+        self._drawn: list[tuple[Kind, Drawn]] = []
         self._texts, self._rings = Texts(), Rings()
         for z, item in ((8, self._texts), (9, self._rings)):
             item.setZValue(z)
@@ -167,9 +81,8 @@ class PanelView(QWidget):
         self.head.show_words(panel.title, y_words, entries)
         self.axis_words.setText(panel.x.label)
         self.axis_words.setVisible(bool(panel.x.label))
-        scaled = panel.z is not None and bool(panel.z.label)
-        self.scale.setVisible(scaled)
-        if scaled and panel.z is not None:
+        self.scale.setVisible(panel.z is not None and bool(panel.z.label))
+        if panel.z is not None:
             self.scale.show_axis(panel.z)
         self._show_axes(panel)
         self._drawing = True
@@ -240,6 +153,11 @@ class PanelView(QWidget):
         plot.box.setMouseEnabled(x=not panel.x.categories, y=not panel.y.categories)
         plot.box.invertY(bool(panel.y.categories) and not heat)
         plot.x_axis.setHeight(AXIS_PX)
+        (left, right), (low, high) = panel_ranges(panel)
+        wide, tall = right - left, high - low
+        plot.box.setLimits(
+            xMin=left - wide, xMax=right + wide, yMin=low - tall, yMax=high + tall
+        )  # so that the way back is never far
 
     def axis_width_wanted(self) -> float:
         """Return the width that the words at the upright axis need."""
@@ -251,8 +169,7 @@ class PanelView(QWidget):
 
     def _fit(self, panel: Panel) -> None:
         """Show all of the axes."""
-        x = axis_range(panel.x, _values(panel, along_x=True))
-        y = axis_range(panel.y, _values(panel, along_x=False))
+        x, y = panel_ranges(panel)
         self.plot.box.setRange(xRange=x, yRange=y, padding=0)
 
     def _dragged(self) -> None:
@@ -261,9 +178,9 @@ class PanelView(QWidget):
     # ---- series
 
     def _draw(self, panel: Panel) -> None:
-        x, y = (axis_range(a, _values(panel, along_x=a is panel.x)) for a in (panel.x, panel.y))
-        frame = Frame(panel, x[0], y[0], theme().chart)
-        kinds = [(_class(one), one.sideways) for one in panel.series]
+        (left, _), (bottom, _) = panel_ranges(panel)
+        frame = Frame(panel, left, bottom, theme().chart)
+        kinds = [one.kind for one in panel.series]
         kept = [kind for kind, _ in self._drawn]
         if kinds != kept:
             same = next(
@@ -294,7 +211,7 @@ class PanelView(QWidget):
         (left, right), (low, high) = self.plot.box.viewRange()
         log_x, log_y = panel.x.scale == "log", panel.y.scale == "log"
         texts = [
-            Text(note.text, _scaled(note.x, log_x), _scaled(note.y, log_y), colours.text)
+            Text(note.text, scaled(note.x, log_x), scaled(note.y, log_y), colours.text)
             for note in panel.annotations
         ]
         texts += [text for one in panel.series for text in _stem_words(one, panel, colours.text)]
@@ -308,10 +225,10 @@ class PanelView(QWidget):
                 width=size.width() / PAGE_PX,
             )
             for label in placed:
-                point = _scaled(label.point[0], log_x), _scaled(label.point[1], log_y)
+                point = scaled(label.point[0], log_x), scaled(label.point[1], log_y)
                 texts.append(
                     Text(
-                        label.words, _scaled(label.x, log_x), _scaled(label.y, log_y),
+                        label.words, scaled(label.x, log_x), scaled(label.y, log_y),
                         colours.text, behind=colours.panel, leader=point if label.far else None,
                     )
                 )  # fmt: skip
@@ -326,55 +243,11 @@ class PanelView(QWidget):
             self._draw(self.panel)
 
 
-def _class(one: Series) -> str:
-    """Return what its drawing's class depends on."""
-    return one.kind
-
-
 def _shape(panel: Panel) -> tuple[object, ...]:
     """Return what must not change for a zoom to make sense still."""
     return tuple(
         (axis.label, axis.unit, axis.scale, len(axis.categories)) for axis in (panel.x, panel.y)
     )
-
-
-def _scaled(value: float, log: bool) -> float:
-    return math.log10(value) if log and value > 0 else value
-
-
-def _values(panel: Panel, *, along_x: bool) -> Floats:
-    """Return everything that an axis without a range of its own has to hold."""
-    found = [np.empty(0)]
-    for one in panel.series:
-        values = (
-            one.x if along_x != (one.sideways and one.kind in ("stems", "histogram")) else one.y
-        )
-        found.append(values)
-        if one.kind == "spans" and along_x:
-            found.append(one.x + one.z)
-        if one.kind in ("stems", "histogram") and along_x == one.sideways:
-            found.append(np.zeros(1))
-        if len(one.low) and along_x == one.sideways:
-            found += [one.low, one.high]
-    return np.concatenate(found)
-
-
-def axis_range(axis: Axis, values: Floats) -> tuple[float, float]:
-    """Return what an axis shows, as the view takes it: its own range, or that of the values."""
-    if axis.categories:
-        own = (-0.5, len(axis.categories) - 0.5)
-        return own[0] if axis.low is None else axis.low, own[1] if axis.high is None else axis.high
-    log = axis.scale == "log"
-    known = values[np.isfinite(values) & ((values > 0) | (not log))]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 10.0)
-    low, high = _scaled(low, log), _scaled(high, log)
-    margin = MARGIN * (high - low) or 0.5
-    low, high = low - margin, high + margin
-    if axis.low is not None and (axis.low > 0 or not log):
-        low = _scaled(axis.low, log)
-    if axis.high is not None:
-        high = _scaled(axis.high, log)
-    return low, high if high > low else low + 1.0
 
 
 def _stem_words(one: Series, panel: Panel, colour: str) -> list[Text]:
@@ -389,6 +262,6 @@ def _stem_words(one: Series, panel: Panel, colour: str) -> list[Text]:
             (0.5, 1.0), (0.0, -BESIDE_PX),
         )  # fmt: skip
         found.append(
-            Text(words, _scaled(float(x), log_x), _scaled(float(y), log_y), colour, anchor, offset)
+            Text(words, scaled(float(x), log_x), scaled(float(y), log_y), colour, anchor, offset)
         )
     return found
