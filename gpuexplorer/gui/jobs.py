@@ -106,7 +106,8 @@ class Jobs(QObject):
             return
         job.wait()
         if isinstance(outcome, ExplorerError) and not isinstance(outcome, EngineGone):
-            session.notice.emit(notices.failed(outcome))  # else it is said with the way out
+            # Else it is said with the way out.
+            session.notice.emit(notices.failed(outcome, named=True))
         if not self._lent_back:
             session.worker.ask_cancel()
             session.live = self._live_before

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gpuexplorer.analysis.measured_traffic import counted_words
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -33,10 +34,14 @@ def cannot_run(error: ExplorerError) -> Notice:
     return Notice("warning", f"This configuration cannot run: {error}.", detail=error.detail)
 
 
-def failed(error: ExplorerError) -> Notice:
-    """Say what went wrong, with the traceback where there is one."""
+def failed(error: ExplorerError, *, named: bool = False) -> Notice:
+    """Say what went wrong, with the traceback where there is one.
+
+    The details begin with the configuration if it is to be ``named``: a job has many.
+    """
+    words = config_words(error.config) if named and error.config is not None else ""
     notes: list[str] = getattr(error, "__notes__", [])
-    detail = "\n\n".join(part for part in (error.detail, *notes) if part)
+    detail = "\n\n".join(part for part in (words, error.detail, *notes) if part)
     return Notice("bad", f"{capital(str(error))}.", detail=detail)
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+import msgspec
 import psutil
 import pytest
 from pytestqt.qtbot import QtBot
@@ -231,3 +232,20 @@ def test_a_crash_in_a_job_is_told_with_its_remedy(
     until(qtbot, lambda: "A fresh engine" in window.banner.text)
     assert error.remedy in window.banner.text
     wait_measured(qtbot, window)
+
+
+def test_the_details_of_a_jobs_error_begin_with_its_configuration(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    class Refused(Runs):
+        def work(self) -> int:
+            config = msgspec.structs.replace(self.config, threads=1000)
+            return self.measure(config, self.workload, RunOptions(samples=1)).samples
+
+    window = begun(qtbot, open_window)
+    job = Refused(window, 1)
+    window.session.jobs.begin(job)
+    until(qtbot, lambda: bool(job.outcomes))
+    assert "1000" in window.banner.text
+    first = window.banner.detail.splitlines()[0]
+    assert first.startswith("matmul · naive · N = ") and first.endswith(" · 1000 CPU threads")
