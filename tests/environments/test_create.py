@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import Session
+from gpuexplorer.environments import install
 from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.create import PHASES, Progress, create
 from gpuexplorer.environments.journal import engines_folder
@@ -217,6 +219,19 @@ def test_cancelled_while_it_installs_it_installs_anew(
     assert {path.name for path in place.iterdir()} == {".downloads", ".lock", "tiny"}
     assert create(planned, "tiny").ready
     assert list((place / "tiny").glob("**/site-packages/pear/__init__.py"))
+
+
+@pytest.mark.usefixtures("verified")
+def test_what_is_unpacked_is_seen_where_uv_keeps_it_until_all_of_it_is(
+    wheels: Path, python: FoundPython, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, kept = of_folder(wheels, python), tmp_path / "kept"
+    kept.mkdir()
+    names = [one.name for one in planned.packages]
+    assert install._unpacked(kept, names) == []
+    monkeypatch.setattr(install, "_working", lambda *_: nullcontext(kept))
+    create(planned, "tiny")
+    assert install._unpacked(kept, names) == names
 
 
 @pytest.mark.usefixtures("verified")
