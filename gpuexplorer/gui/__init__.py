@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from gpuexplorer.gui import overrides
+
 
 def _import_pyqtgraph() -> None:
     """Import pyqtgraph without CUDA's Python bindings, which it tries for a widget not used here.
@@ -21,4 +23,5 @@ def _import_pyqtgraph() -> None:
             del sys.modules[bindings]
 
 
+overrides.install()  # before there is a class
 _import_pyqtgraph()
