@@ -30,6 +30,7 @@ HOST_HEADERS = frozenset(
 """Headers that programs include around their kernels, which need nothing of them."""
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _INCLUDED = re.compile(r'[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_OPENS_SKIPPED = re.compile(r"""/[/*]|R"|["']""")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
 
 
@@ -39,16 +40,15 @@ def blank(text: str) -> str:
     Length and line breaks stay as they are, so that offsets agree with the original.
     """
     out: list[str] = []
-    i, n = 0, len(text)
-    while i < n:
-        end = _skip(text, i)
-        if end > i:
-            out.append(re.sub(r"[^\n]", " ", text[i:end]))
-            i = end
-        else:
-            out.append(text[i])
-            i += 1
-    return "".join(out)
+    kept = at = 0
+    while opened := _OPENS_SKIPPED.search(text, at):
+        start = opened.start()
+        end = _skip(text, start)
+        if end > start:
+            out += [text[kept:start], re.sub(r"[^\n]", " ", text[start:end])]
+            kept = end
+        at = max(end, start + 1)
+    return "".join([*out, text[kept:]])
 
 
 def _skip(text: str, i: int) -> int:
@@ -81,7 +81,10 @@ def _end_of_line(text: str, i: int) -> int:
         end = text.find("\n", i)
         if end < 0:
             return len(text)
-        if not text[:end].rstrip("\r").endswith("\\"):
+        last = end - 1
+        while text[last] == "\r":
+            last -= 1
+        if text[last] != "\\":
             return end
         i = end + 1  # a backslash carries the comment on
 
@@ -265,7 +268,9 @@ class CudaSource:
         return {f.name: f for f in self.functions if f.is_kernel}
 
     def _declaration_start(self, offset: int) -> int:
-        start = max(self.code.rfind(c, 0, offset) for c in ";{}") + 1
+        start = 0
+        for c in "};{":  # each is looked for only behind the one before
+            start = max(start, self.code.rfind(c, start, offset) + 1)
         return start + len(self.code[start:offset]) - len(self.code[start:offset].lstrip())
 
     def parameters(self, function: Function) -> list[Parameter]:

@@ -7,10 +7,12 @@ becomes spaces, so that lines keep their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Function
+from gpuexplorer.compile.edits import Edits
 
+_Span = tuple[int, int]
 _ON_DEVICE = re.compile(r"\b(?:__global__|__device__|__constant__|__shared__|__managed__)\b")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _DECLARES = re.compile(
@@ -46,7 +48,7 @@ def device_part(text: str, is_known: Callable[[str], bool]) -> tuple[str, list[s
             continue
         cuts.append((function.start, function.body[1]))
         left_out.append(f"{function.name}()")
-    cuts += [span for span in _host_statements(source) if not _covered(span, cuts)]
+    cuts += _uncovered(_host_statements(source), cuts)
     return _without(text, cuts, inserted), left_out
 
 
@@ -77,13 +79,25 @@ def _host_statements(source: CudaSource) -> Iterator[tuple[int, int]]:
         at += 1
 
 
-def _covered(span: tuple[int, int], cuts: list[tuple[int, int]]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in cuts)
+def _uncovered(spans: Iterable[_Span], cuts: Sequence[_Span]) -> list[_Span]:
+    """Return those of some spans, which are in order, that lie in none of the cuts."""
+    found: list[_Span] = []
+    waiting = sorted(cuts, reverse=True)
+    reach = 0
+    for start, end in spans:
+        while waiting and waiting[-1][0] <= start:
+            reach = max(reach, waiting.pop()[1])
+        if end > reach:
+            found.append((start, end))
+    return found
 
 
-def _without(text: str, cuts: list[tuple[int, int]], inserted: list[int]) -> str:
-    for start, end in cuts:
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
-    for at in sorted(inserted, reverse=True):
-        text = f"{text[:at]}__device__ {text[at:]}"
-    return text
+def _without(text: str, cuts: Sequence[_Span], inserted: Sequence[int]) -> str:
+    """Return a text with cuts blanked and words inserted at places outside of them."""
+    edits, reach = Edits(), 0
+    for start, end in sorted(cuts):  # they may overlap
+        edits.blank(text, max(start, reach), max(end, reach))
+        reach = max(end, reach)
+    for at in inserted:
+        edits.replace(at, at, "__device__ ")
+    return edits.apply(text).text

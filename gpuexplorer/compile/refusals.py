@@ -8,8 +8,12 @@ these checks err on the side of refusing, and each says how to write it instead.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpuexplorer.compile.cuda_source import CudaSource, Function
+from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.core.errors import WorkFailed
 
@@ -53,21 +57,28 @@ def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
     bodies = {f.name: source.plain[slice(*f.body)] for f in source.functions}
     macros = {m[1]: m[2] for m in _DEFINE.finditer(source.plain)}
     bodies.update(macros)
+    # Macros count wherever they are named, functions where they are called.
+    named = names | macros.keys()
+    called = helpers - named
+    by: defaultdict[str, list[str]] = defaultdict(list)
+    for name, body in bodies.items():
+        for word in {w for w in _WORD.findall(body) if w in named}:
+            by[word].append(name)
+        for word in {w for w in _CALL.findall(body) if w in called}:
+            by[word].append(name)
+    return reached(names, by)
+
+
+def reached(first: Iterable[str], leads_to: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return everything that ``first`` leads to, through however many steps."""
     found: set[str] = set()
-    while True:
-        words = names | (found & macros.keys())
-        called = found & helpers
-        more = {
-            name
-            for name, body in bodies.items()
-            if name not in found
-            and not (
-                words.isdisjoint(_WORD.findall(body)) and called.isdisjoint(_CALL.findall(body))
-            )
-        }
-        if not more:
-            return frozenset(found)
-        found |= more
+    waiting = list(first)
+    while waiting:
+        for name in leads_to.get(waiting.pop(), ()):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
 
 
 def _refuse(source: CudaSource, offset: int, what: str, remedy: str) -> WorkFailed:
@@ -135,19 +146,23 @@ def _refuse_kernels(source: CudaSource) -> None:
 
 
 def _refuse_shared(source: CudaSource) -> None:
+    kernels = sorted(source.kernels.values(), key=lambda kernel: kernel.body)
+    starts = [kernel.body[0] for kernel in kernels]
+    depth, counted = 0, 0
     for match in re.finditer(r"\b__shared__\b", source.code):
         at = match.start()
-        inside = [k for k in source.kernels.values() if k.body[0] < at < k.body[1]]
-        if not inside:
+        index = bisect_left(starts, at) - 1
+        if index < 0 or at >= kernels[index].body[1]:
             raise _refuse(
                 source,
                 at,
                 "__shared__ outside a kernel's own body",
                 "declare it in the kernel and hand a pointer to the helper",
             )
-        depth = 0
-        for c in source.code[inside[0].body[0] : at]:
-            depth += (c == "{") - (c == "}")
+        if starts[index] >= counted:
+            depth, counted = 0, starts[index]
+        depth += source.code.count("{", counted, at) - source.code.count("}", counted, at)
+        counted = at
         if depth > 1:
             raise _refuse(
                 source, at, "__shared__ in a nested block", "declare it at the top of the kernel"
@@ -165,7 +180,7 @@ def _refuse_barriers(source: CudaSource, function: Function, barriers: frozenset
         return  # not a shape this reader knows; the compiler has the word
     _refuse_return(source, statement, start + calls[-1])
     tainted = _thread_dependent(body, function, source)
-    _refuse_divergence(source, statement, barriers, tainted)
+    _refuse_divergence(source, statement, [start + call for call in calls], tainted)
 
 
 def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> None:
@@ -194,19 +209,20 @@ def _thread_dependent(body: str, function: Function, source: CudaSource) -> froz
     if not function.is_kernel:
         tainted |= {p.name for p in source.parameters(function) if not p.is_pointer}
     assignments = _assignments(_without_votes(body))
-    while True:
-        more = {n for n, used in assignments if used & tainted} - tainted - shared
-        if not more:
-            return frozenset(tainted)
-        tainted |= more
+    into: defaultdict[str, list[str]] = defaultdict(list)
+    for name, used in assignments:
+        for other in used if name not in shared else ():
+            into[other].append(name)
+    return frozenset(tainted) | reached(tainted, into)
 
 
 def _without_votes(text: str) -> str:
     """Return a text without what threads say in a vote: its outcome is one for all of them."""
-    for match in reversed([m for m in _CALL.finditer(text) if m[1] in VOTES]):
-        inside = _right_side(text, match.end())
-        text = f"{text[: match.end()]}{' ' * len(inside)}{text[match.end() + len(inside) :]}"
-    return text
+    votes = Edits()
+    for match in _CALL.finditer(text):
+        if match[1] in VOTES:
+            votes.blank(text, match.end(), match.end() + len(_right_side(text, match.end())))
+    return votes.apply(text).text
 
 
 def _assignments(text: str) -> list[tuple[str, set[str]]]:
@@ -228,11 +244,13 @@ def _right_side(body: str, start: int) -> str:
 
 
 def _refuse_divergence(
-    source: CudaSource, body: Statement, barriers: frozenset[str], tainted: frozenset[str]
+    source: CudaSource, body: Statement, barriers: Sequence[int], tainted: frozenset[str]
 ) -> None:
+    """``barriers`` says where those of the body stand, in order."""
+
     def has_barrier(statement: Statement) -> bool:
-        text = source.code[statement.start : statement.end]
-        return any(word in barriers for word in _WORD.findall(text))
+        following = bisect_left(barriers, statement.start)
+        return following < len(barriers) and barriers[following] < statement.end
 
     def divergent(statement: Statement) -> bool:
         used = tainted.intersection(_WORD.findall(_without_votes(statement.condition)))

@@ -9,6 +9,7 @@ is refused (see ``refusals``). Every line stays where it is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -49,6 +50,7 @@ _LONG_LITERAL = re.compile(
     r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b"
 )
 
+_QUOTED = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"')
 _KEYWORDS = "local global kernel constant generic pipe read_only write_only read_write".split()
 """Words that are names in CUDA and keywords in OpenCL; ``half`` is a type in both, see below."""
 _HALF_AS_NAME = re.compile(
@@ -115,9 +117,10 @@ def rewrite(
     refuse_unportable(source, votes=language == "clc++")
     edits = Edits()
     warp_functions = callers_of(source, SHUFFLES)
+    aliases, grid_uses = type_aliases(source), _grid_uses(source)
     kernels = {
-        f.name: _rewrite_kernel(source, f, edits, f.name in warp_functions)
-        for f in source.kernels.values()
+        name: _rewrite_kernel(source, f, aliases, edits, grid_uses[name], name in warp_functions)
+        for name, f in source.kernels.items()
     }
     if language == "c":
         for kernel in source.kernels.values():
@@ -148,10 +151,15 @@ def _without_keywords(text: str) -> Edited:
 
 
 def _rewrite_kernel(
-    source: CudaSource, kernel: Function, edits: Edits, uses_warps: bool
+    source: CudaSource,
+    kernel: Function,
+    aliases: Mapping[str, str],
+    edits: Edits,
+    grid_uses_in_all: int,
+    uses_warps: bool,
 ) -> PortableKernel:
-    parameters = source.signature(kernel).parameters
-    aliases = type_aliases(source)
+    signature = source.signature(kernel)
+    parameters = signature.parameters
     for parameter in parameters:
         if not parameter.is_pointer and is_vector(resolved(parameter.type, aliases)):
             raise cannot_fill(parameter, source.where(kernel.open_paren))
@@ -188,23 +196,27 @@ def _rewrite_kernel(
         assert keyword is not None
         edits.replace(keyword.end(), keyword.end(), " GPUX_WARPS")
     return PortableKernel(
-        signature=source.signature(kernel),
+        signature=signature,
         retyped={p.name: kind for p in parameters if (kind := _opencl_type(p, aliases)) != p.type},
         stands_for={
             p.name: kind for p in parameters if (kind := resolved(p.type, aliases)) != p.type
         },
         dynamic_shared=bool(dynamic),
         takes_grid=bool(grid_uses),
-        splittable=len(grid_uses) == _grid_uses_in_all(source, kernel),
+        splittable=len(grid_uses) == grid_uses_in_all,
         uses_warps=uses_warps,
     )
 
 
-def _grid_uses_in_all(source: CudaSource, kernel: Function) -> int:
-    """Count uses of gridDim in this kernel and outside every kernel (helpers, macros)."""
-    spans = [k.body for k in source.kernels.values() if k.name != kernel.name]
+def _grid_uses(source: CudaSource) -> dict[str, int]:
+    """Count by kernel the uses of gridDim in it and outside every kernel (helpers, macros)."""
     uses = [m.start() for m in re.finditer(r"\bgridDim\b", source.plain)]
-    return sum(not any(a <= use < b for a, b in spans) for use in uses)
+    own = {
+        name: bisect_left(uses, kernel.body[1]) - bisect_left(uses, kernel.body[0])
+        for name, kernel in source.kernels.items()
+    }
+    outside = len(uses) - sum(own.values())
+    return {name: count + outside for name, count in own.items()}
 
 
 def _portable(kind: str) -> str:
@@ -240,7 +252,7 @@ def _rewrite_text(source: CudaSource, edits: Edits) -> None:
         unsigned = "U" if match[2] or match[3] else ""
         edits.replace(match.end(1), match.end(), f"{unsigned}L")
     for match in re.finditer(r"^[ \t]*#[ \t]*include\b[^\n]*", plain, re.MULTILINE):
-        quoted = re.match(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', source.text[match.start() :])
+        quoted = _QUOTED.match(source.text, match.start())
         if quoted and quoted[1] not in HOST_HEADERS and not quoted[1].startswith("cuda"):
             raise WorkFailed(
                 f"{source.where(match.start())}: there is no file '{quoted[1]}' in the folder",

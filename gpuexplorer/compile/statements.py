@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _HEAD = re.compile(r"(if|for|while|switch|do|else|return|break|continue|goto)\b")
+_BLACK = re.compile(r"\S")
 
 
 @dataclass
@@ -106,7 +107,7 @@ class _Reader:
         return found, end
 
     def _more(self, at: int) -> bool:
-        return bool(self.code[at : self.end].strip())
+        return _BLACK.search(self.code, at, self.end) is not None
 
     def _do(self, at: int) -> tuple[Statement, int]:
         part, end = self.statement(at + 2)

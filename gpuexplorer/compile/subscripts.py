@@ -71,6 +71,11 @@ class Subscripts:
                 at = comma
         return frozenset(found)
 
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Names that stand for an unsigned number, those that are built in among them."""
+        return BUILT_IN | self._unsigned
+
     def _next_declarator(self, at: int) -> int | None:
         """Return where the next name of the same declaration stands; None when there is none."""
         depth = 0
@@ -98,7 +103,7 @@ class Subscripts:
             if len(inside) > LONGEST or inside.count("(") > DEEPEST:
                 continue
             names = frozenset(_WORD.findall(_without(inside, "[", "]")))
-            if names.isdisjoint(BUILT_IN | self._unsigned):
+            if names.isdisjoint(self._names):
                 continue
             if self._differs(inside) and array not in self._shared:
                 continue
@@ -145,7 +150,7 @@ class Subscripts:
     def _differs(self, text: str) -> bool:
         """Return whether something is subtracted in a sum that has something unsigned in it."""
         text = _without(text, "[", "]").replace("->", "  ")
-        names = BUILT_IN | self._unsigned
+        names = self._names
         while inner := re.search(r"\(([^()]*)\)", text):
             unsigned = self._has(inner[1], names)
             if unsigned and "-" in inner[1]:

@@ -27,8 +27,13 @@ _NUMBER = (
 _BUILT_IN = re.compile(r"\b(?:blockIdx|blockDim|threadIdx)\b")
 _OPENS = frozenset("=(,[?:<>&|;{}")
 _CLOSES = frozenset(";),]?:<>=!&|}+-")
-_CHANGED = r"\b{name}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?:\+\+|--|&)\s*{name}\b|\b{name}\s*(?:\+\+|--)"
-_DECLARED = r"\b(?!return\b|else\b|case\b)[A-Za-z_]\w*(?:\s+[*&]*|[*&]+\s+){name}\b"
+_CHANGED = re.compile(
+    r"\b(?=([A-Za-z_]\w*)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--))"
+    r"|(?=(?:\+\+|--|&)\s*([A-Za-z_]\w*))"
+)
+_DECLARED = re.compile(
+    r"\b(?!return\b|else\b|case\b)(?=[A-Za-z_]\w*(?:\s+[*&]*|[*&]+\s+)([A-Za-z_]\w*))"
+)
 _COPY = re.compile(
     r"(?:\b(?:int|unsigned|uint|auto)\s+|,\s*)([A-Za-z_]\w*)\s*=\s*threadIdx\s*\.\s*[xyz]\s*[;,]"
 )
@@ -56,16 +61,17 @@ def edits(source: CudaSource) -> Iterator[tuple[int, str]]:
 def _copies(code: str) -> frozenset[str]:
     """Return variables that hold a thread's index in its block and never anything else."""
     copied = Counter(_COPY.findall(code))
+    if not copied:
+        return frozenset()
+    changed = Counter(before or behind for before, behind in _CHANGED.findall(code))
+    declared = Counter(_DECLARED.findall(code))
     return frozenset(
-        name
-        for name, count in copied.items()
-        if count == len(re.findall(_CHANGED.format(name=name), code))
-        and count >= len(re.findall(_DECLARED.format(name=name), code))
+        name for name, count in copied.items() if count == changed[name] and count >= declared[name]
     )
 
 
 def _stands_alone(code: str, start: int, end: int) -> bool:
     """Return whether what lies between is an operand as a whole, or the first part of a sum."""
-    before, behind = code[:start][-64:].rstrip(), code[end : end + 64].lstrip()
+    before, behind = code[max(0, start - 64) : start].rstrip(), code[end : end + 64].lstrip()
     opens = before[-1:] in _OPENS or re.search(r"\breturn$", before) is not None
     return opens and behind[:1] in _CLOSES
