@@ -37,7 +37,7 @@ def test_its_documents_are_imported_and_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("tuning.json", Tuning), ("operators.json", OperatorProfile)]
 )
-def test_its_other_documents_fit_their_types(name: str, kind: type) -> None:
+def test_its_other_documents_fit_their_types(name: str, kind: type[msgspec.Struct]) -> None:
     document = msgspec.json.decode((FOLDER / name).read_bytes(), type=kind)
     again = msgspec.json.encode(document)
     assert msgspec.json.decode(again, type=kind) == document
