@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGraphicsItem, QLabel, QSizePolicy, QToolButton, QWidget
 
 from gpuexplorer.charts.spec import Role
@@ -109,6 +109,10 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.setFrameShape(self.Shape.NoFrame)
         theme().changed.connect(self.repaint_theme)
         self.repaint_theme()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Leave drags to what is around: pyqtgraph lets none enter, and Qt would miss that."""
+        event.ignore()
 
     def repaint_theme(self) -> None:
         """Take the theme's colours; subclasses colour their items too."""
