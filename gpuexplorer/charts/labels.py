@@ -29,6 +29,8 @@ MOST_PATH = 60
 """Points of a line that words keep clear of."""
 GAP = 0.010
 """Between a point and its words."""
+OUTSIDE = -9.0
+"""As a share of a panel: far to the left of it, or below."""
 ROUNDING = 1e-9
 """Areas below this are rounding errors."""
 
@@ -220,39 +222,49 @@ def _beside_intervals(panel: Panel, axes: tuple[Axis, Axis], width: float) -> li
     """Return words right of each level interval, or left of it where they fit only there."""
     placed = []
     levels = [
-        share(float(one.x[0]), axes[0])
+        _place(float(one.x[0]), axes[0])
         for one in panel.series
         if one.kind == "vline" and not one.name
     ]
     for one in panel.series:
-        lows = one.low if len(one.low) else one.x
-        highs = one.high if len(one.high) else one.x
-        for i, words in enumerate(one.labels if one.kind == "points" else ()):
-            if not words:
+        if one.kind != "points":
+            continue
+        middles = _shares(one.x, one.y, axes)
+        lows = _shares(one.low, one.y, axes) if len(one.low) else middles
+        highs = _shares(one.high, one.y, axes) if len(one.high) else middles
+        for i, words in enumerate(one.labels):
+            px, py = middles[i]
+            if not words or not (0 <= px <= 1 and 0 <= py <= 1):
                 continue
-            low, high = (
-                share(float(np.nan_to_num(end, nan=one.x[i])), axes[0])
-                for end in (lows[i], highs[i])
-            )
+            low, high = lows[i][0], highs[i][0]
             wide = LETTER * len(words) / width
-            at = high + 2 * GAP
+            at = (px if math.isnan(high) else high) + 2 * GAP
             at = next((line + GAP for line in levels if at - GAP < line < at + wide), at)
-            if at + wide > 1 and low - 2 * GAP - wide >= 0:
-                at = low - 2 * GAP - wide
+            left = (px if math.isnan(low) else low) - 2 * GAP - wide
+            if at + wide > 1 and left >= 0:
+                at = left
             x, y = float(one.x[i]), float(one.y[i])
             placed.append(Placed(words, value_at(at, axes[0]), y, (x, y)))
     return placed
 
 
 def _shares(x: Floats, y: Floats, axes: tuple[Axis, Axis]) -> list[tuple[float, float]]:
-    """Return places as shares of the panel; what has none on a logarithmic axis is far outside."""
-    found = []
-    for values, axis in ((x, axes[0]), (y, axes[1])):
-        log = axis.scale == "log"
-        found.append([-9.0 if log and v <= 0 else share(v, axis) for v in values.tolist()])
-    return list(zip(*found, strict=True))
+    """Return places as shares of the panel."""
+    return [
+        (_place(px, axes[0]), _place(py, axes[1]))
+        for px, py in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+
+
+def _place(value: float, axis: Axis) -> float:
+    """Return a value as a share; what has no place on a logarithmic axis is far outside."""
+    return OUTSIDE if axis.scale == "log" and value <= 0 else share(value, axis)
 
 
 def _inside(path: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return a path with what is far outside of the panel cut off."""
-    return [(min(max(px, -0.1), 1.1), min(max(py, -0.1), 1.1)) for px, py in path]
+    """Return a path without unknown places, and with what is far outside of the panel cut off."""
+    return [
+        (min(max(px, -0.1), 1.1), min(max(py, -0.1), 1.1))
+        for px, py in path
+        if math.isfinite(px) and math.isfinite(py)
+    ]

@@ -13,6 +13,8 @@ def round_values(low: float, high: float, most: int) -> list[float]:
     Below a factor of 3 they are evenly apart, above it they are 1, 2 and 5 times powers of ten, or
     these powers alone.
     """
+    if not high > low:
+        return [low]
     if high / low > 3:
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         for parts in ((1, 2, 5), (1,)):
@@ -25,4 +27,4 @@ def round_values(low: float, high: float, most: int) -> list[float]:
     step = next(n * power for n in NICE if n * power >= raw)
     first = math.ceil(low / step - 1e-9)
     count = math.floor(high / step + 1e-9) - first + 1
-    return [round((first + i) * step, 12) for i in range(count)]
+    return [float(f"{(first + i) * step:.12g}") for i in range(count)]

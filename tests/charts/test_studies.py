@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.charts.labels import place_labels, share, value_at
+from gpuexplorer.charts.labels import place_labels, point_labels, share, value_at
 from gpuexplorer.charts.render import render
-from gpuexplorer.charts.spec import Axis, Panel
+from gpuexplorer.charts.spec import Axis, Panel, series
 from gpuexplorer.charts.studies import (
     can_draw,
     precision_chart,
@@ -255,3 +255,22 @@ def test_a_share_and_its_value_belong_together() -> None:
             assert math.isclose(share(value_at(fraction, axis), axis), fraction, abs_tol=1e-12)
     with pytest.raises(ValueError):
         share(1.0, Axis(label=""))
+
+
+ODD = st.sampled_from([0.0, -1.0, 1e-300, 1e300, math.nan, 0.5, 2.0])
+
+
+@given(st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_points_that_have_no_place_have_no_words_and_hinder_no_others(
+    points: list[tuple[float, float, float]], log: bool, sideways: bool
+) -> None:
+    axis = Axis(label="", scale="log" if log else "linear")
+    xs, ys, ends = zip(*points, strict=True)
+    odd = series("", "points", "measured", x=xs, y=ys, low=ends, high=ends, sideways=sideways,
+                 labels=("odd",) * len(points))  # fmt: skip
+    line = series("", "line", "measured", x=xs, y=ys)
+    good = series("", "points", "measured", x=[1.0], y=[1.0], labels=("good",))
+    panel = Panel(x=axis, y=axis, series=(odd, line, good))
+    placed = point_labels(panel, (0.1, 10.0), (0.1, 10.0), height_in=3.0)
+    assert placed[-1].words == "good"
+    assert all(math.isfinite(label.x) and math.isfinite(label.y) for label in placed)

@@ -252,6 +252,16 @@ def test_the_axis_follows_a_range_that_grows(qtbot: QtBot) -> None:
     assert list(axis.range) == [0, 1000]
 
 
+def test_an_axis_may_become_logarithmic_over_another_range(qtbot: QtBot) -> None:
+    """What was visible of a linear axis would be more than any number as a logarithm."""
+    named = series("", "points", "measured", x=[1e15], y=[1e15], labels=("far",))
+    wide = Axis(label="x", low=0, high=1e15)
+    view = shown(qtbot, chart(Panel(x=wide, y=wide, series=(named,))))
+    view.show_chart(chart(Panel(x=LOG, y=LOG, series=(named,))))
+    view.show_chart(chart(Panel(x=wide, y=wide, series=(named,))))
+    assert view.panels[0].words() == ["far"]
+
+
 def test_zooming_out_ends_before_nothing_is_to_be_seen(qtbot: QtBot) -> None:
     line = series("", "line", "measured", x=[1, 2], y=[1e6, 1e9])
     view = shown(qtbot, chart(Panel(x=TIME, y=LOG, series=(line,))))

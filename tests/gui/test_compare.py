@@ -282,6 +282,8 @@ def test_of_the_model_who_takes_part() -> None:
         (0.97, 1.04, [0.98, 1.0, 1.02, 1.04]),
         (0.5, 3.0, [0.5, 1.0, 2.0]),
         (0.09, 30.0, [0.1, 1.0, 10.0]),
+        (2.0, 2.0, [2.0]),
+        (9.1e-13, 1.1e-12, [9.5e-13, 1e-12, 1.05e-12, 1.1e-12]),
     ],
 )
 def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:

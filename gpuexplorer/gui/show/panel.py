@@ -14,7 +14,7 @@ from gpuexplorer.gui.show.legend import Entry, Head
 from gpuexplorer.gui.show.marks import Marks
 from gpuexplorer.gui.show.overlay import Ring, Rings, Text, Texts
 from gpuexplorer.gui.show.plot import PanelPlot
-from gpuexplorer.gui.show.ranges import panel_ranges, scaled
+from gpuexplorer.gui.show.ranges import panel_ranges, scaled, value_at
 from gpuexplorer.gui.theme import theme
 
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
@@ -84,8 +84,8 @@ class PanelView(QWidget):
         self.scale.setVisible(panel.z is not None and bool(panel.z.label))
         if panel.z is not None:
             self.scale.show_axis(panel.z)
-        self._show_axes(panel)
         self._drawing = True
+        self._show_axes(panel)
         if not self._zoomed:
             self._fit(panel)
         self._drawing = False
@@ -219,8 +219,8 @@ class PanelView(QWidget):
         if size.width() > 1 and size.height() > 1:
             placed = point_labels(
                 panel,
-                (10**left, 10**right) if log_x else (left, right),
-                (10**low, 10**high) if log_y else (low, high),
+                (value_at(left, log_x), value_at(right, log_x)),
+                (value_at(low, log_y), value_at(high, log_y)),
                 height_in=size.height() / DOTS_PER_INCH,
                 width=size.width() / PAGE_PX,
             )

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpuexplorer.charts.spec import Axis, Floats, Panel
 
+MOST_DECADES = 300.0
 MARGIN = 0.05
 """Around values where an axis has no range of its own."""
 
@@ -15,6 +16,11 @@ MARGIN = 0.05
 def scaled(value: float, log: bool) -> float:
     """Return a value as the view takes it."""
     return math.log10(value) if log and value > 0 else value
+
+
+def value_at(place: float, log: bool) -> float:
+    """Return the value at a place of the view; the inverse of ``scaled``, without overflow."""
+    return float(10.0 ** min(max(place, -MOST_DECADES), MOST_DECADES)) if log else place
 
 
 def panel_ranges(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
