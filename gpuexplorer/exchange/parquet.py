@@ -170,13 +170,16 @@ def _by_run(table: Any) -> dict[str, list[float]]:
 
 
 def _by_sample(table: Any) -> dict[str, list[float]]:
-    runs = np.asarray(table["run"].to_pylist(), dtype=object)
-    order = table["sample"].to_numpy()
-    times = table["duration_s"].to_numpy()
+    rows = table["run"].to_pylist()
+    numbers: dict[str, int] = {}
+    number_of = np.fromiter((numbers.setdefault(r, len(numbers)) for r in rows), int, len(rows))
+    together = np.argsort(number_of, kind="stable")
+    ends = np.cumsum(np.bincount(number_of))
+    order = np.split(table["sample"].to_numpy()[together], ends[:-1])
+    times = np.split(table["duration_s"].to_numpy()[together], ends[:-1])
     found: dict[str, list[float]] = {}
-    for run in dict.fromkeys(runs.tolist()):
-        mine = runs == run
-        if not np.array_equal(order[mine], np.arange(int(mine.sum()))):
+    for run, places, durations in zip(numbers, order, times, strict=True):
+        if not np.array_equal(places, np.arange(len(places))):
             raise InputError("the samples of a run are out of order or incomplete")
-        found[run] = times[mine].tolist()
+        found[run] = durations.tolist()
     return found

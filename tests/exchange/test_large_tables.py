@@ -1,0 +1,39 @@
+"""Tables of thousands of runs: read in time that grows with their length."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from gpuexplorer.exchange.formats import read_runs, write_runs
+from tests.support.exchange import made_run
+
+SAMPLES = 100
+
+
+def least_s(path: Path, runs: int) -> float:
+    """Return the least processor time of reading a table of samples of so many runs."""
+    write_runs([made_run(number, SAMPLES) for number in range(runs)], path, "parquet")
+    took = []
+    for _ in range(2):
+        began = time.process_time()
+        assert len(read_runs(path).runs) == runs
+        took.append(time.process_time() - began)
+    return min(took)
+
+
+def test_four_times_as_many_runs_take_about_four_times_as_long(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    few = least_s(path, 300)
+    assert least_s(path, 1200) < 7 * few
+
+
+def test_rows_of_several_runs_may_stand_among_each_other(tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "runs.parquet"
+    runs = [made_run(0, 3), made_run(1, 5), made_run(2, 1)]
+    write_runs(runs, path, "parquet")
+    table = parquet.read_table(path)
+    parquet.write_table(table.take([3, 0, 4, 8, 1, 5, 6, 2, 7]), path)
+    assert read_runs(path).runs == tuple(runs)
