@@ -280,8 +280,9 @@ def test_a_plan_that_cannot_be_says_why_where_it_was_chosen(
     monkeypatch.setattr(plan, "plan", broken)
     dialog.setup.choice.name.setText(NAME)
     press(dialog, "setUpContinue")
-    until(qtbot, lambda: "RuntimeError: a bug" in words(dialog, "engineChoiceWords"))
-    assert not dialog.setup.choice.copy_button.isVisible(), "there is nothing more to say"
+    until(qtbot, lambda: "RuntimeError('a bug')" in words(dialog, "engineChoiceWords"))
+    press(dialog, "copyChoiceDetails")
+    assert 'raise RuntimeError("a bug")' in QApplication.clipboard().text()
 
     def unreachable(*arguments: object) -> None:
         raise WorkFailed("the index cannot be reached", remedy="check it", detail="pip said so")

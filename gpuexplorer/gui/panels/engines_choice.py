@@ -93,7 +93,7 @@ class EngineChoicePage(QWidget):
         )  # fmt: skip
         foot = QHBoxLayout()
         self.copy_button = button(
-            "Co&py details", "copyChoiceDetails", "Put what pip said on the clipboard", self._copy
+            "Co&py details", "copyChoiceDetails", "Put the details on the clipboard", self._copy
         )
         self.copy_button.hide()
         foot.addWidget(back)

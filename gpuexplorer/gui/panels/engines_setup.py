@@ -125,7 +125,7 @@ class EngineSetup(QWidget):
         """Find out what something would consist of."""
         self._wanted = wanted
         self._wait(
-            f"Asking pip what '{wanted.kind.title}' needs from {wanted.source.words}…",
+            f"Finding out what '{wanted.kind.title}' needs from {wanted.source.words}…",
             partial(plan_new, wanted, self._planning_said.emit),
             self._planned,
         )
