@@ -26,6 +26,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.knobs import request_of
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
@@ -34,7 +35,7 @@ from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.session import Progress, Session
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
-from gpuexplorer.search.asked import kept_in, not_kept, request_of, trusted, workload_of
+from gpuexplorer.search.call import kept_in, not_kept, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines

@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuexplorer.core.change import switch_value
-from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.knobs import arguments_of, request_words
 from gpuexplorer.core.result import RunResult
 
-NOT_SWITCHES = ("include_transfers", EVEN_IF_WRONG)
-"""Entries of ``RunConfig.switches`` that are no switch of a model."""
+TUNED = ("block", "tunable", "switch", "include_transfers")
+"""What a tuning chooses, and what a kernel that can be tuned does not have."""
 LONG_S = 1.0
 """Of a run whose launches took longer, the command agrees to long ones: they may be predicted at
 the two seconds from which that is asked for."""
@@ -53,14 +53,7 @@ def command_line(
     change it; the rest is named only where it differs from its default. ``engine`` is the word for
     the engine that measures, None for the built-in one; ``agreed`` says yes to long launches.
     """
-    words = _problem("run", config, block=config.block)
-    for name, value in config.tunables.items():
-        words += ["--set", f"{name}={value}"]
-    words += _conditions(config)
-    for name, chosen in switches_of(config).items():
-        words += ["--switch", f"{name}={switch_value(chosen)}"]
-    if config.include_transfers:
-        words.append("--include-transfers")
+    words = ["gpuexplorer", "run", config.workload, *request_words(config)]
     if seconds is not None:
         words += ["--seconds", f"{seconds:.15g}"]
     if agreed:
@@ -81,32 +74,9 @@ def tuning_command(
     The block and the tunables are left to the tuning. ``history`` is where that is kept, None for
     the user's own.
     """
-    words = _problem(command, config) + _conditions(config)
+    words = ["gpuexplorer", command, config.workload, *request_words(config, TUNED)]
     words += ["--tuned"] if command == "run" else []
     return shlex.join(words + surroundings(kernels, engine, history))
-
-
-def _problem(command: str, config: RunConfig, block: Block | None = None) -> list[str]:
-    """Return the words that say what is computed, and where."""
-    words = ["gpuexplorer", command, config.workload, "--variant", config.variant]
-    words += ["--size", ",".join(f"{symbol}={value}" for symbol, value in config.size.items())]
-    if block is not None:
-        words += ["--block", "x".join(map(str, short_block(block)))]
-    return [*words, "--precision", config.precision, "--device", config.device]
-
-
-def _conditions(config: RunConfig) -> list[str]:
-    """Return the words for what else decides the time, where it differs from the default."""
-    words = []
-    if config.cache != "hot":
-        words += ["--cache", config.cache]
-    if config.fill != OWN_FILL:
-        words += ["--fill", config.fill]
-    if config.seed != 1:
-        words += ["--seed", str(config.seed)]
-    if config.threads is not None:
-        words += ["--threads", str(config.threads)]
-    return words
 
 
 def surroundings(
@@ -134,27 +104,7 @@ def python_script(
 
     ``engine`` is as for ``command_line``.
     """
-    arguments: dict[str, object] = {
-        "variant": config.variant,
-        "size": config.size,
-    }
-    if config.block is not None:
-        arguments["block"] = short_block(config.block)
-    arguments |= {"precision": config.precision, "device": config.device}
-    if config.tunables:
-        arguments["tunables"] = config.tunables
-    if config.cache != "hot":
-        arguments["cache"] = config.cache
-    if config.fill != OWN_FILL:
-        arguments["fill"] = config.fill
-    if config.seed != 1:
-        arguments["seed"] = config.seed
-    if config.threads is not None:
-        arguments["threads"] = config.threads
-    if switches_of(config):
-        arguments["switches"] = switches_of(config)
-    if config.include_transfers:
-        arguments["include_transfers"] = True
+    arguments = arguments_of(config)
     if seconds is not None:
         arguments["seconds"] = seconds
     if kernels:
@@ -172,14 +122,3 @@ def python_script(
         "timing = result.timing\n"
         'print(f"median {timing.median_s * 1e6:.3f} µs of {timing.samples} launches")\n'
     )
-
-
-def switches_of(config: RunConfig) -> dict[str, bool | int | float | str]:
-    """Return what ``--switch`` sets of a configuration, where it differs from its default."""
-    return {name: value for name, value in config.switches.items() if name not in NOT_SWITCHES}
-
-
-def short_block(block: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a block without the ones at its end, but with two dimensions at least."""
-    x, y, z = (*block, 1, 1)[:3]
-    return (x, y) if z == 1 else (x, y, z)

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.parser import parse
-from gpuexplorer.cli.run import request_of
-from gpuexplorer.cli.tune import request_of as tune_request_of
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.result import Origin
 from gpuexplorer.engine.protocol import CONFIRM_ABOVE_S
@@ -109,10 +108,10 @@ def test_a_tuning_and_what_it_found_are_asked_for_with_all_they_need(
     problem = msgspec.structs.replace(config, block=None, tunables={}, switches={})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HISTORY, "")  # a command that names one sets it for the whole program
-        for command, read in (("tune", tune_request_of), ("run", request_of)):
+        for command in ("tune", "run"):
             line = tuning_command(command, config, kernels, engine=engine, history=history)
             options = parse(shlex.split(line)[1:])
-            assert read(options) == asked_for(problem)
+            assert request_of(options) == asked_for(problem)
             assert (options.kernels, options.python) == (kernels, engine)
             assert options.history == history
             assert getattr(options, "tuned", True)

@@ -11,9 +11,9 @@ from gpuexplorer.analysis.architectures import chosen_architectures, gpu_words
 from gpuexplorer.analysis.static import Analysis, CurvePoint, KernelAnalysis
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results, pretty_json
-from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
@@ -76,14 +76,7 @@ def _workload(options: argparse.Namespace, architectures: Sequence[str]) -> Anal
                 f"{name} belongs to a file: a workload's manifest says what is launched",
                 remedy="leave it out, or give the .cu file",
             )
-    request = RunRequest(
-        workload=options.subject,
-        variant=options.variant,
-        size=options.size,
-        block=options.block,
-        precision=options.precision,
-        tunables=dict(options.set),
-    )
+    request = request_of(options, options.subject)
     workload = pick(load(options.kernels), options.subject)
     return analyze_variant(workload, request, architectures, python=options.python)
 

@@ -6,6 +6,7 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.knob_options import add_knob, add_knobs
 
 EXAMPLES = """examples:
   gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
@@ -23,15 +24,10 @@ def add_options(analyze: argparse.ArgumentParser) -> None:
         "--arch", action="append", default=[], metavar="A",
         help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all)",
     )  # fmt: skip
-    what.add_argument(
-        "--block", type=values.block, metavar="XxY[xZ]",
-        help="threads per block (default: the variant's; 256 for a file)",
-    )  # fmt: skip
-    what.add_argument("--precision", metavar="P", help="what real is: fp64, fp32 or fp16")
-    what.add_argument(
-        "--set", type=values.setting, action=values.Settings, default=[], metavar="MACRO=VALUE",
-        help="a macro of the file, or a tunable of the variant; may repeat",
-    )  # fmt: skip
+    add_knob(what, "block", "threads per block (default: the variant's; 256 for a file)")
+    add_knob(what, "precision", "what real is: fp64, fp32 or fp16")
+    macro = "a macro of the file, or a tunable of the variant; may repeat"
+    add_knob(what, "tunable", macro, "MACRO=VALUE")
     file = analyze.add_argument_group("of a file")
     file.add_argument(
         "--dynamic-shared",
@@ -44,6 +40,5 @@ def add_options(analyze: argparse.ArgumentParser) -> None:
         help="only this kernel, or one of a template such as 'scale<4>'; may repeat",
     )  # fmt: skip
     workload = analyze.add_argument_group("of a workload")
-    common.variant(workload)
-    common.size(workload)
+    add_knobs(workload, "variant", "size")
     common.plot(analyze.add_argument_group("files"), "draw the occupancy")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import get_args
 
 from gpuexplorer.cli import values
-from gpuexplorer.core.config import Cache
-from gpuexplorer.workloads.manifest import FILLS
 
 Group = argparse._ActionsContainer
-ALL_BUT_ONE = "all cores but one"
 
 
 # ---- everywhere
@@ -79,101 +75,12 @@ def _verbose(group: Group) -> None:
     )
 
 
-# ---- what to run
-
-
-def what_to_run(what: Group) -> None:
-    """Give a group the options that say which configuration of a workload is meant."""
-    variant(what)
-    size(what)
-    what.add_argument(
-        "--block", type=values.block, metavar="XxY[xZ]", help="threads per block, such as 16x16"
-    )
-    what.add_argument(
-        "--precision", metavar="P",
-        help="fp64, fp32 or fp16; of a framework's model also tf32, bf16, fp8_e4m3, int8, "
-        "autocast_bf16 or autocast_fp16",
-    )  # fmt: skip
-    device(what)
-    what.add_argument(
-        "--set", type=values.setting, action=values.Settings, default=[], metavar="TUNABLE=VALUE",
-        help="a compile-time parameter of the variant; may repeat",
-    )  # fmt: skip
-    what.add_argument(
-        "--switch", type=values.switch, action=values.Settings, default=[], metavar="NAME=VALUE",
-        help="how a framework runs its model, such as compile=default or cuda_graph (on); may "
-        "repeat, and 'gpuexplorer workloads NAME' lists them",
-    )  # fmt: skip
-    fill(what)
-    seed(what)
-    include_transfers(what)
+# ---- what to run, and how
 
 
 def workload(command: argparse.ArgumentParser) -> None:
     """Add the workload's name."""
     command.add_argument("workload", metavar="WORKLOAD", help="a name from 'gpuexplorer workloads'")
-
-
-def variant(what: Group) -> None:
-    """Add the variant."""
-    what.add_argument("--variant", metavar="V", help="which implementation (default: the first)")
-
-
-def size(what: Group) -> None:
-    """Add one problem size."""
-    what.add_argument(
-        "--size", type=values.size, default={}, metavar="N|N=..,M=..",
-        help="problem size, by symbol",
-    )  # fmt: skip
-
-
-def device(what: Group) -> None:
-    """Add the device."""
-    what.add_argument(
-        "--device", default="auto", metavar="D",
-        help="an id from 'gpuexplorer devices', or cuda, cpu, auto (default)",
-    )  # fmt: skip
-
-
-def fill(what: Group) -> None:
-    """Add the distribution of the inputs."""
-    what.add_argument(
-        "--fill", metavar="F",
-        help=f"inputs: {', '.join(FILLS)} (default: as the workload's manifest says)",
-    )  # fmt: skip
-
-
-def seed(what: Group, of: str = "of the inputs") -> None:
-    """Add the seed of what chance decides."""
-    what.add_argument("--seed", type=values.seed, default=1, metavar="S", help=f"{of} (default: 1)")
-
-
-def include_transfers(what: Group) -> None:
-    """Add the switch that times the transfers too."""
-    what.add_argument(
-        "--include-transfers", action="store_true",
-        help="each sample runs the whole textbook program, host to device and back",
-    )  # fmt: skip
-
-
-# ---- how to measure
-
-
-def cache(how: Group) -> None:
-    """Add what the caches hold when a launch begins."""
-    how.add_argument(
-        "--cache", choices=get_args(Cache), default="hot",
-        help="hot: launch after launch on the same arrays (default); cold: the last-level cache is "
-        "emptied before each launch",
-    )  # fmt: skip
-
-
-def threads(how: Group, default: str = ALL_BUT_ONE) -> None:
-    """Add the number of CPU threads."""
-    how.add_argument(
-        "--threads", type=values.threads, metavar="T",
-        help=f"CPU threads a kernel may use (default: {default})",
-    )  # fmt: skip
 
 
 def yes(how: Group, without: str = "") -> None:

@@ -12,10 +12,10 @@ from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_wo
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
-from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.core.compared import (
     ComparisonResult,

@@ -6,6 +6,7 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs
 
 EXAMPLES = """what takes part, a word each; the first is the reference:
   naive:16x16                       a variant with a block
@@ -46,7 +47,7 @@ def add_options(compare: argparse.ArgumentParser) -> None:
     )
     what = compare.add_argument_group("what to run, where a word does not say otherwise")
     what.add_argument("--workload", metavar="W", help="a name from 'gpuexplorer workloads'")
-    common.what_to_run(what)
+    add_knobs(what, *PROBLEM)
     how = compare.add_argument_group("how to measure")
     length = how.add_mutually_exclusive_group()
     length.add_argument(
@@ -70,8 +71,9 @@ def add_options(compare: argparse.ArgumentParser) -> None:
         help="take stored runs as they are and measure only the configurations; they were not "
         "measured in turns then, and the result says so",
     )  # fmt: skip
-    common.cache(how)
-    common.threads(how, f"as the stored runs, or {common.ALL_BUT_ONE}")
+    add_knob(how, "cache")
+    threads = "CPU threads a kernel may use (default: as the stored runs, or all cores but one)"
+    add_knob(how, "threads", threads)
     common.yes(how)
     files = compare.add_argument_group("files")
     common.plot(files, "draw the ratios with their intervals")

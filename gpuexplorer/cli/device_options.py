@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli.knob_options import add_knob, add_knobs
 
 CHECK_EXAMPLES = "example:\n  gpuexplorer check-kernels my-kernels"
 
@@ -20,27 +20,31 @@ SELFTEST_EXAMPLES = """examples:
   gpuexplorer selftest --device cpu --section timing"""
 
 
+def add_devices(devices: argparse.ArgumentParser) -> None:
+    """Add the options of ``devices``."""
+    add_knob(devices, "threads")
+
+
 def add_check(check: argparse.ArgumentParser) -> None:
     """Add the options of ``check-kernels``."""
     check.add_argument(
         "folder", metavar="DIR", type=Path, help="a workload's folder, or one of many"
     )
-    common.device(check)
-    common.threads(check)
+    add_knobs(check, "device", "threads")
 
 
 def add_calibrate(calibrate: argparse.ArgumentParser) -> None:
     """Add the options of ``calibrate``."""
-    common.device(calibrate)
+    add_knob(calibrate, "device")
     calibrate.add_argument(
         "--quick", action="store_true", help="smaller arrays, fewer and shorter runs"
     )
-    common.threads(calibrate)
+    add_knob(calibrate, "threads")
 
 
 def add_selftest(selftest: argparse.ArgumentParser) -> None:
     """Add the options of ``selftest``."""
-    common.device(selftest)
+    add_knob(selftest, "device")
     selftest.add_argument(
         "--quick", action="store_true",
         help="each variant and precision at its most telling sizes only: about a minute on a CPU",
@@ -50,4 +54,4 @@ def add_selftest(selftest: argparse.ArgumentParser) -> None:
         help="only this part: kernels, memory, occupancy, timing, ceilings, telemetry or recovery; "
         "may repeat",
     )  # fmt: skip
-    common.threads(selftest)
+    add_knob(selftest, "threads")

@@ -11,10 +11,10 @@ import msgspec
 from gpuexplorer.charts.operators import memory_words, notes, short
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import run_progress
-from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.operators import Operator, OperatorProfile
 from gpuexplorer.core.sharing import shared

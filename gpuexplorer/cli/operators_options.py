@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import get_args
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
-from gpuexplorer.core.config import Cache
+from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs
 
 ROWS = 20
 EXAMPLES = """examples:
@@ -27,16 +26,13 @@ def add_options(operators: argparse.ArgumentParser) -> None:
         "workload", metavar="MODEL.py|WORKLOAD",
         help="a model's Python file, or a name from 'gpuexplorer workloads' that PyTorch runs",
     )  # fmt: skip
-    common.what_to_run(operators.add_argument_group("what to run"))
+    add_knobs(operators.add_argument_group("what to run"), *PROBLEM)
     how = operators.add_argument_group("how to record")
     how.add_argument(
         "--shapes", action="store_true", help="a row for each operator and shapes of its inputs"
     )
-    how.add_argument("--cache", choices=get_args(Cache), default="hot", help=argparse.SUPPRESS)
-    how.add_argument(
-        "--threads", type=values.threads, metavar="T",
-        help="CPU threads operators may use (default: all cores but one)",
-    )  # fmt: skip
+    add_knob(how, "cache", argparse.SUPPRESS)
+    add_knob(how, "threads", "CPU threads operators may use (default: all cores but one)")
     how.add_argument(
         "--rows", type=values.rows, default=ROWS, metavar="N",
         help=f"operators to print (default: {ROWS}); files have them all",

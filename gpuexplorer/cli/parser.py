@@ -23,6 +23,7 @@ from gpuexplorer.cli import (
     tune_options,
 )
 from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
@@ -60,7 +61,7 @@ TABLE: dict[str, Command] = {
     "devices": Command(
         "list the devices that can run work here, and what is missing for the others",
         "devices",
-        common.threads,
+        device_options.add_devices,
     ),
     "engines": Command(
         "the Pythons that engines run in: what each has, and what it lacks",
@@ -220,7 +221,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gpuexplorer {__version__}")
     window = parser.add_argument_group("window")
     common.engine(window)
-    common.threads(window)
+    add_knob(window, "threads")
     parser.set_defaults(command_function=_function("window"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for name, command in TABLE.items():

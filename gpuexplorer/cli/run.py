@@ -12,13 +12,13 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import LiveKeeping, keep
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, report, say
 from gpuexplorer.cli.output import STDOUT, check_results
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
 from gpuexplorer.cli.tuned import check_tuned, tuned_config
-from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
@@ -29,7 +29,6 @@ from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
-from gpuexplorer.workloads.switches import TRANSFERS
 from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 5.0
@@ -45,27 +44,6 @@ def limits_of(options: argparse.Namespace) -> tuple[float, float | None]:
     if options.seconds is not None:
         return options.seconds, None
     return AT_MOST_S, MAX_NOISE
-
-
-def request_of(options: argparse.Namespace) -> RunRequest:
-    """Return what the options ask for."""
-    return RunRequest(
-        workload=options.workload,
-        variant=options.variant,
-        size=options.size,
-        block=options.block,
-        precision=options.precision,
-        device=options.device,
-        tunables=dict(options.set),
-        cache=options.cache,
-        fill=options.fill,
-        seed=options.seed,
-        threads=options.threads,
-        switches={
-            **dict(options.switch),
-            **({TRANSFERS: True} if options.include_transfers else {}),
-        },
-    )
 
 
 def command(options: argparse.Namespace) -> int:

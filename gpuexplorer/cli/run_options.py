@@ -6,6 +6,7 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs
 
 EXAMPLES = """examples:
   gpuexplorer run matmul --size 512 --block 16x16 --seconds 2 --json -
@@ -19,7 +20,7 @@ def add_options(run: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     common.workload(run)
     what = run.add_argument_group("what to run")
-    common.what_to_run(what)
+    add_knobs(what, *PROBLEM)
     what.add_argument(
         "--tuned", action="store_true",
         help="the block and tunables that 'gpuexplorer tune' found for this problem and hardware",
@@ -34,13 +35,13 @@ def add_options(run: argparse.ArgumentParser) -> None:
         help="sample until the median is known to this, such as 0.1%%, or until more samples do "
         "not help; at most --seconds (default: 60)",
     )  # fmt: skip
-    common.cache(how)
+    add_knob(how, "cache")
     how.add_argument(
         "--ncu", action="store_true",
         help="also run one launch under Nsight Compute and say exactly how many bytes it moves "
         "(NVIDIA GPUs; needs ncu and the right to use the GPU's counters)",
     )  # fmt: skip
-    common.threads(how)
+    add_knob(how, "threads")
     common.yes(how)
     files = run.add_argument_group("files")
     common.no_history(files, "the run")

@@ -9,10 +9,10 @@ from gpuexplorer.charts.studies import can_draw, study_chart
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import steps_progress
-from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.study_tables import print_study
 from gpuexplorer.core.device import DeviceList

@@ -6,10 +6,10 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
-from gpuexplorer.cli.sweep_options import Sizes
-from gpuexplorer.core import limits
+from gpuexplorer.cli.knob_options import PROBLEM, add_knobs, add_several
+from gpuexplorer.core import ranges
+from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.engine.interleave import ROUNDS
-from gpuexplorer.search import ranges
 from gpuexplorer.search.studies.running import SECONDS
 
 COMMANDS = {
@@ -47,7 +47,7 @@ def add_options(study: argparse.ArgumentParser) -> None:
         )  # fmt: skip
         common.workload(parser)
         what = parser.add_argument_group("what to run")
-        common.what_to_run(what)
+        add_knobs(what, *PROBLEM)
         {"precision": _precision, "switches": _switches, "speedup": _speedup}[name](what)
         _how(parser)
         common.everywhere(parser)
@@ -68,7 +68,7 @@ def _switches(what: argparse._ActionsContainer) -> None:
         "(default: all that are offered)",
     )  # fmt: skip
     what.add_argument(
-        "--try-threads", type=values.several(limits.THREADS), default=(), metavar="T,..",
+        "--try-threads", type=values.several(BY_AXIS["threads"]), default=(), metavar="T,..",
         help="numbers of CPU threads to try as well, such as 1,2,4",
     )  # fmt: skip
     what.add_argument(
@@ -79,9 +79,9 @@ def _switches(what: argparse._ActionsContainer) -> None:
 
 
 def _speedup(what: argparse._ActionsContainer) -> None:
-    what.add_argument(
-        "--size", action=Sizes, default={}, metavar="A:B:*2|N=..,M=..",
-        help="the sizes: one symbol has several values (default: doubling around the workload's)",
+    add_several(
+        what, "size", "A:B:*2|N=..,M=..",
+        "the sizes: one symbol has several values (default: doubling around the workload's)",
     )  # fmt: skip
     what.add_argument(
         "--devices", "--device", dest="devices", type=values.option(ranges.names), metavar="A,B",
@@ -105,8 +105,7 @@ def _how(parser: argparse.ArgumentParser) -> None:
         help=f"turns of each (default: {ROUNDS}, or fewer where each takes long); below six no "
         "interval can be told",
     )  # fmt: skip
-    common.cache(how)
-    common.threads(how)
+    add_knobs(how, "cache", "threads")
     common.yes(how, "they have no figure")
     files = parser.add_argument_group("files")
     common.plot(files, "draw the study's chart")

@@ -15,8 +15,8 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sweep_progress import sweep_progress
-from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
+from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.search.engines import Engines
@@ -27,7 +27,6 @@ from gpuexplorer.search.study import Study
 from gpuexplorer.search.table import write_table
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
-from gpuexplorer.workloads.switches import TRANSFERS
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
@@ -35,10 +34,13 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Configurations that the summary lists."""
 SHOWN_REASONS = 6
+AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "tunable", "switch",
+        "block", *BLOCK_AXES)  # fmt: skip
+"""In the order in which a sweep goes through them: the last one changes fastest."""
 
 
 def command(options: argparse.Namespace) -> int:
-    """Measure the space; 1 when all failed, one is wrong or may be repeated, 2 or 3 when nothing can run."""
+    """Measure the space; 1 when all failed, one is wrong or may be repeated, 2, 3 if none runs."""
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     space = space_of(options, workload.manifest)
@@ -128,37 +130,16 @@ def _resume_line(options: argparse.Namespace) -> str:
 def space_of(options: argparse.Namespace, manifest: Manifest) -> Space:
     """Return the space that the options span: one value is a setting, several are an axis."""
     first = next(iter(manifest.sizes))
-    lists: dict[str, tuple[Any, ...]] = {
-        "device": options.device,
-        "threads": options.threads,
-        "fill": options.fill,
-        "cache": options.cache,
-        "variant": options.variant,
-        "precision": options.precision,
-        **{f"size.{symbol or first}": values for symbol, values in options.size.items()},
-        **{f"tunable.{name}": values for name, values in options.tunable},
-        **{f"switch.{name}": values for name, values in options.switch},
-        "block": options.block,
-        "block.x": options.block_x,
-        "block.y": options.block_y,
-        "block.z": options.block_z,
-    }
-    one = {n: v[0] for n, v in lists.items() if len(v) == 1 and not n.startswith("block.")}
-    switches = {n.partition(".")[2]: v for n, v in one.items() if n.startswith("switch.")}
-    base = RunRequest(
-        workload=options.workload,
-        variant=one.get("variant"),
-        size={n.partition(".")[2]: v for n, v in one.items() if n.startswith("size.")},
-        block=one.get("block"),
-        precision=one.get("precision"),
-        device=one.get("device", "auto"),
-        tunables={n.partition(".")[2]: v for n, v in one.items() if n.startswith("tunable.")},
-        cache=one.get("cache", "hot"),
-        fill=one.get("fill"),
-        seed=options.seed,
-        threads=one.get("threads"),
-        switches={**switches, **({TRANSFERS: True} if options.include_transfers else {})},
-    )
+    lists: dict[str, tuple[Any, ...]] = {}
+    for axis in AXES:
+        values = getattr(options, axis.replace(".", "_"))
+        if BY_AXIS[axis].named:
+            lists |= {f"{axis}.{symbol or first}": v for symbol, v in dict(values).items()}
+        else:
+            lists[axis] = values
+    one = {n: v[0] for n, v in lists.items() if len(v) == 1 and n not in BLOCK_AXES}
+    shared = {"seed": options.seed, TRANSFERS: options.include_transfers}
+    base = request_from(options.workload, one | shared)
     axes = tuple(Axis(n, v) for n, v in lists.items() if v and n not in one)
     if not axes:
         raise InputError(

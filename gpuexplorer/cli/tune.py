@@ -13,13 +13,13 @@ from gpuexplorer.charts.tuning import conclusions, failures, interval_words, sta
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
 from gpuexplorer.cli.tuned import tuning_line
-from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
@@ -66,27 +66,12 @@ def command(options: argparse.Namespace) -> int:
     return delivery.code
 
 
-def request_of(options: argparse.Namespace) -> RunRequest:
-    """Return what the options ask for, apart from the block and the tunables."""
-    return RunRequest(
-        workload=options.workload,
-        variant=options.variant,
-        size=options.size,
-        precision=options.precision,
-        device=options.device,
-        cache=options.cache,
-        fill=options.fill,
-        seed=options.seed,
-        threads=options.threads,
-    )
-
-
 def ranges_of(options: argparse.Namespace) -> Ranges:
     """Return the values to choose among."""
     given = {f"block.{axis}": getattr(options, f"block_{axis}") for axis in "xyz"}
     return Ranges(
         block={name: values for name, values in given.items() if values is not None},
-        tunables=dict(options.set),
+        tunables=dict(options.choices),
     )
 
 

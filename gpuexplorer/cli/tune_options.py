@@ -8,10 +8,10 @@ import re
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.knob_options import add_knob, add_knobs
 from gpuexplorer.core import limits
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.core.tuning import Budget
-from gpuexplorer.search import ranges
 
 EXAMPLES = """examples:
   gpuexplorer tune matmul --variant naive
@@ -30,21 +30,18 @@ def add_options(tune: argparse.ArgumentParser) -> None:
     """Give the command its options."""
     common.workload(tune)
     what = tune.add_argument_group("what to tune")
-    common.variant(what)
-    common.size(what)
-    what.add_argument("--precision", metavar="P", help="fp64, fp32 or fp16")
-    common.device(what)
-    common.fill(what)
-    common.cache(what)
+    add_knobs(what, "variant", "size")
+    add_knob(what, "precision", "fp64, fp32 or fp16")
+    add_knobs(what, "device", "fill", "cache")
     among = tune.add_argument_group("among what (default: everything that can be launched)")
     for axis in "xyz":
         among.add_argument(
-            f"--block-{axis}", type=values.several(limits.SIDE), metavar="LIST",
+            f"--block-{axis}", type=values.several(BY_AXIS[f"block.{axis}"]), metavar="LIST",
             help=f"threads in {axis}, such as 8,16,32 or 8:256:*2 (default: powers of two)",
         )  # fmt: skip
     among.add_argument(
-        "--set", type=values.option(_choices), action=values.Settings, default=[],
-        metavar="TUNABLE=LIST",
+        "--set", type=values.several_by_name(BY_AXIS["tunable"]), action=values.Settings,
+        default=[], dest="choices", metavar="TUNABLE=LIST",
         help="values of a compile-time parameter, such as TILE=8,16; may repeat (default: those of "
         "the manifest)",
     )  # fmt: skip
@@ -66,8 +63,8 @@ def add_options(tune: argparse.ArgumentParser) -> None:
         "--no-racing", dest="racing", action="store_false",
         help="give no configuration up early: all get the same number of samples",
     )  # fmt: skip
-    common.seed(how, "of the sampler and inputs")
-    common.threads(how)
+    add_knob(how, "seed", "of the sampler and inputs (default: 1)")
+    add_knob(how, "threads")
     common.yes(how)
     common.no_history(how, "the runs and what was found")
 
@@ -84,11 +81,3 @@ def budget(text: str) -> Budget:
             f"'{text}' is neither a time such as 60s or 5m nor a number of configurations"
         )
     return Budget(seconds=seconds)
-
-
-def _choices(text: str) -> tuple[str, tuple[int, ...]]:
-    """Read ``TILE=8,16``."""
-    name, equals, rest = text.partition("=")
-    if not equals or not name.strip().isidentifier():
-        raise InputError(f"'{text}' is not of the form TILE=8,16")
-    return name.strip(), ranges.whole_numbers(rest)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gpuexplorer.core import limits
+from gpuexplorer.core import limits, ranges
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.search import ranges
+from gpuexplorer.core.knobs import Knob
 
 T = TypeVar("T")
 
@@ -36,17 +35,31 @@ count = option(limits.COUNT.read)
 rows = option(limits.ROWS.read)
 
 
-def several(of: limits.Whole) -> Callable[[str], tuple[int, ...]]:
-    """Return a reader of ``8,16,32`` or ``8:256:*2``, all of them within a range."""
+def several(knob: Knob) -> Callable[[str], tuple[Any, ...]]:
+    """Return a reader of a knob's values, such as ``8,16,32`` or ``8:256:*2``, all in its range."""
 
-    def read(text: str) -> tuple[int, ...]:
-        found = ranges.whole_numbers(text)
-        for value in found:
-            if not of.least <= value <= of.most:
-                raise InputError(f"'{text}' holds {value}", remedy=f"use {of.words}")
+    def read(text: str) -> tuple[Any, ...]:
+        found = knob.read(text)
+        if (within := knob.within) is not None:
+            for value in found:
+                if not within.least <= value <= within.most:
+                    raise InputError(f"'{text}' holds {value}", remedy=f"use {within.words}")
         return found
 
     return option(read)
+
+
+def several_by_name(knob: Knob) -> Callable[[str], tuple[str, tuple[Any, ...]]]:
+    """Return a reader of ``TILE=8,16`` or ``compile=off,default``."""
+    example = "TILE=8,16" if knob.axis == "tunable" else "compile=off,default"
+
+    def read(name: str, text: str) -> tuple[Any, ...]:
+        found = knob.read(text)
+        if knob.axis == "switch":
+            return tuple(dict.fromkeys(_switch(name, word) for word in found))
+        return found
+
+    return _by_name(read, knob.axis, example)
 
 
 def noise(text: str) -> float:
@@ -61,40 +74,44 @@ def noise(text: str) -> float:
     return value
 
 
-def block(text: str) -> tuple[int, ...]:
-    """Read threads per block, such as ``16x16`` or ``8x8x4``."""
-    parts = re.split("[x×]", text.strip().lower())
-    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\d{1,9}", p, re.ASCII) for p in parts):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not one to three whole numbers joined by x, such as 16x16"
-        )
-    return tuple(map(int, parts))
+block = option(ranges.block)
 
 
 def size(text: str) -> dict[str, int]:
     """Read ``512`` (the first size symbol) or ``N=512,M=64``."""
-    if re.fullmatch(r"\d{1,18}", text.strip(), re.ASCII):
-        return {"": int(text)}
-    pairs = [_pair(part, "512 or N=512,M=64") for part in text.split(",")]
-    if len(dict(pairs)) < len(pairs):
-        raise argparse.ArgumentTypeError(f"'{text}' gives a size twice")
-    return dict(pairs)
+    found = option(ranges.sizes)(text)
+    if any(len(values) > 1 for values in found.values()) or ("" in found and len(found) > 1):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form 512 or N=512,M=64")
+    return {symbol: values[0] for symbol, values in found.items()}
 
 
-def setting(text: str) -> tuple[str, int]:
-    """Read ``TILE=16``."""
-    return _pair(text, "TILE=16")
+def _switch(name: str, text: str) -> bool | str:
+    from gpuexplorer.workloads.switches import read_switch
+
+    return read_switch(name, text)
+
+
+def _by_name(
+    read: Callable[[str, str], T], noun: str, example: str
+) -> Callable[[str], tuple[str, T]]:
+    """Return a reader of ``NAME=VALUE``, as ``read`` takes the two."""
+
+    def typed(text: str) -> tuple[str, T]:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name.isidentifier():
+            raise InputError(f"'{text}' names no {noun}: it is not of the form {example}")
+        return name, read(name, value)
+
+    return option(typed)
+
+
+setting = _by_name(lambda _, text: limits.ANY_WHOLE.read(text), "tunable", "TILE=16")
 
 
 def switch(text: str) -> tuple[str, bool | str]:
     """Read ``compile=default``, ``cuda_graph=on``, or ``cuda_graph`` alone, which turns it on."""
-    from gpuexplorer.workloads.switches import read_switch
-
-    name, equals, value = text.partition("=")
-    try:
-        return name.strip(), read_switch(name.strip(), value if equals else "on")
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    whole = text if "=" in text else f"{text}=on"
+    return _by_name(_switch, "switch", "compile=default")(whole)
 
 
 class Settings(argparse.Action):
@@ -115,8 +132,23 @@ class Settings(argparse.Action):
         setattr(namespace, self.dest, [*known, (name, value)])
 
 
-def _pair(text: str, example: str) -> tuple[str, int]:
-    match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(-?\d{1,18})\s*", text, re.ASCII)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not of the form {example}")
-    return match[1], int(match[2])
+class Sizes(argparse.Action):
+    """Gathers sizes by symbol over repeated options."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Take in the sizes of one option."""
+        try:
+            found = ranges.sizes(str(values))
+        except InputError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+        known = getattr(namespace, self.dest)
+        twice = next((symbol for symbol in found if symbol in known), None)
+        if twice is not None:
+            raise argparse.ArgumentError(self, f"size {twice or 'N'} is given twice")
+        setattr(namespace, self.dest, {**known, **found})

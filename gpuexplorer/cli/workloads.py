@@ -12,9 +12,9 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sessions import open_session
-from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
 from gpuexplorer.workloads.loader import load, own_workload, pick

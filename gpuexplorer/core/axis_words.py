@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpuexplorer.core.change import block_words, switch_value
 from gpuexplorer.core.config import OWN_FILL
-
-BLOCK_AXES = ("block.x", "block.y", "block.z")
-NUMBER_AXES = (*BLOCK_AXES, "threads")
+from gpuexplorer.core.knobs import BLOCK_AXES, block_words, knob_of, switch_value
 
 
 def axis_title(name: str) -> str:
     """Return an axis in words: ``threads in x``, ``N`` of ``size.N``, ``precision``."""
-    if name in BLOCK_AXES:
-        return f"threads in {name[-1]}"
-    kind, _, symbol = name.partition(".")
-    if kind in ("size", "tunable") and symbol:
-        return symbol
-    if kind == "switch" and symbol:
-        return symbol.replace("_", " ")
-    return {"threads": "CPU threads", "fill": "inputs"}.get(name, name)
+    knob, symbol = knob_of(name) or (None, "")
+    if knob is None:
+        return name
+    return symbol.replace("_", " ") if knob.axis == "switch" else symbol or knob.title
 
 
 def is_number_axis(name: str) -> bool:
     """Whether an axis' values are numbers with an order of their own."""
-    return name in NUMBER_AXES or name.startswith(("size.", "tunable."))
+    found = knob_of(name)
+    return found is not None and found[0].within is not None
 
 
 def value_words(name: str, value: Any) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from gpuexplorer.core.config import Block, Cache
+from gpuexplorer.core.knobs import block_words, by_axis, option_words, switch_value
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,37 +50,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(parts)
 
     @property
+    def values(self) -> dict[str, Any]:
+        """The knobs to set with their values, by axis."""
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return by_axis({name: value for name, value in fields.items() if value is not None})
+
+    @property
     def options(self) -> str:
         """The change as command line options, such as ``--block 256x1``."""
-        parts = []
-        if self.variant is not None:
-            parts.append(f"--variant {self.variant}")
-        if self.size:
-            parts.append("--size " + ",".join(f"{s}={v}" for s, v in self.size.items()))
-        if self.block is not None:
-            parts.append(f"--block {block_words(self.block, 'x')}")
-        if self.precision is not None:
-            parts.append(f"--precision {self.precision}")
-        parts += [f"--set {name}={value}" for name, value in self.tunables.items()]
-        if self.cache is not None:
-            parts.append(f"--cache {self.cache}")
-        if self.include_transfers is not None:
-            on = self.include_transfers
-            parts.append("--include-transfers" if on else "without --include-transfers")
-        if self.threads is not None:
-            parts.append(f"--threads {self.threads}")
-        parts += [f"--switch {name}={switch_value(v)}" for name, v in self.switches.items()]
-        return " ".join(parts)
-
-
-def switch_value(value: object) -> str:
-    """Return a switch's value as the command line takes it: ``on``, ``off``, or its word."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
-
-
-def block_words(block: Block, sign: str = "×") -> str:
-    """Return ``16×16`` for (16, 16, 1); two axes are always named."""
-    axes = block if block[2] > 1 else block[:2]
-    return sign.join(map(str, axes))
+        words = option_words({name: (value,) for name, value in self.values.items()})
+        without = ["without --include-transfers"] if self.include_transfers is False else []
+        return " ".join([*words, *without])

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.core.result import RunResult
 
 CSV_COLUMNS = (

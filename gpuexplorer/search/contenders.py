@@ -24,29 +24,34 @@ from typing import get_args
 import msgspec
 
 from gpuexplorer.charts.words import config_parts
-from gpuexplorer.core.change import switch_value
-from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
+from gpuexplorer.core import ranges
+from gpuexplorer.core.config import Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import (
+    KNOBS,
+    TRANSFERS,
+    knob_of,
+    request_like,
+    value_text,
+    values_of,
+)
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.engine.interpreters import BUILT_IN, engine_words, find_interpreter
 from gpuexplorer.history.store import Query, Store
-from gpuexplorer.reproduce import short_block, switches_of
 from gpuexplorer.search.compare import Entrant
-from gpuexplorer.workloads.change import free_tunables
+from gpuexplorer.workloads.change import free_tunables, with_values
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.switches import TRANSFERS, kept, read_switch, without_defaults
-from gpuexplorer.workloads.switches import of_model as of_model_switches
+from gpuexplorer.workloads.switches import of_model, read_switch
 from gpuexplorer.workloads.workload import Workload
 
 BASELINE = "baseline"
-KEYS = (
-    "variant", "block", "size", "precision", "device", "cache", "fill", "seed", "transfers",
-    "workload", "kernels", "engine",
-)  # fmt: skip
+_KNOBS = {knob.word: knob for knob in KNOBS if knob.word}
+KEYS = (*_KNOBS, "workload", "kernels", "engine")
 _RUN_ID = re.compile(r"[0-9a-f]{6,32}")
 _BLOCK = re.compile(r"\d{1,9}([x×]\d{1,9}){0,2}", re.ASCII)
 _WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -122,7 +127,7 @@ def read_words(
             raise InputError(
                 "configurations need a workload", remedy="name it with --workload, or compare runs"
             )
-        base = _over(request_of(first_run.config), shared)
+        base = _over(request_like(first_run.config), shared)
     general = engine
     if general is None and first_run is not None and not shared.workload:
         general = engine_of(first_run.environment)
@@ -133,7 +138,7 @@ def read_words(
             here = workloads.get(own) if as_stored else pick(workloads, own)
             name = said if isinstance(said, str) else run.id[:8]
             where = own_engine or engine or engine_of(run.environment)
-            made.append(Wanted(name, request_of(run.config), here, run, as_stored, where))
+            made.append(Wanted(name, request_like(run.config), here, run, as_stored, where))
         elif isinstance(word, str):
             only_engine = own_engine is not None and not word
             request, workload = read_configuration(word, base, workloads, as_for_all=only_engine)
@@ -176,24 +181,6 @@ def _run_of(word: str | RunResult, workload: str | None, stored: Stored) -> RunR
     return stored(run, workload) if run is not None else None
 
 
-def request_of(config: RunConfig) -> RunRequest:
-    """Return the request that a configuration answers."""
-    return RunRequest(
-        workload=config.workload,
-        variant=config.variant,
-        size=config.size,
-        block=config.block,
-        precision=config.precision,
-        device=config.device,
-        tunables=config.tunables,
-        cache=config.cache,
-        fill=config.fill,
-        seed=config.seed,
-        threads=config.threads,
-        switches=config.switches,
-    )
-
-
 def _over(base: RunRequest, said: RunRequest) -> RunRequest:
     """Return ``base`` with whatever ``said`` has other than its defaults.
 
@@ -228,38 +215,25 @@ def read_configuration(
             workload=name, precision=base.precision, device=base.device, cache=base.cache,
             fill=base.fill, seed=base.seed, threads=base.threads, switches=base.switches,
         )  # fmt: skip
-    before = base.variant or workload.manifest.first_variant
-    chosen = said.pop("variant", before)
-    variant = workload.variant(chosen)
-    changes: dict[str, object] = {"variant": chosen}
-    if chosen != before:
-        changes["tunables"] = {}
-        same_axes = variant.dimensions == workload.variant(before).dimensions
-        if variant.call is not None or not same_axes:
-            changes["block"] = None
-    size = dict(base.size)
-    if "" in size:  # the first symbol, which a word may name
-        size[next(iter(workload.manifest.sizes))] = size.pop("")
-    tunables = dict(base.tunables) if chosen == before else {}
-    own = free_tunables(variant)
-    switches = kept(base.switches, variant)
-    of_model = [s.name for s in of_model_switches(variant.model)] if variant.model else []
-    if (transfers := said.pop("transfers", None)) is not None:
-        switches[TRANSFERS] = _transfers(transfers, word)
-    for key, value in said.items():
-        if key in KEYS:
-            _plain(key, value, word, changes, size, workload)
-        elif key in of_model:
-            switches[key] = _switch(key, value, word)
-        elif key in workload.manifest.sizes:
-            size[key] = _number(key, value, word)
-        elif key in own:
-            tunables[key] = _number(key, value, word)
-        else:
-            known = [*KEYS, *workload.manifest.sizes, *own, *of_model]
+    variant = workload.variant(said.get("variant", base.variant or workload.manifest.first_variant))
+    symbols = {
+        **{name: f"tunable.{name}" for name in free_tunables(variant)},
+        **{name: f"size.{name}" for name in workload.manifest.sizes},
+        **{name: f"switch.{name}" for name in _switches_of(variant)},
+        "size": f"size.{next(iter(workload.manifest.sizes))}",
+        **{key: knob.axis for key, knob in _KNOBS.items() if not knob.named},
+    }
+    values = {}
+    for key, text in said.items():
+        if key not in symbols:
+            known = [*KEYS, *(name for name in symbols if name not in KEYS)]
             raise InputError(f"'{word}': no '{key}' to set", remedy=suggestion(key, known))
-    changes |= {"size": size, "tunables": tunables, "switches": without_defaults(switches)}
-    return msgspec.structs.replace(base, **changes), workload
+        values[symbols[key]] = _value(symbols[key], key, text, word)
+    return with_values(base, values, workload), workload
+
+
+def _switches_of(variant: VariantSpec) -> list[str]:
+    return [one.name for one in of_model(variant.model)] if variant.model is not None else []
 
 
 def _pairs(word: str) -> dict[str, str]:
@@ -293,54 +267,32 @@ def _pairs(word: str) -> dict[str, str]:
     return said
 
 
-def _plain(
-    key: str,
-    value: str,
-    word: str,
-    changes: dict[str, object],
-    size: dict[str, int],
-    workload: Workload,
-) -> None:
-    """Take in one of ``KEYS``."""
-    if key == "block":
-        if not _BLOCK.fullmatch(value):
-            raise InputError(
-                f"'{word}': '{value}' is not a block", remedy="write it like 16x16 or 256x1"
-            )
-        changes[key] = tuple(map(int, re.split("[x×]", value)))
-    elif key == "size":
-        size[next(iter(workload.manifest.sizes))] = _number(key, value, word)
-    elif key == "seed":
-        changes[key] = _number(key, value, word)
-    elif key == "cache":
-        if value not in get_args(Cache):
-            raise InputError(
-                f"'{word}': no cache state '{value}'", remedy=suggestion(value, get_args(Cache))
-            )
-        changes[key] = value
-    else:
-        changes[key] = value
-
-
-def _transfers(value: str, word: str) -> bool:
-    if value not in ("on", "off"):
-        raise InputError(f"'{word}': transfers are on or off, not '{value}'")
-    return value == "on"
-
-
-def _switch(name: str, value: str, word: str) -> bool | str:
+def _value(axis: str, key: str, text: str, word: str) -> object:
+    """Return the value of a knob as it is written; InputError that names the word and the value."""
+    knob, symbol = knob_of(axis) or (None, "")
+    assert knob is not None
     try:
-        return read_switch(name, value)
+        if knob.field == "block":
+            return ranges.block(text)
+        if knob.field == "switches":
+            return read_switch(symbol, text)
     except InputError as error:
         raise InputError(f"'{word}': {error.what}", remedy=error.remedy) from None
-
-
-def _number(key: str, value: str, word: str) -> int:
-    if not _WHOLE.fullmatch(value):
+    if knob.within is not None:
+        if not _WHOLE.fullmatch(text):
+            raise InputError(
+                f"'{word}': '{text}' is not a whole number", remedy=f"write it like {key}=16"
+            )
+        return int(text)
+    if knob.field == TRANSFERS:
+        if text not in ("on", "off"):
+            raise InputError(f"'{word}': transfers are on or off, not '{text}'")
+        return text == "on"
+    if knob.field == "cache" and text not in get_args(Cache):
         raise InputError(
-            f"'{word}': '{value}' is not a whole number", remedy=f"write it like {key}=16"
+            f"'{word}': no cache state '{text}'", remedy=suggestion(text, get_args(Cache))
         )
-    return int(value)
+    return text
 
 
 def entrants_of(
@@ -425,22 +377,17 @@ def words_of(config: RunConfig, workload: str, engine: str | None = None) -> str
 
     ``engine`` is named where there is one.
     """
-    block = "x".join(map(str, short_block(config.block))) if config.block else ""
-    parts = [f"{config.variant}:{block}" if block else config.variant]
+    values = values_of(config)
+    parts = [values.pop("variant")]
+    if "block" in values:
+        parts[0] += f":{value_text(values.pop('block'))}"
     if config.workload != workload:
         parts.append(f"workload={config.workload}")
-    parts += [f"{symbol}={value}" for symbol, value in config.size.items()]
-    parts += [f"precision={config.precision}", f"device={config.device}"]
-    parts += [f"{name}={value}" for name, value in config.tunables.items()]
-    parts += [f"{name}={switch_value(v)}" for name, v in switches_of(config).items()]
-    if config.cache != "hot":
-        parts.append(f"cache={config.cache}")
-    if config.fill != OWN_FILL:
-        parts.append(f"fill={config.fill}")
-    if config.seed != 1:
-        parts.append(f"seed={config.seed}")
-    if config.include_transfers:
-        parts.append("transfers=on")
+    for name, value in values.items():
+        knob, symbol = knob_of(name) or (None, "")
+        key = symbol or (knob.word if knob is not None else "")
+        if key:  # the CPU threads are the same for all
+            parts.append(f"{key}={value_text(value)}")
     if engine is not None:
         parts.append(f"engine={engine}")
     return ",".join(parts)

@@ -14,25 +14,22 @@ from typing import Any, get_args
 
 import msgspec
 
-from gpuexplorer.core import limits
-from gpuexplorer.core.axis_words import BLOCK_AXES, axis_title, value_words, values_words
+from gpuexplorer.core.axis_words import axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.knobs import BLOCK_AXES, NOT_AXES, PLAIN_AXES, knob_of
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.plan import make_plan
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.switches import kept, of_model
+from gpuexplorer.workloads.switches import kept, of_model, read_switch
 from gpuexplorer.workloads.workload import Workload
 
 __all__ = ["BLOCK_AXES", "Axis", "Point", "Space", "value_words", "values_words"]
 
 MAX_POINTS = 100_000
 """A space may have so many; more would take days, and were hardly meant."""
-PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
-NAMED_AXES = ("size", "tunable", "switch")
-"""Kinds of axes that go on with a name: ``size.N``."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,8 @@ class Axis:
     @property
     def symbol(self) -> str:
         """The size's, the tunable's or the switch's own name; empty for every other axis."""
-        kind, _, symbol = self.name.partition(".")
-        return symbol if kind in NAMED_AXES else ""
+        found = knob_of(self.name)
+        return found[1] if found is not None else ""
 
     @property
     def title(self) -> str:
@@ -250,10 +247,19 @@ class Space:
             )
 
 
+def read_axis(name: str, text: str) -> Axis:
+    """Return an axis with the values that a text names; InputError for what is none."""
+    knob, symbol = knob_of(name) or (None, "")
+    assert knob is not None, name
+    values = knob.read(text)
+    if knob.axis == "switch":
+        values = tuple(dict.fromkeys(read_switch(symbol, word) for word in values))
+    return Axis(name, values)
+
+
 def _check_axis(axis: Axis) -> None:
-    kind, dot, symbol = axis.name.partition(".")
-    known = axis.name in (*PLAIN_AXES, "block", *BLOCK_AXES)
-    if not known and not (kind in NAMED_AXES and dot and symbol):
+    knob, symbol = knob_of(axis.name) or (None, "")
+    if knob is None or knob.named != bool(symbol) or knob.field in NOT_AXES:
         named = "size.N, tunable.NAME, switch.NAME"
         raise InputError(
             f"'{axis.name}' is no axis of a sweep",
@@ -261,10 +267,9 @@ def _check_axis(axis: Axis) -> None:
         )
     if not axis.values:
         raise InputError(f"axis '{axis.name}' has no values", remedy="give one at least")
-    within = {"threads": limits.THREADS, **dict.fromkeys(BLOCK_AXES, limits.SIDE)}.get(axis.name)
-    if within is not None:
+    if knob.within is not None and not knob.named:
         for value in axis.values:
-            within.check(value, f"a value of axis '{axis.name}'")
+            knob.within.check(value, f"a value of axis '{axis.name}'")
     if len(set(axis.values)) < len(axis.values):
         raise InputError(f"axis '{axis.name}' names a value twice", remedy="name each once")
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from gpuexplorer.core.change import block_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Evaluation, Finalist
 from gpuexplorer.search.tune_final import FinalRun

@@ -1,11 +1,17 @@
-"""Knobs after a change: what to ask for instead of a configuration."""
+"""Knobs after a change: what to ask for instead."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.knobs import TRANSFERS, request_from, request_like
 from gpuexplorer.workloads.manifest import VariantSpec
-from gpuexplorer.workloads.switches import TRANSFERS, kept, without_defaults
+from gpuexplorer.workloads.switches import kept, without_defaults
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -14,33 +20,39 @@ def changed(config: RunConfig, change: Change, workload: Workload) -> RunRequest
 
     Raises InputError for a variant that the workload does not have.
     """
-    name = change.variant or config.variant
+    own = free_tunables(workload.variant(config.variant))
+    free = {name: value for name, value in config.tunables.items() if name in own}
+    request = msgspec.structs.replace(request_like(config), tunables=free)
+    return with_values(request, change.values, workload)
+
+
+def with_values(base: RunRequest, values: Mapping[str, Any], workload: Workload) -> RunRequest:
+    """Return a request with some values, by axis, in place of its own.
+
+    Another variant keeps the block where it has as many axes, and the switches that it has too; it
+    takes its own tunables. Raises InputError for a variant that the workload does not have.
+    """
+    before = base.variant or workload.manifest.first_variant
+    name = values.get("variant", before)
     variant = workload.variant(name)
-    own = free_tunables(variant)
-    same = name == config.variant
-    tunables = {n: v for n, v in config.tunables.items() if same and n in own}
-    block = change.block or config.block
-    other_axes = variant.dimensions != workload.variant(config.variant).dimensions
-    if variant.call is not None or (change.block is None and other_axes):
-        block = None
-    transfers = change.include_transfers
-    switches = {**kept(config.switches, variant), **change.switches}
-    if transfers is not None:
-        switches[TRANSFERS] = transfers
-    return RunRequest(
-        workload=config.workload,
-        variant=name,
-        size={**config.size, **change.size},
-        block=block,
-        precision=change.precision or config.precision,
-        device=config.device,
-        tunables={**tunables, **change.tunables},
-        cache=change.cache or config.cache,
-        fill=config.fill,
-        seed=config.seed,
-        threads=change.threads or config.threads,
-        switches=without_defaults(switches),
-    )
+    same = name == before
+    same_axes = variant.dimensions == workload.variant(before).dimensions
+    block = base.block if same or (same_axes and variant.call is None) else None
+    size = dict(base.size)
+    if "" in size:  # the first symbol, which a value may name
+        size[next(iter(workload.manifest.sizes))] = size.pop("")
+    given = request_from(base.workload, values)
+    switches = {**kept(base.switches, variant), **given.switches}
+    if TRANSFERS in values:
+        switches[TRANSFERS] = values[TRANSFERS]
+    plain = {n: value for n, value in values.items() if n in base.__struct_fields__}
+    merged = {
+        "variant": name,
+        "size": {**size, **given.size},
+        "tunables": {**(base.tunables if same else {}), **given.tunables},
+        "switches": without_defaults(switches),
+    }
+    return msgspec.structs.replace(base, **{"block": block, **plain, **merged})
 
 
 def free_tunables(variant: VariantSpec) -> dict[str, tuple[int, ...]]:

@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from gpuexplorer.core.change import block_words
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.knobs import TRANSFERS, block_words
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
@@ -29,8 +29,8 @@ from gpuexplorer.workloads.manifest import (
 )
 from gpuexplorer.workloads.memory.fits import check_fits
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.switches import TRANSFERS, effective
 from gpuexplorer.workloads.switches import check as check_switches
+from gpuexplorer.workloads.switches import effective
 from gpuexplorer.workloads.workload import Workload
 
 Names = dict[str, int | float]

@@ -10,17 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.knobs import TRANSFERS, switch_value
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, OWN_FAMILIES, family_of, framework_of
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.strict import suggestion
 
 Value = bool | str
-TRANSFERS = "include_transfers"
-"""The one switch that every variant has: the textbook program as a whole is timed."""
 
 _FORWARD = ("matmul", "mlp", "conv2d", "attention", "softmax", "layer_norm", "transformer_block",
             "cnn", "own")  # fmt: skip

@@ -17,9 +17,9 @@ import time
 
 import numpy as np
 
-from gpuexplorer.core.change import block_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interleave import Contender

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.parser import parse
-from gpuexplorer.cli.run import request_of
 from gpuexplorer.cli.sweep import space_of
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError

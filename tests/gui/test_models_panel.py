@@ -18,12 +18,13 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import space_of as space_asked
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList, Unavailable
+from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import ghost_label, short_label
-from gpuexplorer.gui.model.sweep_axes import axis_of, offers, space_of, values_text
+from gpuexplorer.gui.model.sweep_axes import axis_of, offers, space_of
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.figures import Figures

@@ -29,6 +29,8 @@ from gpuexplorer.cli.sweep import measuring_of
 from gpuexplorer.cli.sweep import space_of as space_of_options
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import values_text
+from gpuexplorer.core.ranges import whole_numbers
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.sweep import read_sweep
@@ -50,7 +52,6 @@ from gpuexplorer.gui.model.sweep_axes import (
     offers,
     read_error,
     space_of,
-    values_text,
 )
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.panels.result_tab import write
@@ -60,7 +61,6 @@ from gpuexplorer.gui.panels.sweep_table import SweepTableModel
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of
-from gpuexplorer.search.ranges import whole_numbers
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.change import Change, switch_value
+from gpuexplorer.core.change import Change
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.workloads.change import changed
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, OWN_FAMILIES
 from gpuexplorer.workloads.loader import load

@@ -7,7 +7,8 @@ from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.analysis.occupancy import WARP
-from gpuexplorer.core.change import Change, block_words
+from gpuexplorer.core.change import Change
+from gpuexplorer.core.knobs import block_words
 
 SHORT_RUN = WARP // 2
 """From half a warp on, whole sectors of memory are used, and little is left to gain."""

@@ -15,9 +15,9 @@ from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
-from gpuexplorer.core.change import block_words
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
+from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.plan import Plan, Step

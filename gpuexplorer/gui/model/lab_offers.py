@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_words import duration
 from gpuexplorer.gui.model.offers import Offer
-from gpuexplorer.gui.model.sweep_axes import values_text
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SwitchesLab
 from gpuexplorer.search.studies.choices import THREADS, title_of
 from gpuexplorer.search.studies.speedup import default_sizes

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuexplorer.core.axis_words import axis_title
-from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import power_below
 from gpuexplorer.gui.model.offers import Offer
-from gpuexplorer.search import ranges
-from gpuexplorer.search.space import BLOCK_AXES, Axis, Space
+from gpuexplorer.search.space import BLOCK_AXES, Axis, Space, read_axis
 from gpuexplorer.workloads.manifest import FILLS
-from gpuexplorer.workloads.switches import read_switch
 
 FIRST_LARGEST = 1024
 """Sizes are offered up to this at first, or to twice the present one."""
@@ -145,19 +142,10 @@ def _join(words: Any) -> str:
 
 def axis_of(name: str, text: str) -> Axis:
     """Return an axis with the values of a text; InputError names the axis and what is wrong."""
-    kind = name.partition(".")[0]
     try:
-        if kind in ("size", "tunable") or name in BLOCK_AXES:
-            return Axis(name, ranges.whole_numbers(text))
-        if name == "block":
-            return Axis(name, ranges.blocks(text))
-        if kind == "switch":
-            switch = name.partition(".")[2]
-            return Axis(name, tuple(read_switch(switch, word) for word in ranges.names(text)))
-        return Axis(name, ranges.names(text))
+        return read_axis(name, text)
     except InputError as error:
-        title = Axis(name, ()).title
-        raise InputError(f"{title}: {error.what}", remedy=error.remedy) from None
+        raise InputError(f"{axis_title(name)}: {error.what}", remedy=error.remedy) from None
 
 
 def space_of(experiment: Experiment, chosen: Mapping[str, str]) -> Space:
@@ -169,31 +157,6 @@ def space_of(experiment: Experiment, chosen: Mapping[str, str]) -> Space:
         raise InputError("no axis is ticked", remedy="tick what shall vary")
     axes = tuple(axis_of(name, text) for name, text in chosen.items())
     return Space(experiment.knobs.request(), axes)
-
-
-def values_text(values: Sequence[Any]) -> str:
-    """Return values in the grammar of ranges, as short as they can be said."""
-    if values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-        return _numbers_text(list(values))
-    return _join(
-        "x".join(map(str, _short(v))) if isinstance(v, tuple) else switch_value(v) for v in values
-    )
-
-
-def _numbers_text(values: list[int]) -> str:
-    low, high = values[0], values[-1]
-    if len(values) >= 4:
-        step, factor = values[1] - values[0], values[1] // max(values[0], 1)
-        if step > 0 and values == list(range(low, high + 1, step)):
-            return f"{low}:{high}" + (f":+{step}" if step > 1 else "")
-        if low > 0 and factor > 1 and values == [low * factor**i for i in range(len(values))]:
-            return f"{low}:{high}:*{factor}"
-    return _join(map(str, values))
-
-
-def _short(block: tuple[int, ...]) -> tuple[int, ...]:
-    x, y, z = (*block, 1, 1)[:3]
-    return (x, y) if z == 1 else (x, y, z)
 
 
 def read_error(text: str, name: str) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpuexplorer.core.change import switch_value
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.knobs import TRANSFERS, switch_value
 from gpuexplorer.workloads.manifest import VariantSpec
-from gpuexplorer.workloads.switches import SWITCHES, TRANSFERS, Switch, Value, check, of_model
+from gpuexplorer.workloads.switches import SWITCHES, Switch, Value, check, of_model
 
 Switches = Mapping[str, Value]
 

@@ -25,6 +25,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent
 from gpuexplorer.engine.errors import LongRun
@@ -47,7 +48,7 @@ from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.search.compare import Standing
-from gpuexplorer.search.contenders import engine_of, request_of
+from gpuexplorer.search.contenders import engine_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
@@ -339,7 +340,7 @@ class CompareBench(QWidget):
                 raise InputError(f"{label}: the workload '{config.workload}' is not loaded")
             has: int | None = threads
             if one.engine == options.python:
-                asked = msgspec.structs.replace(request_of(config), threads=None)
+                asked = msgspec.structs.replace(request_like(config), threads=None)
                 has = complete(asked, workload, devices).threads
             if config.threads is not None and has != config.threads:
                 raise InputError(

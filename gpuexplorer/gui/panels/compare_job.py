@@ -15,6 +15,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
@@ -23,7 +24,6 @@ from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.compare import Comparing, Entrant
-from gpuexplorer.search.contenders import request_of
 from gpuexplorer.search.side_by_side import Seat, SideBySide
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -89,7 +89,7 @@ class CompareJob(EngineJob):
             return  # what the window's engine can run was looked at before
         self.keep_going()
         devices = engines.devices(entrant.engine)
-        asked = msgspec.structs.replace(request_of(entrant.config), threads=None)
+        asked = msgspec.structs.replace(request_like(entrant.config), threads=None)
         try:
             complete(asked, entrant.workload, devices)
         except ExplorerError as error:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core import ranges
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.launcher import usable_cores
 from gpuexplorer.gui.model.experiment import Experiment
@@ -35,7 +36,6 @@ from gpuexplorer.gui.model.lab_offers import (
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.search import ranges
 from gpuexplorer.search.studies import How
 from gpuexplorer.search.studies.choices import NO_SWITCH
 

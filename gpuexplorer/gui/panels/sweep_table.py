@@ -10,7 +10,8 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gpuexplorer.core.axis_words import BLOCK_AXES, is_number_axis, value_words
+from gpuexplorer.core.axis_words import is_number_axis, value_words
+from gpuexplorer.core.knobs import BLOCK_AXES
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space

@@ -10,11 +10,12 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.knobs import request_of
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import Session
 from gpuexplorer.search.arguments import arguments
-from gpuexplorer.search.asked import kept_in, not_kept, request_of, workload_of
+from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
 from gpuexplorer.search.studies.running import SECONDS

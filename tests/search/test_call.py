@@ -9,8 +9,9 @@ import pytest
 import gpuexplorer
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import request_of
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
-from gpuexplorer.search.asked import kept_in, request_of, trusted, workload_of
+from gpuexplorer.search.call import kept_in, trusted, workload_of
 from gpuexplorer.workloads import trust
 from tests.support.own_models import GOOD, write
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gpuexplorer.core.errors import InputError
 
@@ -70,16 +71,24 @@ def sizes(text: str) -> dict[str, tuple[int, ...]]:
     return {name: whole_numbers(values) for name, values in found.items()}
 
 
+def block(text: str) -> tuple[int, ...]:
+    """Read threads per block along one to three axes, such as ``16x16`` or ``8x8x4``."""
+    sides = re.split("[x×]", text.strip().lower())
+    whole = all(re.fullmatch(r"\d{1,9}", side, re.ASCII) for side in sides)
+    if not whole or not 1 <= len(sides) <= 3:
+        raise InputError(f"'{text}' is not a block", remedy="write one such as 16x16 or 256x1")
+    return tuple(map(int, sides))
+
+
 def blocks(text: str) -> tuple[tuple[int, ...], ...]:
-    """Read blocks such as ``16x16,32x8``, each once."""
+    """Read blocks such as ``16x16,32x8``, each once, with all three axes."""
     found: dict[tuple[int, ...], None] = {}
     for part in text.split(","):
-        sides = re.split("[x×]", part.strip().lower())
-        whole = all(re.fullmatch(r"\d{1,9}", side, re.ASCII) for side in sides)
-        if not whole or not 1 <= len(sides) <= 3:
-            raise InputError(f"'{part}' is no block", remedy="give blocks such as 16x16,32x8")
-        x, y, z = (*map(int, sides), 1, 1)[:3]
-        found[(x, y, z)] = None
+        try:
+            found[(*block(part), 1, 1)[:3]] = None
+        except InputError:
+            remedy = "give blocks such as 16x16,32x8"
+            raise InputError(f"'{part}' is no block", remedy=remedy) from None
     return tuple(found)
 
 
@@ -89,3 +98,15 @@ def names(text: str) -> tuple[str, ...]:
     if "" in found:
         raise InputError(f"'{text}' names nothing between two commas", remedy="give a,b,c")
     return tuple(found)
+
+
+def numbers_text(values: Sequence[int]) -> str:
+    """Return whole numbers as ``whole_numbers`` reads them, as short as they can be said."""
+    low, high = values[0], values[-1]
+    if len(values) >= 4:
+        step, factor = values[1] - values[0], values[1] // max(values[0], 1)
+        if step > 0 and list(values) == list(range(low, high + 1, step)):
+            return f"{low}:{high}" + (f":+{step}" if step > 1 else "")
+        if low > 0 and factor > 1 and list(values) == [low * factor**i for i in range(len(values))]:
+            return f"{low}:{high}:*{factor}"
+    return ",".join(map(str, values))

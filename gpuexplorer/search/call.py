@@ -1,57 +1,22 @@
-"""What the calls of the Python API share: the request, its workload, and where runs are kept."""
+"""What a call of the Python API opens: its workload, and the history that keeps its runs."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuexplorer.core.config import Cache, RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.workloads.loader import load, own_workload, pick
 from gpuexplorer.workloads.own_model import is_model_file, read_model
-from gpuexplorer.workloads.switches import TRANSFERS
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted
 from gpuexplorer.workloads.trust import trust as agree_to
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
-
-
-def request_of(
-    workload: str,
-    *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    block: Sequence[int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
-    tunables: Mapping[str, int] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    switches: Mapping[str, bool | str] | None = None,
-    include_transfers: bool = False,
-) -> RunRequest:
-    """Return the request that a call's arguments make; a plain size is the first symbol's."""
-    return RunRequest(
-        workload=workload,
-        variant=variant,
-        size={"": size} if isinstance(size, int) else dict(size or {}),
-        block=tuple(block) if block is not None else None,
-        precision=precision,
-        device=device,
-        tunables=dict(tunables or {}),
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        threads=threads,
-        switches={**(switches or {}), **({TRANSFERS: True} if include_transfers else {})},
-    )
 
 
 def workload_of(name: str, kernels: str | Path | Sequence[str | Path], *, trust: bool) -> Workload:

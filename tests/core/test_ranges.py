@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.core import ranges
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.search import ranges
 
 
 @pytest.mark.parametrize(

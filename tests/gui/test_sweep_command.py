@@ -1,0 +1,52 @@
+"""A sweep of the window as the command that spans the same space."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.sweep import space_of
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.knobs import values_of
+from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.workloads.loader import load
+from tests.core.test_knobs import REQUESTS
+
+MATMUL = load()["matmul"].manifest
+AXES: Any = st.fixed_dictionaries(
+    {"size.N": st.lists(st.integers(1, 10**6), min_size=2, max_size=6, unique=True)},
+    optional={
+        "block.x": st.lists(st.integers(1, 1024), min_size=2, max_size=6, unique=True),
+        "precision": st.just(["fp32", "fp64"]),
+        "variant": st.just(["naive", "tiled"]),
+        "tunable.TILE": st.just([8, 16, 32]),
+        "cache": st.just(["hot", "cold"]),
+        "threads": st.lists(st.integers(1, 64), min_size=2, max_size=3, unique=True),
+    },
+)
+
+
+@given(AXES, REQUESTS)
+@settings(deadline=None)
+def test_the_command_of_a_sweep_spans_the_same_space(
+    axes: dict[str, list[Any]], base: RunRequest
+) -> None:
+    size = {symbol: value for symbol, value in base.size.items() if symbol}
+    base = msgspec.structs.replace(base, workload="matmul", size=size)
+    space = Space(base, tuple(Axis(name, tuple(values)) for name, values in axes.items()))
+    words = shlex.split(sweep_command(space, Measuring()))[1:]
+    again = space_of(parse(words), MATMUL)
+    assert {name: axis.values for name, axis in again.by_name.items() if name in axes} == {
+        name: tuple(values) for name, values in axes.items()
+    }
+    varied = {name.partition(".")[0] for name in axes}
+    for name, value in values_of(base).items():
+        if name not in axes and not ("block" in varied and name == "block"):
+            assert values_of(again.base)[name] == value
