@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -133,7 +134,7 @@ class Points:
         shown = [point.run for point in points if point.run is not None]
         return cls(axes, tuple(points), _metric(shown, figure))
 
-    @property
+    @cached_property
     def found(self) -> list[tuple[Point, RunResult]]:
         """Those with a value, beside their runs."""
         return [
@@ -142,7 +143,7 @@ class Points:
             if point.run is not None and math.isfinite(self.metric.of(point.run))
         ]
 
-    @property
+    @cached_property
     def value_range(self) -> tuple[float, float]:
         """The least and the greatest value; a decade while there is none."""
         values = [self.metric.of(run) for _, run in self.found]

@@ -241,7 +241,8 @@ def _change(options: argparse.Namespace) -> None:
         if options.action == "note":
             store.note(store.resolve(options.id), options.text)
             return
-        ids = [store.resolve(text) for text in options.ids]
+        whole = store.known(options.ids)  # thousands are found faster together
+        ids = [text if text in whole else store.resolve(text) for text in options.ids]
         match options.action:
             case "star" | "unstar":
                 store.star(ids, options.action == "star")
