@@ -19,10 +19,9 @@ import platformdirs
 
 import gpuexplorer
 from gpuexplorer.cli.display import why_no_window
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.cuda_choice import without_cupti
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.frozen import clean_environment, is_frozen
+from gpuexplorer.core.frozen import clean_environment, is_frozen, module_command
 from gpuexplorer.core.units import count
 
 MIN_PYTHON = (3, 11)

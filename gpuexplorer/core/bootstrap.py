@@ -36,25 +36,6 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE = os.path.join(PACKAGE, "core", "bootstrap.py")
 
 
-def module_command(
-    module: str, *arguments: str, python: str = "", framed: bool = False
-) -> list[str]:
-    """Return the command that runs a module of this package; ``python``: in which, "" for this.
-
-    This program may be a frozen one, which runs its modules itself. Another Python leaves no
-    bytecode in its folder: whoever removes the program would find that left over. An engine that
-    was started so hands it on to its children, unless they inherit it from the environment.
-    """
-    from gpuexplorer.core.frozen import frozen_command, is_frozen
-
-    if not python and is_frozen():
-        return frozen_command(module, *arguments)
-    inherited = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-    quiet = ["-B"] if is_frozen() or (sys.dont_write_bytecode and not inherited) else []
-    way = ["--framed"] if framed else []
-    return [python or sys.executable, *quiet, FILE, *way, module, *arguments]
-
-
 def lend_package() -> None:
     """Make ``gpuexplorer`` importable here, and nothing of what stands beside it."""
     import importlib.util

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuexplorer.core.bootstrap import module_command
+from gpuexplorer.core.bootstrap import FILE
 
 COMMAND_LINE = "gpuexplorer"
 ENGINE = "gpuexplorer.engine"
@@ -61,6 +61,23 @@ def frozen_command(module: str, *arguments: str) -> list[str]:
     if module == COMMAND_LINE:
         return [program(), *arguments]
     return [program(), MODULE_WORD, module, *arguments]
+
+
+def module_command(
+    module: str, *arguments: str, python: str = "", framed: bool = False
+) -> list[str]:
+    """Return the command that runs a module of this package; ``python``: in which, "" for this.
+
+    This program may be a frozen one, which runs its modules itself. Another Python leaves no
+    bytecode in its folder: whoever removes the program would find that left over. An engine that
+    was started so hands it on to its children, unless they inherit it from the environment.
+    """
+    if not python and is_frozen():
+        return frozen_command(module, *arguments)
+    inherited = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    quiet = ["-B"] if is_frozen() or (sys.dont_write_bytecode and not inherited) else []
+    way = ["--framed"] if framed else []
+    return [python or sys.executable, *quiet, FILE, *way, module, *arguments]
 
 
 def engine_command(*arguments: str, framed: bool = False) -> list[str]:

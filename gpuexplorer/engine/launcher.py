@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from gpuexplorer.core.bootstrap import EXIT_UNSUITABLE, REQUIRED, install_command, refusal
 from gpuexplorer.core.frozen import is_frozen
+from gpuexplorer.engine.cores import default_threads, usable_cores
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -28,18 +29,6 @@ _SHORT_OF_MEMORY = re.compile(
 """How Linux's loader says that a library has no room."""
 GOES_FIRST = 500
 """Of -1000 (never) to 1000 (before all others); a process has 0 by itself."""
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def default_threads() -> int:
-    """Return the CPU threads work may use by default: all usable cores but one, at least one."""
-    return max(1, usable_cores() - 1)
 
 
 def go_first(adjustment: Path = OOM_ADJUSTMENT) -> None:

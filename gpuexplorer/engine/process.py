@@ -17,11 +17,10 @@ from typing import BinaryIO, cast
 import msgspec
 
 from gpuexplorer.core import frozen
-from gpuexplorer.core.bootstrap import module_command
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.frozen import module_command
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.cores import check_threads
 from gpuexplorer.engine.interpreters import find_interpreter
-from gpuexplorer.engine.launcher import usable_cores
 from gpuexplorer.engine.surroundings import environment_for, own_environment
 
 LOG_LINES = 400
@@ -41,18 +40,6 @@ class Launch:
     command: list[str]
     environment: dict[str, str]
     label: str | None = None
-
-
-def check_threads(threads: int | None) -> None:
-    """Raise InputError for more CPU threads than this program may use; None is the default.
-
-    A runtime takes any number and uses as many as there are: what a run says of itself would not
-    be true.
-    """
-    most = usable_cores()
-    if threads is not None and not 1 <= threads <= most:
-        offered = "1" if most == 1 else f"1 to {most}"
-        raise InputError(f"{threads} CPU threads are not to be had here", remedy=f"use {offered}")
 
 
 def engine_launch(python: str | None, threads: int | None, *, framed: bool = True) -> Launch:

@@ -17,8 +17,8 @@ from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.telemetry import SourceState
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
+from gpuexplorer.engine.cores import check_threads
 from gpuexplorer.engine.errors import error_of, error_of_loss
-from gpuexplorer.engine.process import check_threads
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload

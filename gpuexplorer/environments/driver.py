@@ -7,10 +7,9 @@ import threading
 from collections.abc import Mapping
 
 from gpuexplorer.core import cuda_driver
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.cuda_driver import Driver, from_json
 from gpuexplorer.core.errors import CannotRunHere
-from gpuexplorer.core.frozen import clean_environment
+from gpuexplorer.core.frozen import clean_environment, module_command
 from gpuexplorer.environments.children import run
 
 ANSWER_S = 30.0

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.cores import default_threads, usable_cores
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
     Interpreters,
@@ -17,7 +18,6 @@ from gpuexplorer.engine.interpreters import (
     interpreter_at,
     name_for,
 )
-from gpuexplorer.engine.launcher import default_threads, usable_cores
 from gpuexplorer.gui.model.frameworks import lacks_cuda
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.spec import ChartSpec, encode
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.frozen import module_command
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.notice import Notice, capital

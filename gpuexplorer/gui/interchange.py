@@ -16,8 +16,8 @@ import msgspec
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.export import default_name

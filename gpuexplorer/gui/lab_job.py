@@ -12,7 +12,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.engine.launcher import default_threads
+from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Session
 from gpuexplorer.gui.guest import Guest

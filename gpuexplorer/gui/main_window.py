@@ -16,7 +16,7 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.launcher import default_threads
+from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import wiring
 from gpuexplorer.gui.actions import Commands, when

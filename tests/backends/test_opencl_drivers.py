@@ -21,8 +21,8 @@ from gpuexplorer.backends.opencl.drivers import (
     probe,
 )
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.device import Unavailable
+from gpuexplorer.core.frozen import module_command
 
 ROOT = Path(__file__).resolve().parents[2]
 

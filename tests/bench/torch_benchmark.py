@@ -30,7 +30,7 @@ from gpuexplorer.backends.base import Runner
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.intervals import median_interval
-from gpuexplorer.engine.launcher import default_threads
+from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs

@@ -35,8 +35,8 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.tuning import Budget
+from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.interleave import Contender, Measures
-from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import Session
 from gpuexplorer.history.store import Store

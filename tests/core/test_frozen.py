@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpuexplorer.core import frozen
-from gpuexplorer.core.bootstrap import FILE, module_command
+from gpuexplorer.core.bootstrap import FILE
+from gpuexplorer.core.frozen import module_command
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuexplorer.core.bootstrap import module_command
 from gpuexplorer.core.cuda_choice import Here
 from gpuexplorer.core.cuda_driver import Driver, Gpu, to_json
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.frozen import module_command
 from gpuexplorer.environments import driver, kinds
 from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import check_wheels, find_kind, fit_of, missing_of, offers

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QSpinBox, QTableView, QToolButton
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.engine.launcher import default_threads, usable_cores
+from gpuexplorer.engine.cores import default_threads, usable_cores
 from gpuexplorer.gui.engine import thread_choices
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.settings import Settings

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuexplorer.backends.cuda import nvml
@@ -133,7 +133,11 @@ class Driver:
     def devices(self) -> list[DeviceFacts]:
         """Return every device, in CUDA's order; where NVML is there, with what it alone knows."""
         found = [self._facts(i) for i in range(self._number("cuDeviceGetCount"))]
-        return nvml.completed(found)
+        known = nvml.uuids_and_clocks([facts.uuid for facts in found])
+        return [
+            replace(facts, uuid=uuid, max_clock_Hz=clock_Hz)
+            for facts, (uuid, clock_Hz) in zip(found, known, strict=True)
+        ]
 
     def _facts(self, index: int) -> DeviceFacts:
         device = ctypes.c_int(self._number("cuDeviceGet", ctypes.c_int(index)))

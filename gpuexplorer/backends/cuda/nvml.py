@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.cuda.driver import DeviceFacts
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
@@ -35,9 +31,13 @@ def driver_version() -> str | None:
     return _ask(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
 
-def completed(found: list[DeviceFacts]) -> list[DeviceFacts]:
-    """Return the devices with UUIDs that NVML knows, and with their highest clock."""
-    return _ask(lambda nvml: [_completed(nvml, facts) for facts in found]) or found
+def uuids_and_clocks(uuids: list[str]) -> list[tuple[str, float | None]]:
+    """Return each UUID as ``known_as`` does, with the highest clock of the multiprocessors in Hz.
+
+    A clock is None where NVML is not there or cannot tell it.
+    """
+    found = _ask(lambda nvml: [_uuid_and_clock(nvml, uuid) for uuid in uuids])
+    return found or [(uuid, None) for uuid in uuids]
 
 
 def known_as(uuid: str) -> str:
@@ -64,12 +64,12 @@ def memory_clock_and_width(uuid: str) -> tuple[int | None, int | None]:
     return _ask(ask) or (None, None)
 
 
-def _completed(nvml: Any, facts: DeviceFacts) -> DeviceFacts:
-    uuid = _known_as(nvml, facts.uuid)
+def _uuid_and_clock(nvml: Any, uuid: str) -> tuple[str, float | None]:
+    known = _known_as(nvml, uuid)
     try:
-        return replace(facts, uuid=uuid, max_clock_Hz=_max_clock_Hz(nvml, uuid))
+        return known, _max_clock_Hz(nvml, known)
     except nvml.NVMLError:
-        return replace(facts, uuid=uuid)
+        return known, None
 
 
 def _known_as(nvml: Any, uuid: str) -> str:

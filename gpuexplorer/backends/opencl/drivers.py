@@ -21,7 +21,7 @@ import gpuexplorer
 from gpuexplorer.backends.cpu import cpu_cores, cpu_name
 from gpuexplorer.backends.opencl.blanks import without_blanks
 from gpuexplorer.compile.cache import DiskCache, cache_folder, key
-from gpuexplorer.core.bootstrap import module_command
+from gpuexplorer.core.frozen import module_command
 
 CHOICE_VARIABLE = "GPUEXPLORER_OPENCL_CPU"
 """Names the driver to use, ``intel``, ``pocl`` or ``system``; by default the first that works."""

@@ -28,9 +28,9 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent
+from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.interpreters import BUILT_IN
-from gpuexplorer.engine.launcher import default_threads
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core import ranges
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.engine.launcher import usable_cores
+from gpuexplorer.engine.cores import usable_cores
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_offers import (

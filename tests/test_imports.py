@@ -1,0 +1,117 @@
+"""No files of the package import each other in a circle, whenever and for whatever they do it."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "gpuexplorer"
+Imports = dict[str, set[str]]
+
+PUBLIC_FUNCTIONS = (PACKAGE, f"{PACKAGE}.api")
+"""The package hands its public functions out, which load on first use."""
+LEFT = {
+    ("gpuexplorer.backends.opencl.arrays", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.opencl.flush", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.opencl.parameters", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.opencl.program", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.opencl.runner", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.opencl.surroundings", "gpuexplorer.backends.opencl.backend"),
+    ("gpuexplorer.backends.torch.compiled", "gpuexplorer.backends.torch.model"),
+    ("gpuexplorer.backends.torch.estimate", "gpuexplorer.backends.torch.model"),
+    ("gpuexplorer.backends.torch.evidence", "gpuexplorer.backends.torch.model"),
+    ("gpuexplorer.backends.torch.graph", "gpuexplorer.backends.torch.model"),
+    ("gpuexplorer.backends.torch.own_model_check", "gpuexplorer.backends.torch.own_model"),
+    ("gpuexplorer.backends.torch.training", "gpuexplorer.backends.torch.model"),
+    ("gpuexplorer.gui.calibrations", "gpuexplorer.gui.session"),
+    ("gpuexplorer.gui.dialogs", "gpuexplorer.gui.main_window"),
+    ("gpuexplorer.gui.interchange", "gpuexplorer.gui.main_window"),
+    ("gpuexplorer.gui.jobs", "gpuexplorer.gui.session"),
+    ("gpuexplorer.gui.listener", "gpuexplorer.gui.session"),
+    ("gpuexplorer.gui.panels.lab_tab", "gpuexplorer.gui.panels.lab"),
+    ("gpuexplorer.gui.panels.sweep_tab", "gpuexplorer.gui.panels.sweep"),
+    ("gpuexplorer.gui.wiring", "gpuexplorer.gui.main_window"),
+    ("gpuexplorer.workloads.memory.facts", "gpuexplorer.workloads.plan"),
+    ("gpuexplorer.workloads.memory.fits", "gpuexplorer.workloads.plan"),
+    ("gpuexplorer.workloads.memory.predict", "gpuexplorer.workloads.plan"),
+}
+"""Imports that still close a circle. The list only ever gets shorter."""
+
+
+def imports_of(files: dict[str, str]) -> Imports:
+    """Return which modules each module imports, of those in ``files``: module to its source.
+
+    Imports inside functions and for type checkers alone count. A package's ``__init__`` has the
+    package's name.
+    """
+    found: Imports = {}
+    for module, source in files.items():
+        named = set()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                named |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0 and node.module is not None, f"{module} imports relatively"
+                inner = {f"{node.module}.{name.name}" for name in node.names}
+                named |= (inner & files.keys()) or {node.module}
+                if not inner <= files.keys():
+                    named.add(node.module)
+        found[module] = named & files.keys()
+    return found
+
+
+def circle_in(imports: Imports) -> list[str] | None:
+    """Return the modules of a circle, the first one again as the last; None where there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle[::-1]  # from who imports to who is imported
+    return None
+
+
+@pytest.fixture(scope="module")
+def imports() -> Imports:
+    files = {}
+    for path in (ROOT / PACKAGE).rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        files[name] = path.read_text(encoding="utf-8")
+    return imports_of(files)
+
+
+def test_no_files_import_each_other_in_a_circle(imports: Imports) -> None:
+    left = {PUBLIC_FUNCTIONS, *LEFT}
+    others = {
+        module: {other for other in named if (module, other) not in left}
+        for module, named in imports.items()
+    }
+    circle = circle_in(others)
+    assert circle is None, " imports ".join(circle or ())
+
+
+def test_what_is_left_is_still_imported(imports: Imports) -> None:
+    gone = [f"{module} -> {other}" for module, other in LEFT if other not in imports[module]]
+    assert gone == [], "take these off the list"
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from pear.apple import pip",
+        "from pear import apple",
+        "import pear.apple",
+        "def grow():\n    from pear.apple import pip",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pear.apple import Pip",
+    ],
+)
+def test_a_circle_is_found_however_it_is_closed(back: str) -> None:
+    files = {"pear": "", "pear.apple": "from pear.plum import stone", "pear.plum": back}
+    circle = circle_in(imports_of(files))
+    assert circle is not None
+    assert circle[0] == circle[-1] and set(circle) == {"pear.apple", "pear.plum"}
+    assert circle_in(imports_of({**files, "pear.plum": "from pear import VERSION"})) is None
