@@ -16,17 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core import limits
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.config import Cache
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import request_of
+from gpuexplorer.core.knobs import (
+    ConditionArguments,
+    ProblemArguments,
+    RequestArguments,
+    request_of,
+)
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
@@ -73,18 +77,6 @@ def devices(*, python: str | None = None, threads: int | None = None) -> DeviceL
 def run(
     workload: str,
     *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    block: Sequence[int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
-    tunables: Mapping[str, int] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    switches: Mapping[str, bool | str] | None = None,
-    include_transfers: bool = False,
     seconds: float = 2.0,
     max_noise: float | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
@@ -92,6 +84,7 @@ def run(
     trust: bool = False,
     allow_long: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    **knobs: Unpack[RequestArguments],
 ) -> RunResult:
     """Measure one configuration and return its document; None takes the workload's default.
 
@@ -110,24 +103,10 @@ def run(
     run. When a run ends early, as with an engine that was killed, the error's ``partial`` is the
     document of what was sampled by then, None for nothing. A KeyboardInterrupt stops the run.
     """
-    request = request_of(
-        workload,
-        variant=variant,
-        size=size,
-        block=block,
-        precision=precision,
-        device=device,
-        tunables=tunables,
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        threads=threads,
-        switches=switches,
-        include_transfers=include_transfers,
-    )
+    request = request_of(workload, **knobs)
     chosen = workload_of(workload, kernels, trust=trust)
     ceilings = CeilingStore().find
-    with Session(python=python, threads=threads, ceilings=ceilings) as session:
+    with Session(python=python, threads=request.threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
         options = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=allow_long)
         try:
@@ -141,18 +120,6 @@ def run(
 def compare(
     *contenders: str | RunResult,
     workload: str | None = None,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    block: Sequence[int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
-    tunables: Mapping[str, int] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    switches: Mapping[str, bool | str] | None = None,
-    include_transfers: bool = False,
     seconds: float = 20.0,
     rounds: int | None = None,
     tolerance: float = 0.005,
@@ -162,6 +129,7 @@ def compare(
     trust: bool = False,
     allow_long: bool = False,
     on_round: Callable[[Sequence[Standing]], None] | None = None,
+    **knobs: Unpack[RequestArguments],
 ) -> ComparisonResult:
     """Measure two or more in turns and hold each against the first; return the document.
 
@@ -179,20 +147,8 @@ def compare(
     """
     if len(contenders) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
-    request = request_of(
-        workload or "",
-        variant=variant,
-        size=size,
-        block=block,
-        precision=precision,
-        device=device,
-        tunables=tunables,
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        switches=switches,
-        include_transfers=include_transfers,
-    )
+    threads = knobs.pop("threads", None)
+    request = request_of(workload or "", **knobs)
     wanted = read_words(contenders, request, trusted(kernels, trust=trust), engine=python)
     wanted, threads = one_number_of_threads(wanted, threads)
     ceilings = CeilingStore().find
@@ -219,18 +175,6 @@ def sweep(
     workload: str,
     axes: Mapping[str, Sequence[Any]],
     *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    block: Sequence[int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
-    tunables: Mapping[str, int] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    switches: Mapping[str, bool | str] | None = None,
-    include_transfers: bool = False,
     samples: int | None = SAMPLES,
     seconds: float | None = AT_MOST_S,
     max_noise: float | None = None,
@@ -242,6 +186,7 @@ def sweep(
     trust: bool = False,
     allow_long: bool = False,
     on_step: Callable[[Step], None] | None = None,
+    **knobs: Unpack[RequestArguments],
 ) -> SweepDocument:
     """Measure every combination of the axes' values and return the sweep's document.
 
@@ -269,25 +214,11 @@ def sweep(
         )
     chosen = workload_of(workload, kernels, trust=trust)
     first = next(iter(chosen.manifest.sizes))
-    request = request_of(
-        chosen.name,
-        variant=variant,
-        size=size,
-        block=block,
-        precision=precision,
-        device=device,
-        tunables=tunables,
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        threads=threads,
-        switches=switches,
-        include_transfers=include_transfers,
-    )
+    request = request_of(chosen.name, **knobs)
     named = {f"size.{first}" if name == "size" else name: v for name, v in axes.items()}
     space = Space(request, tuple(Axis(name, tuple(v)) for name, v in named.items()))
     ceilings = CeilingStore().find
-    wanted = named.get("threads", [threads])[0]
+    wanted = named.get("threads", [request.threads])[0]
 
     def opened(number: int | None) -> Session:
         return Session(python=python, threads=number, ceilings=ceilings)
@@ -317,18 +248,10 @@ def sweep(
 def tune(
     workload: str,
     *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
     block_x: Sequence[int] | None = None,
     block_y: Sequence[int] | None = None,
     block_z: Sequence[int] | None = None,
     tunables: Mapping[str, Sequence[int]] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
     seconds: float | None = 60.0,
     evaluations: int | None = None,
     sampler: str = "tpe",
@@ -339,6 +262,7 @@ def tune(
     python: str | None = None,
     allow_long: bool = False,
     on_tuning: Callable[[TuningProgress], None] | None = None,
+    **knobs: Unpack[ConditionArguments],
 ) -> Tuning:
     """Search blocks and tunables for the fastest and return the tuning's document.
 
@@ -359,17 +283,7 @@ def tune(
     a UserWarning.
     """
     chosen = workload_of(workload, kernels, trust=False)
-    request = request_of(
-        workload,
-        variant=variant,
-        size=size,
-        precision=precision,
-        device=device,
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        threads=threads,
-    )
+    request = request_of(workload, **knobs)
     given = {"block.x": block_x, "block.y": block_y, "block.z": block_z}
     ranges = Ranges(
         {name: tuple(values) for name, values in given.items() if values is not None},
@@ -380,14 +294,14 @@ def tune(
         budget=Budget(seconds=seconds if evaluations is None else None, evaluations=evaluations),
         samples=samples,
         racing=racing,
-        seed=seed,
+        seed=request.seed,
         allow_long=allow_long,
     )
     check_sampler(sampler)
     ceilings = CeilingStore().find
     with (
         kept_in(history) as store,
-        Session(python=python, threads=threads, ceilings=ceilings) as session,
+        Session(python=python, threads=request.threads, ceilings=ceilings) as session,
     ):
         space = tuning_space(request, chosen, session.devices(), ranges)
         tuner = Tuner(session, chosen, space, options)
@@ -405,17 +319,12 @@ def tune(
 def operators(
     workload: str,
     *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
     switches: Mapping[str, bool | str] | None = None,
     shapes: bool = False,
-    seed: int = 1,
-    threads: int | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
+    **knobs: Unpack[ProblemArguments],
 ) -> OperatorProfile:
     """Record what one iteration calls and return the profile: a table, and calls over time.
 
@@ -426,17 +335,9 @@ def operators(
     Raises InputError for a workload that PyTorch runs no variant of, and what ``run`` raises.
     """
     chosen = workload_of(workload, kernels, trust=trust)
-    request = request_of(
-        chosen.name,
-        variant=told_variant(chosen, variant),
-        size=size,
-        precision=precision,
-        device=device,
-        seed=seed,
-        threads=threads,
-        switches=switches,
-    )
-    with Session(python=python, threads=threads) as session:
+    knobs["variant"] = told_variant(chosen, knobs.get("variant"))
+    request = request_of(chosen.name, **knobs, switches=switches)
+    with Session(python=python, threads=request.threads) as session:
         config = complete(request, chosen, session.devices())
         return session.operators(config, chosen, shapes=shapes)
 

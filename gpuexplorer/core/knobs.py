@@ -97,6 +97,8 @@ KNOBS = (
     Knob(TRANSFERS, TRANSFERS, "--include-transfers", "transfers", word="transfers"),
 )  # fmt: skip
 """In the order in which a command says them."""
+DEFAULTS: dict[str, Any] = {knob.field: knob.default for knob in KNOBS}
+"""What each argument of a request is when nothing is given."""
 BY_AXIS = {knob.axis: knob for knob in KNOBS}
 BLOCK_AXES = ("block.x", "block.y", "block.z")
 PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
@@ -144,8 +146,7 @@ def arguments_of(request: RunRequest | RunConfig) -> dict[str, Any]:
     if request.fill == OWN_FILL:
         fields["fill"] = None
     fields |= {n: None for n in ("size", "tunables", "switches") if not fields[n]}
-    defaults = {knob.field: knob.default for knob in KNOBS}
-    return {name: fields[name] for name, default in defaults.items() if fields[name] != default}
+    return {name: fields[name] for name, default in DEFAULTS.items() if fields[name] != default}
 
 
 def by_axis(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 from gpuexplorer.core import limits
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import DEFAULTS, knob_of
 from gpuexplorer.core.limits import refusal, unwrapped
 from gpuexplorer.core.result import RunResult
 
@@ -33,7 +34,7 @@ def arguments(**own: Reader) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Have every argument of a public function read by its name; ``own`` are those it has apart."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        signature = full_signature(function)
         readers = {n: own[n] if n in own else READERS[n] for n in signature.parameters}
 
         @wraps(function)
@@ -43,9 +44,29 @@ def arguments(**own: Reader) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 bound.arguments[name] = readers[name](value, name)
             return function(*bound.args, **bound.kwargs)
 
+        call.__signature__ = signature  # type: ignore[attr-defined]
         return call
 
     return decorate
+
+
+def full_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return a function's signature with each knob of its ``**knobs`` as an argument by itself."""
+    signature = inspect.signature(function, eval_str=True)
+    made: list[inspect.Parameter] = []
+    for one in signature.parameters.values():
+        if one.kind is not inspect.Parameter.VAR_KEYWORD:
+            made.append(one)
+            continue
+        (which,) = get_args(one.annotation)
+        hints = get_type_hints(which)
+        first = next((i for i, p in enumerate(made) if p.kind is p.KEYWORD_ONLY), len(made))
+        made[first:first] = [
+            inspect.Parameter(name, one.KEYWORD_ONLY, default=default, annotation=hints[name])
+            for name, default in DEFAULTS.items()
+            if name in hints
+        ]
+    return signature.replace(parameters=made)
 
 
 # ---- single values
@@ -218,16 +239,12 @@ def axes(value: object, name: str) -> dict[str, tuple[Any, ...]]:
 
 def _axis(axis: str) -> Reader:
     """Return the reader of an axis' values, by the knob it is."""
-    kind = axis.partition(".")[0]
+    knob = (knob_of("size." if axis == "size" else axis) or (None, ""))[0]
+    if knob is not None and knob.within is not None:
+        return several(knob.within.check, WHOLE)
     if axis == "block":
         return _blocks
-    if kind in ("size", "tunable"):
-        return several(limits.ANY_WHOLE.check, WHOLE)
-    if kind == "block":
-        return several(limits.SIDE.check, WHOLE)
-    if kind == "threads":
-        return several(limits.THREADS.check, WHOLE)
-    if kind == "switch":
+    if knob is not None and knob.axis == "switch":
         return several(setting, "words, True or False in a list")
     return several(text, "texts in a list")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from typing import Any, get_type_hints
 
 import msgspec
@@ -15,6 +17,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.config import OWN_FILL, RunConfig, RunRequest
 from gpuexplorer.core.knobs import (
     BY_AXIS,
+    DEFAULTS,
     KNOBS,
     NOT_AXES,
     RequestArguments,
@@ -167,3 +170,15 @@ def test_words_stand_in_the_tables_order() -> None:
     assert option_words(values) == [
         "--variant", "naive", "--size", "M=1,2,N=4", "--cache", "cold",
     ]  # fmt: skip
+
+
+def test_the_signature_of_each_call_lists_every_knob_with_its_default() -> None:
+    for function in (gpuexplorer.api.run, gpuexplorer.api.compare, gpuexplorer.api.sweep):
+        listed = inspect.signature(function).parameters
+        assert {name: listed[name].default for name in DEFAULTS} == DEFAULTS
+        assert all(one.kind is not one.VAR_KEYWORD for one in listed.values())
+        assert "include_transfers: bool = False" in pydoc.render_doc(function)
+    tuned = inspect.signature(gpuexplorer.api.tune).parameters
+    assert not {"block", "switches", "include_transfers"} & set(tuned)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bloc'"):
+        gpuexplorer.api.run("matmul", bloc=(8, 8))  # type: ignore[call-arg]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.core.config import Cache, RunRequest
+from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import request_of
+from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import Session
@@ -30,18 +30,6 @@ def study(
     kind: Kind,
     workload: str,
     *,
-    variant: str | None = None,
-    size: int | Mapping[str, int] | None = None,
-    block: Sequence[int] | None = None,
-    precision: str | None = None,
-    device: str = "auto",
-    tunables: Mapping[str, int] | None = None,
-    cache: Cache = "hot",
-    fill: str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    include_transfers: bool = False,
-    switches: Mapping[str, bool | str] | None = None,
     precisions: Sequence[str] | None = None,
     look_at: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
@@ -58,6 +46,7 @@ def study(
     trust: bool = False,
     allow_long: bool = False,
     on_step: Callable[[Step], None] | None = None,
+    **knobs: Unpack[RequestArguments],
 ) -> Study:
     """Measure a study in turns and return its document.
 
@@ -83,21 +72,7 @@ def study(
     chosen = workload_of(workload, kernels, trust=trust)
     if kind not in get_args(Kind):
         raise InputError(f"no study '{kind}'", remedy=suggestion(kind, get_args(Kind)))
-    request = request_of(
-        chosen.name,
-        variant=variant,
-        size=size,
-        block=block,
-        precision=precision,
-        device=device,
-        tunables=tunables,
-        cache=cache,
-        fill=fill,
-        seed=seed,
-        threads=threads,
-        switches=switches,
-        include_transfers=include_transfers,
-    )
+    request = request_of(chosen.name, **knobs)
     how = How(rounds or ROUNDS, seconds, samples, allow_long, exact=rounds is not None)
     options: dict[str, dict[str, Any]] = {
         "precision": {"precisions": precisions},
@@ -109,7 +84,7 @@ def study(
     def opened(number: int | None) -> Session:
         return Session(python=python, threads=number, ceilings=ceilings)
 
-    with kept_in(history) as store, Several(opened, threads) as session:
+    with kept_in(history) as store, Several(opened, request.threads) as session:
         lab = _lab(kind, request, chosen, session.devices, how, options[kind])
         found = lab.run(session, on_step)
         if store is not None:
