@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -211,10 +211,8 @@ def read_configuration(
     name = said.pop("workload", base.workload)
     workload = pick(workloads, name)
     if name != base.workload:
-        base = RunRequest(
-            workload=name, precision=base.precision, device=base.device, cache=base.cache,
-            fill=base.fill, seed=base.seed, threads=base.threads, switches=base.switches,
-        )  # fmt: skip
+        anew: dict[str, Any] = {"variant": None, "size": {}, "block": None, "tunables": {}}
+        base = msgspec.structs.replace(base, workload=name, **anew)
     variant = workload.variant(said.get("variant", base.variant or workload.manifest.first_variant))
     symbols = {
         **{name: f"tunable.{name}" for name in free_tunables(variant)},

@@ -18,7 +18,7 @@ from gpuexplorer.core.axis_words import axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import BLOCK_AXES, NOT_AXES, PLAIN_AXES, knob_of
+from gpuexplorer.core.knobs import BLOCK_AXES, NOT_AXES, PLAIN_AXES, knob_of, request_from
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.plan import make_plan
@@ -149,16 +149,10 @@ class Space:
         changes: dict[str, Any] = {n: values[n] for n in PLAIN_AXES if n in values}
         name = changes.get("variant", base.variant) or workload.manifest.first_variant
         variant = workload.variant(name)
-        size, tunables, switches = dict(base.size), dict(base.tunables), dict(base.switches)
-        for axis in self.axes:
-            if axis.name.startswith("size."):
-                if axis.symbol == next(iter(workload.manifest.sizes)):
-                    size.pop("", None)
-                size[axis.symbol] = values[axis.name]
-            elif axis.name.startswith("tunable."):
-                tunables[axis.symbol] = values[axis.name]
-            elif axis.name.startswith("switch."):
-                switches[axis.symbol] = values[axis.name]
+        given = request_from("", {n: v for n, v in values.items() if n not in BLOCK_AXES})
+        first = next(iter(workload.manifest.sizes))
+        size = {n: v for n, v in base.size.items() if n or first not in given.size} | given.size
+        tunables, switches = base.tunables | given.tunables, base.switches | given.switches
         if "variant" in self.by_name:  # each variant takes the knobs that it has
             tunables = {n: v for n, v in tunables.items() if n in variant.tunables}
             switches = kept(switches, variant)

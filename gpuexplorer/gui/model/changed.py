@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from gpuexplorer.core.change import Change
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.gui.model.fit import first_tunables
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.switches import own_switches
+from gpuexplorer.workloads.change import with_values
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.workload import Workload
 
@@ -17,25 +19,17 @@ def with_change(knobs: Knobs, change: Change, workload: Workload) -> Knobs:
 
     Another variant keeps the block where it has as many block axes, and takes its own tunables.
     """
-    name = change.variant or knobs.variant
-    variant, before = workload.variant(name), workload.variant(knobs.variant)
-    tunables = first_tunables(variant)
-    if name == knobs.variant:
-        tunables |= knobs.tunables
-    tunables |= {n: value for n, value in change.tunables.items() if n in tunables}
-    block = change.block or knobs.block
-    other_axes = variant.dimensions != before.dimensions or block is None
-    if not variant.launch or (change.block is None and other_axes):
-        block = default_block(variant)
-    transfers = change.include_transfers
+    request = with_values(knobs.request(), change.values, workload)
+    variant = workload.variant(change.variant or knobs.variant)
+    first = first_tunables(variant)
     return msgspec.structs.replace(
         knobs,
-        variant=name,
-        size={**knobs.size, **change.size},
+        variant=change.variant or knobs.variant,
+        size=request.size,
         precision=change.precision or knobs.precision,
-        block=block,
-        tunables=tunables,
-        cache=change.cache or knobs.cache,
-        include_transfers=knobs.include_transfers if transfers is None else transfers,
-        switches=own_switches({**knobs.switches, **change.switches}, variant),
+        block=(request.block if variant.launch else None) or default_block(variant),
+        tunables=first | {n: value for n, value in request.tunables.items() if n in first},
+        cache=request.cache,
+        include_transfers=bool(request.switches.get(TRANSFERS)),
+        switches=own_switches(request.switches, variant),
     )

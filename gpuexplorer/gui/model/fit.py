@@ -48,19 +48,10 @@ def _first_sizes(workload: Workload) -> dict[str, int]:
 def knobs_of(config: RunConfig, variant: VariantSpec) -> Knobs:
     """Return the knobs that lead to a run's configuration."""
     own = first_tunables(variant)  # the others follow from the block
-    return Knobs(
-        workload=config.workload,
-        variant=config.variant,
-        size=config.size,
-        precision=config.precision,
-        device=config.device,
-        block=config.block,
-        tunables={name: value for name, value in config.tunables.items() if name in own},
-        cache=config.cache,
-        fill=config.fill,
-        include_transfers=config.include_transfers,
-        switches=own_switches(config.switches, variant),
-    )
+    fields = {name: getattr(config, name) for name in Knobs.__struct_fields__}
+    fields["tunables"] = {name: one for name, one in config.tunables.items() if name in own}
+    fields["switches"] = own_switches(config.switches, variant)
+    return Knobs(**fields)
 
 
 def exists(knobs: Knobs, workload: Workload | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunRequest
+from gpuexplorer.core.knobs import request_of
 
 
 class Knobs(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,21 +31,7 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
 
     def request(self) -> RunRequest:
         """Return what these knobs ask for."""
-        return RunRequest(
-            workload=self.workload,
-            variant=self.variant,
-            size=self.size,
-            block=self.block,
-            precision=self.precision,
-            device=self.device,
-            tunables=self.tunables,
-            cache=self.cache,
-            fill=self.fill,
-            switches={
-                **self.switches,
-                **({"include_transfers": True} if self.include_transfers else {}),
-            },
-        )
+        return request_of(**msgspec.structs.asdict(self))
 
 
 def is_power_of_two(value: int) -> bool:
