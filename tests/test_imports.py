@@ -15,12 +15,6 @@ Imports = dict[str, set[str]]
 PUBLIC_FUNCTIONS = (PACKAGE, f"{PACKAGE}.api")
 """The package hands its public functions out, which load on first use."""
 LEFT = {
-    ("gpuexplorer.backends.opencl.arrays", "gpuexplorer.backends.opencl.backend"),
-    ("gpuexplorer.backends.opencl.flush", "gpuexplorer.backends.opencl.backend"),
-    ("gpuexplorer.backends.opencl.parameters", "gpuexplorer.backends.opencl.backend"),
-    ("gpuexplorer.backends.opencl.program", "gpuexplorer.backends.opencl.backend"),
-    ("gpuexplorer.backends.opencl.runner", "gpuexplorer.backends.opencl.backend"),
-    ("gpuexplorer.backends.opencl.surroundings", "gpuexplorer.backends.opencl.backend"),
     ("gpuexplorer.backends.torch.compiled", "gpuexplorer.backends.torch.model"),
     ("gpuexplorer.backends.torch.estimate", "gpuexplorer.backends.torch.model"),
     ("gpuexplorer.backends.torch.evidence", "gpuexplorer.backends.torch.model"),

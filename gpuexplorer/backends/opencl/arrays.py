@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.backends.opencl.fences import BOUNDS
+from gpuexplorer.backends.opencl.session import Session
 from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
 
 _ZERO = np.uint8(0)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gpuexplorer.backends.base import Backend, Runner
 from gpuexplorer.backends.caches import last_level_cache_B
@@ -27,8 +26,7 @@ from gpuexplorer.backends.opencl.drivers import (
     installed_drivers,
     probe,
 )
-from gpuexplorer.backends.opencl.flush import CacheFlush
-from gpuexplorer.backends.opencl.surroundings import can_fence
+from gpuexplorer.backends.opencl.session import Session
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.plan import Plan
@@ -37,28 +35,6 @@ from gpuexplorer.workloads.plan import Plan
 GPU_THREADS = 1024
 GPU_BLOCK = (1024, 1024, 64)
 GPU_SHARED_B = 48 * 1024
-
-
-@dataclass
-class Session:
-    """One device in use: its context, its queue, and the programs built for it."""
-
-    info: DeviceInfo
-    probed: ProbedDevice
-    cl: Any
-    device: Any
-    context: Any
-    queue: Any
-    programs: dict[str, Any] = field(default_factory=dict)
-    flush: CacheFlush = field(init=False)
-    """What empties the device's cache before a cold launch."""
-    fences_arrays: bool = field(init=False)
-    """Whether arrays lie between fences that no kernel may touch."""
-
-    def __post_init__(self) -> None:
-        """Attach what belongs to this session."""
-        self.flush = CacheFlush(self)
-        self.fences_arrays = can_fence(self)
 
 
 class OpenCLBackend(Backend):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpuexplorer.backends.caches import FLUSH_STEP_B, CacheInfo, Flush, cpu_flush, flush_of
+from gpuexplorer.backends.opencl.device import OpenDevice
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.units import quantity
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
 
 _GROUP = 64
 _VECTOR_B = 16
@@ -40,19 +38,19 @@ class CacheFlush:
     silently, while those written would have to be written back at the next launch's cost.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, device: OpenDevice) -> None:
         """Remember the device; nothing is built or allocated yet."""
-        self._session = session
+        self._device = device
         self._kernel: Any = None
         self._buffers: list[Any] = []
 
     @cached_property
     def pass_(self) -> Flush:
         """How much is read; CannotRunHere when the device does not say how large its cache is."""
-        info = self._session.info
+        info = self._device.info
         if info.kind == "cpu":
             return cpu_flush()
-        nbytes = int(self._session.device.global_mem_cache_size)
+        nbytes = int(self._device.device.global_mem_cache_size)
         if not nbytes:
             raise CannotRunHere(
                 f"{info.id} does not say how large its cache is, so it cannot be emptied",
@@ -66,7 +64,7 @@ class CacheFlush:
         if not self._buffers:
             self._prepare()
         items = self.pass_.nbytes // FLUSH_STEP_B * _GROUP
-        cl, queue = self._session.cl, self._session.queue
+        cl, queue = self._device.cl, self._device.queue
         cl.enqueue_nd_range_kernel(queue, self._kernel, (items,), (_GROUP,))
 
     def release(self) -> None:
@@ -76,29 +74,29 @@ class CacheFlush:
         self._buffers.clear()
 
     def _prepare(self) -> None:
-        cl, session, nbytes = self._session.cl, self._session, self.pass_.nbytes
+        cl, device, nbytes = self._device.cl, self._device, self.pass_.nbytes
         flags = cl.mem_flags.READ_WRITE
         try:
             if self._kernel is None:
                 self._kernel = self._build()
             for size in (nbytes, 4):
-                self._buffers.append(cl.Buffer(session.context, flags, size))
+                self._buffers.append(cl.Buffer(device.context, flags, size))
                 # Written once: memory that nobody wrote is one page of zeros, read again and again.
-                cl.enqueue_fill_buffer(session.queue, self._buffers[-1], np.uint32(3), 0, size)
-            session.queue.finish()
+                cl.enqueue_fill_buffer(device.queue, self._buffers[-1], np.uint32(3), 0, size)
+            device.queue.finish()
         except (cl.Error, RuntimeError) as error:
             self.release()
             raise WorkFailed(
-                f"{session.info.id} cannot empty its cache with {quantity(nbytes, 'B')} ({error})",
+                f"{device.info.id} cannot empty its cache with {quantity(nbytes, 'B')} ({error})",
                 remedy="use --cache hot",
             ) from None
         for index, buffer in enumerate(self._buffers):
             self._kernel.set_arg(index, buffer)
 
     def _build(self) -> Any:
-        cl, session = self._session.cl, self._session
+        cl, device = self._device.cl, self._device
         defines = f"#define GROUP {_GROUP}\n#define LOADS {_LOADS}\n"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the compiler's remarks on a good build
-            program = cl.Program(session.context, defines + _SOURCE).build(cache_dir=False)
+            program = cl.Program(device.context, defines + _SOURCE).build(cache_dir=False)
         return cl.Kernel(program, "gpuexplorer_flush")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from gpuexplorer.backends.opencl.device import OpenDevice
+from gpuexplorer.backends.opencl.program import BuiltProgram
 from gpuexplorer.compile.arguments import declared_dtype, unknown_types
 from gpuexplorer.compile.parameters import CompiledParameter, Kind
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.compile.type_probes import kinds_stored
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
-    from gpuexplorer.backends.opencl.program import BuiltProgram
 
 _POINTER_B = 8
 _LONG = {
@@ -27,7 +23,7 @@ _KINDS: dict[str, Kind] = {"i": "signed", "u": "unsigned", "f": "float"}
 
 
 def compiled_parameters(
-    session: Session, built: BuiltProgram, kernel: PortableKernel, precision: str
+    device: OpenDevice, built: BuiltProgram, kernel: PortableKernel, precision: str
 ) -> list[CompiledParameter]:
     """Return a kernel's parameters; those whose type the text does not tell are asked for.
 
@@ -38,7 +34,7 @@ def compiled_parameters(
     told: dict[str, CompiledParameter] = {}
     if unknown and kernel.probe is not None:
         if kernel.probe not in built.probed:
-            built.probed[kernel.probe] = _run(session, built, kernel.probe, 2 * len(unknown))
+            built.probed[kernel.probe] = _run(device, built, kernel.probe, 2 * len(unknown))
         stored = kinds_stored(built.probed[kernel.probe])
         told = {
             p.name: CompiledParameter(size_B=size_B, kind=kind)
@@ -68,13 +64,13 @@ def _by_text(kind: str) -> CompiledParameter:
     )
 
 
-def _run(session: Session, built: BuiltProgram, name: str, count: int) -> list[int]:
-    cl = session.cl
+def _run(device: OpenDevice, built: BuiltProgram, name: str, count: int) -> list[int]:
+    cl = device.cl
     stored = np.zeros(count, np.int32)
-    buffer = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, stored.nbytes)
+    buffer = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, stored.nbytes)
     kernel = cl.Kernel(built.program, name)
     kernel.set_arg(0, buffer)
-    cl.enqueue_nd_range_kernel(session.queue, kernel, (1,), (1,))
-    cl.enqueue_copy(session.queue, stored, buffer)
+    cl.enqueue_nd_range_kernel(device.queue, kernel, (1,), (1,))
+    cl.enqueue_copy(device.queue, stored, buffer)
     buffer.release()
     return [int(x) for x in stored]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
+from gpuexplorer.backends.opencl.session import Session
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language, opencl_prelude
@@ -14,9 +15,6 @@ from gpuexplorer.compile.rewriter import PortableKernel, rewrite
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.plan import Plan
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
 
 MAX_PROGRAMS = 128
 SIGNED_BELOW_B = 1 << 31

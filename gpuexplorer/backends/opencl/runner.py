@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
+from gpuexplorer.backends.opencl.session import Session
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.device import DeviceInfo
@@ -21,9 +22,6 @@ from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.plan import Plan, Step
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
 
 PREDICT_FROM_S = 1e-3
 """A part of the grid that runs this long stands for the whole."""

@@ -8,16 +8,14 @@ shows writes up to ``MAX_MARGIN_B`` away.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpuexplorer.backends.opencl import faults
+from gpuexplorer.backends.opencl.device import OpenDevice
 from gpuexplorer.backends.opencl.fences import PATTERN, FencedMemory, Stray, margin_B
 from gpuexplorer.workloads.plan import ArrayPlan
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.opencl.backend import Session
 
 _TRIED_B = 4096
 
@@ -25,15 +23,15 @@ _TRIED_B = 4096
 class Fenced:
     """An array in host memory between fences."""
 
-    def __init__(self, session: Session, array: ArrayPlan) -> None:
+    def __init__(self, device: OpenDevice, array: ArrayPlan) -> None:
         """Allocate; MemoryError or the driver's error where that cannot be."""
         self._memory = FencedMemory(array.name, array.nbytes, array.itemsize_B)
-        flags = session.cl.mem_flags
+        flags = device.cl.mem_flags
         try:
-            self.buffer: Any = session.cl.Buffer(
-                session.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=self._memory.values
+            self.buffer: Any = device.cl.Buffer(
+                device.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=self._memory.values
             )
-        except session.cl.Error:
+        except device.cl.Error:
             self._memory.free()
             raise
 
@@ -62,12 +60,12 @@ class Fenced:
 class Patterned:
     """An array in the device's memory between two guards that hold a pattern."""
 
-    def __init__(self, session: Session, array: ArrayPlan) -> None:
+    def __init__(self, device: OpenDevice, array: ArrayPlan) -> None:
         """Allocate; the driver's error where that cannot be."""
-        self._cl, self._queue = session.cl, session.queue
+        self._cl, self._queue = device.cl, device.queue
         self._nbytes, self._guard_B = array.nbytes, margin_B(array.nbytes)
-        flags = session.cl.mem_flags.READ_WRITE
-        self._whole = session.cl.Buffer(session.context, flags, self._nbytes + 2 * self._guard_B)
+        flags = device.cl.mem_flags.READ_WRITE
+        self._whole = device.cl.Buffer(device.context, flags, self._nbytes + 2 * self._guard_B)
         self.buffer: Any = self._whole.get_sub_region(self._guard_B, self._nbytes, flags)
 
     def arm(self) -> None:
@@ -96,20 +94,20 @@ class Patterned:
         self._whole.release()
 
 
-def can_fence(session: Session) -> bool:
+def can_fence(device: OpenDevice) -> bool:
     """Return whether the device works in memory of this process, and bad accesses are told."""
-    if session.info.kind != "cpu" or not faults.can_watch():
+    if device.info.kind != "cpu" or not faults.can_watch():
         return False
     array = ArrayPlan(
         name="tried", shape=(_TRIED_B,), type="int", role="out", fill="zeros", itemsize_B=1
     )
     try:
-        tried = Fenced(session, array)
-    except (session.cl.Error, MemoryError):
+        tried = Fenced(device, array)
+    except (device.cl.Error, MemoryError):
         return False
     value = np.uint8(PATTERN)
-    session.cl.enqueue_fill_buffer(session.queue, tried.buffer, value, 0, _TRIED_B)
-    session.queue.finish()
+    device.cl.enqueue_fill_buffer(device.queue, tried.buffer, value, 0, _TRIED_B)
+    device.queue.finish()
     shared = tried.holds(PATTERN)
     tried.free()
     return shared
