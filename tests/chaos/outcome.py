@@ -43,6 +43,8 @@ def said_wrong(outcome: Outcome, fault: Fault) -> list[str]:
     wrong += [f"it said {line!r}" for line in lines if any(word in line for word in NOISE)]
     if fault.ends:
         by_fault = (-signal.SIGKILL,) if fault.name != "interrupted" else (INTERRUPTED,)
+        if fault.name == "interrupted" and not outcome.out + outcome.said:
+            by_fault = (INTERRUPTED, -signal.SIGINT)  # before Python itself was there
         if outcome.code not in (*by_fault, 0):
             wrong.append(f"it ended with {outcome.code}: {outcome.said[-300:]!r}")
         if errors:
