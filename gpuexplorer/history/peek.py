@@ -18,7 +18,7 @@ from gpuexplorer.history.place import find_place
 from gpuexplorer.history.version import VERSION
 
 PATIENCE_S = 0.05
-_COLUMNS = [name for name in Row.__struct_fields__ if name not in ("tags", "group")]
+_COLUMNS = [name for name in Row.__struct_fields__ if name not in ("tags", "group", "damaged")]
 _NEWEST = (
     f"SELECT seq, group_id, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
     "ORDER BY time_s DESC, seq DESC LIMIT ?"
