@@ -29,9 +29,6 @@ LEFT = {
     ("gpuexplorer.gui.panels.lab_tab", "gpuexplorer.gui.panels.lab"),
     ("gpuexplorer.gui.panels.sweep_tab", "gpuexplorer.gui.panels.sweep"),
     ("gpuexplorer.gui.wiring", "gpuexplorer.gui.main_window"),
-    ("gpuexplorer.workloads.memory.facts", "gpuexplorer.workloads.plan"),
-    ("gpuexplorer.workloads.memory.fits", "gpuexplorer.workloads.plan"),
-    ("gpuexplorer.workloads.memory.predict", "gpuexplorer.workloads.plan"),
 }
 """Imports that still close a circle. The list only ever gets shorter."""
 

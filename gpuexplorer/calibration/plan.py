@@ -14,7 +14,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.choose import complete, device_for_variant
 from gpuexplorer.workloads.loader import read_folder, workload_folders
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 ASSUMED_CACHE_B = 64 << 20

@@ -22,7 +22,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.state import MOSTLY
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
-from gpuexplorer.workloads.plan import launch_steps, make_plan
+from gpuexplorer.workloads.planning import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 RECENT_READINGS = 100

@@ -20,7 +20,8 @@ from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.plan import Step, launch_steps, make_plan
+from gpuexplorer.workloads.plan import Step
+from gpuexplorer.workloads.planning import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 Known = Mapping[bytes, Sequence[KernelFigures]]

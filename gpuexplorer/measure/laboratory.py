@@ -24,7 +24,8 @@ from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
 from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, StopRule, TimeUp
 from gpuexplorer.workloads.memory.predict import held_parts, predict
-from gpuexplorer.workloads.plan import Plan, check_memory, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import check_memory, make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MAX_PREDICTIONS = 10_000

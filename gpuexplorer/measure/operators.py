@@ -10,7 +10,7 @@ from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.measure.job import COPY_DEADLINE_S, Sink
 from gpuexplorer.measure.laboratory import Laboratory
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 RECORD_DEADLINE_S = 300.0

@@ -20,7 +20,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import Cancelled, ExplorerError
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.search.order import Key, build_key
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MOST_WORKERS = 4

@@ -18,7 +18,7 @@ from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.plan import base_names
+from gpuexplorer.workloads.planning import base_names
 from gpuexplorer.workloads.workload import Workload
 
 EACH_S = 0.02

@@ -9,7 +9,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.plan import base_names
+from gpuexplorer.workloads.planning import base_names
 from gpuexplorer.workloads.workload import Workload
 
 

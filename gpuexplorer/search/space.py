@@ -18,10 +18,18 @@ from gpuexplorer.core.axis_words import axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import BLOCK_AXES, NOT_AXES, PLAIN_AXES, knob_of, request_from
+from gpuexplorer.core.knobs import (
+    BLOCK_AXES,
+    NOT_AXES,
+    PLAIN_AXES,
+    find_knob,
+    knob_of,
+    no_axis,
+    request_from,
+)
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import kept, of_model, read_switch
 from gpuexplorer.workloads.workload import Workload
@@ -46,7 +54,7 @@ class Axis:
     @property
     def symbol(self) -> str:
         """The size's, the tunable's or the switch's own name; empty for every other axis."""
-        found = knob_of(self.name)
+        found = find_knob(self.name)
         return found[1] if found is not None else ""
 
     @property
@@ -243,8 +251,7 @@ class Space:
 
 def read_axis(name: str, text: str) -> Axis:
     """Return an axis with the values that a text names; InputError for what is none."""
-    knob, symbol = knob_of(name) or (None, "")
-    assert knob is not None, name
+    knob, symbol = knob_of(name)
     values = knob.read(text)
     if knob.axis == "switch":
         values = tuple(dict.fromkeys(read_switch(symbol, word) for word in values))
@@ -252,13 +259,9 @@ def read_axis(name: str, text: str) -> Axis:
 
 
 def _check_axis(axis: Axis) -> None:
-    knob, symbol = knob_of(axis.name) or (None, "")
-    if knob is None or knob.named != bool(symbol) or knob.field in NOT_AXES:
-        named = "size.N, tunable.NAME, switch.NAME"
-        raise InputError(
-            f"'{axis.name}' is no axis of a sweep",
-            remedy=f"use {named}, block, {', '.join((*BLOCK_AXES, *PLAIN_AXES))}",
-        )
+    knob, symbol = knob_of(axis.name)
+    if knob.named != bool(symbol) or knob.field in NOT_AXES:
+        raise no_axis(axis.name)
     if not axis.values:
         raise InputError(f"axis '{axis.name}' has no values", remedy="give one at least")
     if knob.within is not None and not knob.named:

@@ -189,7 +189,7 @@ def _launched(
 ) -> RunConfig:
     """Return ``start`` with its grid and tunables; the first legal one where it cannot launch."""
     from gpuexplorer.core.errors import ExplorerError
-    from gpuexplorer.workloads.plan import make_plan
+    from gpuexplorer.workloads.planning import make_plan
 
     try:
         return make_plan(workload, start, device).config

@@ -17,7 +17,8 @@ from gpuexplorer.workloads.choose import (
     device_for_variant,
     missing_framework,
 )
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 MAX_FLOP = 4e7

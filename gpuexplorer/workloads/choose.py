@@ -9,7 +9,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
-from gpuexplorer.workloads.plan import check_caches, check_requirements
+from gpuexplorer.workloads.planning import check_caches, check_requirements
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import check as check_switches
 from gpuexplorer.workloads.switches import without_defaults

@@ -9,7 +9,8 @@ import numpy as np
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.expected import Array, HostArray
 from gpuexplorer.workloads.fills import element_dtype
-from gpuexplorer.workloads.plan import Plan, base_names
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import base_names
 from gpuexplorer.workloads.workload import Workload
 
 _CHUNK = 1 << 20

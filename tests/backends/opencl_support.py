@@ -14,7 +14,8 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 

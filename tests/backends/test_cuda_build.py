@@ -19,7 +19,8 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from tests.backends.fake_cuda import FACTS
 from tests.backends.opencl_support import made_workload
 

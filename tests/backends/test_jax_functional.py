@@ -23,7 +23,8 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.models import MODELS as REFERENCES
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 
 SHIPPED = load()
 CPU = DeviceInfo(

@@ -18,7 +18,8 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import dtype_of, make_inputs
 from gpuexplorer.workloads.library import CALLS
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import made, plan_of

@@ -12,7 +12,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 
 GPU = DeviceInfo(
     id="tensorflow:cuda:0",

@@ -13,7 +13,7 @@ from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.memory.predict import predict
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 
 WITHIN = 0.10
 WORKLOADS = load()

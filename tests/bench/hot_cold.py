@@ -29,7 +29,8 @@ from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 
 TIMES_THE_CACHE = 10
 MOST_OF_MEMORY = 0.25

@@ -35,7 +35,8 @@ from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 
 LIMIT = 0.03
 TURN_S = 0.02

@@ -20,7 +20,7 @@ from gpuexplorer.measure.job import Ready
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.gpu.machine import why_no_gpu
 

@@ -13,7 +13,7 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.manifest import FILLS
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.opencl_support import backend, device

@@ -27,7 +27,8 @@ from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.stop import Enough, TimeUp
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 
 WORKLOAD = load()["matmul"]
 DEVICE = DeviceInfo(

@@ -160,7 +160,7 @@ def test_the_engines_build_finds_what_was_built_ahead(
     pytest.importorskip("cuda.bindings", reason="NVRTC is not installed")
     monkeypatch.setenv("GPUEXPLORER_CACHE_DIR", str(tmp_path))
     from gpuexplorer.backends.cuda.build import builder
-    from gpuexplorer.workloads.plan import make_plan
+    from gpuexplorer.workloads.planning import make_plan
 
     workload = with_tiles(2)
     configs = coming(workload, 2)

@@ -15,7 +15,7 @@ from gpuexplorer.search.outcome import cells_of, fastest, ranking
 from gpuexplorer.search.space import Axis, Point, Space, values_words
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from tests.support.problems import device
 from tests.support.results import made_result
 

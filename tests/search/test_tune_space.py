@@ -13,7 +13,7 @@ from gpuexplorer.core.device import DeviceLimits, DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.search.tune_space import EVERYTHING, Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import device, made
 

@@ -10,7 +10,8 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.library import CALLS, calls_of
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 KERNEL = "__global__ void made(const real *A, real *B, int N) {}\n"

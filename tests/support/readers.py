@@ -28,7 +28,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import read_folder, read_source, shipped_folder
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.support.exchange import RAW, Spoil, made_sweep, spoil_bytes, spoil_json
 from tests.support.prepared import prepared

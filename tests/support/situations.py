@@ -18,7 +18,7 @@ from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.situation import Gatherer
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import device
 

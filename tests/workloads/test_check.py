@@ -15,7 +15,7 @@ from gpuexplorer.workloads.check import (
 )
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from tests.support.problems import device, made, model_device
 
 SHIPPED = load()

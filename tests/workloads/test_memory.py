@@ -19,7 +19,8 @@ from gpuexplorer.workloads.memory.ledger import Ledger
 from gpuexplorer.workloads.memory.models import WALKS
 from gpuexplorer.workloads.memory.predict import held_parts, predict
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.plan import Plan, check_memory, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import check_memory, make_plan
 
 WORKLOADS = load()
 MODEL_WORKLOADS = [name for name in MODELS if name in WORKLOADS]

@@ -21,7 +21,7 @@ from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, check_model, family_of, framework_of
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.problems import device, model_device, plan_of

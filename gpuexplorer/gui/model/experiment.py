@@ -35,7 +35,8 @@ from gpuexplorer.gui.model.switches import (
 from gpuexplorer.gui.model.undo import Undo
 from gpuexplorer.workloads.choose import complete, default_block, device_to_run, find_device
 from gpuexplorer.workloads.manifest import VariantSpec
-from gpuexplorer.workloads.plan import Plan, check_requirements, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import check_requirements, make_plan
 from gpuexplorer.workloads.switches import Value, without_defaults
 from gpuexplorer.workloads.workload import Workload
 

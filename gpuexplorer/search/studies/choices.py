@@ -13,7 +13,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import SwitchValue
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.frameworks import framework_of
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import SWITCHES, Switch, read_switch
 from gpuexplorer.workloads.workload import Workload

@@ -17,7 +17,7 @@ from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.search.studies.running import How, Running, turns_words
 from gpuexplorer.search.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import complete, find_device
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 

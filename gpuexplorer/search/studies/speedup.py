@@ -24,7 +24,7 @@ from gpuexplorer.search.studies.sides import side_of, two_sides
 from gpuexplorer.search.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.manifest import SizeSpec
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 

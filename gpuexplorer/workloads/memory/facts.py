@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.frameworks import family_of, framework_of
 from gpuexplorer.workloads.models import MODELS
 from gpuexplorer.workloads.models.reference import ReferenceModel
-
-if TYPE_CHECKING:
-    from gpuexplorer.workloads.plan import ArrayPlan, Plan
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 QUANTISED = {"fp8_e4m3": 2, "int8": 4}
 """Bytes of everything but the factors of products, which take one byte."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError, MemoryTaken
 from gpuexplorer.core.memory import MemoryParts
 from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.workloads.manifest import SizeSpec
 from gpuexplorer.workloads.memory.predict import held_parts, predict, reference_B
-
-if TYPE_CHECKING:
-    from gpuexplorer.workloads.manifest import SizeSpec
-    from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.plan import Plan
 
 MEMORY_SHARE = 0.9
 """Share of a device's memory that one run may fill."""

@@ -7,17 +7,13 @@ layers with a ledger and says what each takes and when it lets go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpuexplorer.core.memory import MemoryParts
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.memory.facts import Facts
 from gpuexplorer.workloads.memory.ledger import Ledger
 from gpuexplorer.workloads.memory.models import WALKS
 from gpuexplorer.workloads.models import MODELS
-
-if TYPE_CHECKING:
-    from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.plan import Plan
 
 
 def predict(plan: Plan) -> MemoryParts | None:

@@ -26,7 +26,7 @@ from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.workloads.change import changed
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from tests.support.situations import H100, INTEL, POCL, made_ceilings, shipped, situation
 
 GAMING = msgspec.structs.replace(

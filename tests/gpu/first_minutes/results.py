@@ -20,7 +20,8 @@ from gpuexplorer.core.device import Unavailable
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
-from gpuexplorer.workloads.plan import Plan, make_plan
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from tests.gpu.first_minutes.check import Failed, LeftOut, Note, require, within
 from tests.gpu.first_minutes.here import Here

@@ -21,7 +21,7 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.search.studies import How, PrecisionLab
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.fills import make_inputs
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 from tests.support.studies import SHIPPED, asked
 
