@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuexplorer.core.config import OWN_FILL
-from gpuexplorer.core.knobs import BLOCK_AXES, block_words, knob_of, switch_value
+from gpuexplorer.core.knobs import BLOCK_AXES, block_words, find_knob, switch_value
 
 
 def axis_title(name: str) -> str:
     """Return an axis in words: ``threads in x``, ``N`` of ``size.N``, ``precision``."""
-    knob, symbol = knob_of(name) or (None, "")
-    if knob is None:
+    found = find_knob(name)
+    if found is None:
         return name
+    knob, symbol = found
     return symbol.replace("_", " ") if knob.axis == "switch" else symbol or knob.title
 
 
 def is_number_axis(name: str) -> bool:
     """Whether an axis' values are numbers with an order of their own."""
-    found = knob_of(name)
+    found = find_knob(name)
     return found is not None and found[0].within is not None
 
 

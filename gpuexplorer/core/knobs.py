@@ -16,6 +16,7 @@ from typing import Any, TypedDict, Unpack
 
 from gpuexplorer.core import limits, ranges
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, Cache, RunConfig, RunRequest
+from gpuexplorer.core.errors import InputError
 
 TRANSFERS = "include_transfers"
 """The one switch that every variant has: the textbook program as a whole is timed."""
@@ -107,8 +108,25 @@ NOT_AXES = ("seed", TRANSFERS)
 """Knobs that a sweep does not vary."""
 
 
-def knob_of(name: str) -> tuple[Knob, str] | None:
+def knob_of(name: str) -> tuple[Knob, str]:
     """Return the knob that an axis' name means, and its own name (``N`` of ``size.N``)."""
+    found = find_knob(name)
+    if found is None:
+        raise no_axis(name)
+    return found
+
+
+def no_axis(name: str) -> InputError:
+    """Return what is said of a name that is no axis."""
+    plain = ", ".join((*BLOCK_AXES, *PLAIN_AXES))
+    return InputError(
+        f"'{name}' is no axis of a sweep",
+        remedy=f"use size.N, tunable.NAME, switch.NAME, block, {plain}",
+    )
+
+
+def find_knob(name: str) -> tuple[Knob, str] | None:
+    """Return what ``knob_of`` does; None for a name that is no axis."""
     if name in BY_AXIS:
         return (BY_AXIS[name], "") if not BY_AXIS[name].named else None
     kind, dot, symbol = name.partition(".")
@@ -170,8 +188,8 @@ def request_from(workload: str, values: Mapping[str, Any]) -> RunRequest:
     """Return the request that values by axis make; no threads along single axes of a block."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        knob, symbol = knob_of(name) or (None, "")
-        assert knob is not None and name not in BLOCK_AXES, name
+        knob, symbol = knob_of(name)
+        assert name not in BLOCK_AXES
         if knob.named:
             found.setdefault(knob.field, {})[symbol] = value
         else:
@@ -223,10 +241,10 @@ def option_words(values: Mapping[str, Sequence[Any]]) -> list[str]:
     for knob in KNOBS:
         texts = []
         for name, several in values.items():
-            found = knob_of(name)
-            if found is not None and found[0] is knob:
+            found, symbol = knob_of(name)
+            if found is knob:
                 text = values_text(several)
-                texts.append(f"{found[1]}={text}" if found[1] else text)
+                texts.append(f"{symbol}={text}" if symbol else text)
         if knob.field == TRANSFERS:
             words += [knob.option] if "on" in texts else []
         elif texts and knob.field == "size":

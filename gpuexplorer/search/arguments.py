@@ -239,12 +239,12 @@ def axes(value: object, name: str) -> dict[str, tuple[Any, ...]]:
 
 def _axis(axis: str) -> Reader:
     """Return the reader of an axis' values, by the knob it is."""
-    knob = (knob_of("size." if axis == "size" else axis) or (None, ""))[0]
-    if knob is not None and knob.within is not None:
+    knob, _ = knob_of("size." if axis == "size" else axis)
+    if knob.within is not None:
         return several(knob.within.check, WHOLE)
     if axis == "block":
         return _blocks
-    if knob is not None and knob.axis == "switch":
+    if knob.axis == "switch":
         return several(setting, "words, True or False in a list")
     return several(text, "texts in a list")
 

@@ -267,8 +267,7 @@ def _pairs(word: str) -> dict[str, str]:
 
 def _value(axis: str, key: str, text: str, word: str) -> object:
     """Return the value of a knob as it is written; InputError that names the word and the value."""
-    knob, symbol = knob_of(axis) or (None, "")
-    assert knob is not None
+    knob, symbol = knob_of(axis)
     try:
         if knob.field == "block":
             return ranges.block(text)
@@ -382,9 +381,8 @@ def words_of(config: RunConfig, workload: str, engine: str | None = None) -> str
     if config.workload != workload:
         parts.append(f"workload={config.workload}")
     for name, value in values.items():
-        knob, symbol = knob_of(name) or (None, "")
-        key = symbol or (knob.word if knob is not None else "")
-        if key:  # the CPU threads are the same for all
+        knob, symbol = knob_of(name)
+        if key := symbol or knob.word:  # the CPU threads are the same for all
             parts.append(f"{key}={value_text(value)}")
     if engine is not None:
         parts.append(f"engine={engine}")

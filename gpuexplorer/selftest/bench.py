@@ -8,14 +8,16 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
 import gpuexplorer
 from gpuexplorer.core.closing import Closing
-from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import Progress, Session
@@ -116,9 +118,10 @@ class Bench(Closing):
         if self._stop_asked():
             raise Interrupted
 
-    def config(self, workload: Workload, **wanted: object) -> RunConfig:
+    def config(self, workload: Workload, **wanted: Unpack[RequestArguments]) -> RunConfig:
         """Return a complete configuration on this device; Skipped when it cannot run it."""
-        request = RunRequest(workload=workload.name, device=self.device.id, **wanted)  # type: ignore[arg-type]
+        wanted.setdefault("device", self.device.id)
+        request = request_of(workload.name, **wanted)
         try:
             return complete(request, workload, self.devices)
         except CannotRunHere as error:
