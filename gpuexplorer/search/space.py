@@ -29,7 +29,7 @@ from gpuexplorer.core.knobs import (
 )
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
-from gpuexplorer.workloads.plan import make_plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import kept, of_model, read_switch
 from gpuexplorer.workloads.workload import Workload
