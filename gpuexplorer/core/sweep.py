@@ -70,13 +70,18 @@ def sweep_json(document: SweepDocument) -> bytes:
     return shared(data, [run.environment for run in document.measured])
 
 
+MAX_SHOWN = 60
+"""Characters of a foreign word that an error message quotes."""
+
+
 def read_sweep(data: bytes, where: str = "the sweep") -> SweepDocument:
     """Read a sweep from JSON; InputError naming ``where`` when it is none, or of a newer kind."""
     try:
         raw = msgspec.json.decode(data, type=_Raw)
         if raw.schema != SWEEP_SCHEMA:
             raise InputError(
-                f"{where} is of the kind '{raw.schema or 'unknown'}', not {SWEEP_SCHEMA}",
+                f"{where} is of the kind '{raw.schema[:MAX_SHOWN] or 'unknown'}', "
+                f"not {SWEEP_SCHEMA}",
                 remedy="give the file of 'gpuexplorer sweep --json'",
             )
         fields = {name: getattr(raw, name) for name in raw.__struct_fields__ if name != "runs"}

@@ -82,7 +82,7 @@ class Interpreters:
             ) from None
         if found.schema != SCHEMA:
             raise InputError(
-                f"{self.path} is of another version, '{found.schema}'",
+                f"{self.path} is of another version, '{found.schema[:60]}'",
                 remedy="update GPU Explorer, or delete the file",
             )
         return found

@@ -95,3 +95,10 @@ def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
     assert len(lines) == 10
     assert sum(line.endswith(",the result is wrong") for line in lines) == 2
     assert sum(",0.001," in line for line in lines) == 2
+
+
+def test_a_document_of_a_kind_of_megabytes_is_refused_in_a_sentence() -> None:
+    fields = json.loads(sweep_json(made()))
+    with pytest.raises(InputError) as caught:
+        read_sweep(json.dumps({**fields, "schema": "y" * 2_000_000}).encode())
+    assert len(str(caught.value)) < 300
