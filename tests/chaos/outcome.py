@@ -42,10 +42,10 @@ def said_wrong(outcome: Outcome, fault: Fault) -> list[str]:
         wrong.append(f"it did not end within {outcome.took_s:.0f} s")
     wrong += [f"it said {line!r}" for line in lines if any(word in line for word in NOISE)]
     if fault.ends:
-        by_fault = (-signal.SIGKILL,) if fault.name != "interrupted" else (INTERRUPTED,)
+        ends = {0, INTERRUPTED if fault.name == "interrupted" else -signal.SIGKILL}
         if fault.name == "interrupted" and not outcome.out + outcome.said:
-            by_fault = (INTERRUPTED, -signal.SIGINT)  # before Python itself was there
-        if outcome.code not in (*by_fault, 0):
+            ends.add(-signal.SIGINT)  # before Python itself was there
+        if outcome.code not in ends:
             wrong.append(f"it ended with {outcome.code}: {outcome.said[-300:]!r}")
         if errors:
             wrong.append(f"it said {errors} of what a user did")
