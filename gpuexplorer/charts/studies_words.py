@@ -9,7 +9,7 @@ import msgspec
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
-from gpuexplorer.core.studies import Measured, Speedup
+from gpuexplorer.core.studies import Measured, PrecisionStudy, Speedup, SpeedupStudy, Study
 from gpuexplorer.core.units import percent, quantity, ratio
 
 
@@ -18,6 +18,14 @@ def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
     switches = {k: v for k, v in config.switches.items() if k != EVEN_IF_WRONG}
     parts = config_parts(msgspec.structs.replace(config, switches=switches))
     return " · ".join(words for name, words in parts.items() if words and name not in without)
+
+
+def study_subject(study: Study) -> str:
+    """Return what a study is about in words: the devices, or what all its runs have in common."""
+    if isinstance(study, SpeedupStudy):
+        return f"{study.first.label} and {study.second.label}"
+    without = ("precision",) if isinstance(study, PrecisionStudy) else ()
+    return subject(study.config, without=without)
 
 
 def effect_words(effect: Comparison | None) -> str:
@@ -51,6 +59,13 @@ def time_words(measured: Measured | None) -> str:
     if low is None or high is None or measured.time_s <= 0:
         return text
     return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
+
+
+def error_words(error: float | None) -> str:
+    """Return a relative error, such as ``3.1e-04``; ``0`` for none at all."""
+    if error is None:
+        return "–"
+    return f"{error:.1e}" if error else "0"
 
 
 def speedup_words(found: Speedup | None) -> str:

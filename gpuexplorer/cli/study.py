@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpuexplorer.charts.studies import can_draw, study_chart
+from gpuexplorer.charts.studies_words import study_subject
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
@@ -14,14 +15,15 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.sessions import opener
-from gpuexplorer.cli.study_tables import print_study
+from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import KINDS, STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
+from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.results.study import sheet_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
-from gpuexplorer.search.studies.table import write_study_csv
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
@@ -100,13 +102,26 @@ def _deliver(study: Study, options: argparse.Namespace) -> int:
         "the runs are not kept",
         lambda: keep(study.runs, options, group=(STUDY_GROUP, without_runs(study))),
     )
-    delivery.show(lambda: print_study(study, output_console()))
+    delivery.show(lambda: _print(study))
     delivery.document(lambda: study_json(study))
-    delivery.file(options.csv, lambda path: write_study_csv(study, path))
+    delivery.file(options.csv, lambda path: write_sheet(sheet_of(study), path))
     delivery.file(options.plot if can_draw(study) else None, lambda path: _draw(study, path))
     say_kept(group, "study.html", options)
     delivery.say_written()
     return delivery.code
+
+
+def _print(study: Study) -> None:
+    from rich.text import Text
+
+    console = output_console()
+    console.print(Text(study.title, style="bold"))
+    console.print(Text(study_subject(study), style="dim"))
+    console.print(Text(f"{study.device}\n", style="dim"))
+    print_sheet(sheet_of(study), console)
+    console.print()
+    for note in study.notes:
+        console.print(Text(note, style="dim"))
 
 
 def _draw(study: Study, path: Path) -> None:

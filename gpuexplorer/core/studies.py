@@ -313,11 +313,39 @@ def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
         ) from None
     if found.schema != STUDY_SCHEMA:
         raise InputError(
-            f"a study of another version of GPU Explorer ('{found.schema}')",
+            f"a study of another version of GPU Explorer ('{found.schema[:60]}')",
             remedy="open it with that version, or update this one",
         )
     whole: Study = msgspec.structs.replace(found, runs=list(runs))
     return whole
+
+
+def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> Study | None:
+    """Return the study that some runs are the runs of; None when they are of none."""
+    for rest in rests:
+        if rest.get("schema") != STUDY_SCHEMA:
+            continue
+        try:
+            study = with_runs(rest, runs)
+        except InputError:
+            continue
+        if {run.id for run in runs} <= ids_of(study):
+            return study
+    return None
+
+
+def ids_of(study: Study) -> set[str]:
+    """Return the ids of the runs that a study's figures speak of."""
+    found: list[Measured | None]
+    if isinstance(study, PrecisionStudy):
+        found = [point.measured for point in study.points]
+    elif isinstance(study, SwitchesStudy):
+        found = [study.baseline, study.beside, study.together]
+        found += [one.measured for one in (*study.alone, *study.shares)]
+        found += [m for step in study.added for m in (step.before, step.measured)]
+    else:
+        found = [m for p in study.points for m in (p.first, p.second, p.second_with)]
+    return {measured.run for measured in found if measured is not None}
 
 
 def _compact(value: object) -> str:

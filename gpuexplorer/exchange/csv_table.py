@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.core.text import visible
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.table import (
@@ -45,6 +46,11 @@ def write_run_csv(
     labels = labels or {}
     rows = (run_row(result, labels.get(result.id)) for result in results)
     write_table(path, tuple(RUN_COLUMNS), (tuple(row[c] for c in RUN_COLUMNS) for row in rows))
+
+
+def write_sheet(sheet: Sheet, path: Path) -> None:
+    """Write the raw values of a sheet; InputError when the file cannot be written."""
+    write_table(path, *sheet.records())
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

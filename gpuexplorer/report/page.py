@@ -21,6 +21,8 @@ import gpuexplorer
 from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.comparison import comparison_chart, interval_words, ratio_words
 from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.studies import can_draw, study_chart
+from gpuexplorer.charts.studies_words import study_subject
 from gpuexplorer.charts.sweep import chart_of_sweep
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
@@ -28,7 +30,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import places_of, shared_text
-from gpuexplorer.core.studies import Study, study_json
+from gpuexplorer.core.studies import Study, study_json, study_of
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.document import run_json, runs_json
@@ -38,8 +40,9 @@ from gpuexplorer.exchange.table import Label
 from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, table, text
-from gpuexplorer.report.study import on_study, study_of
+from gpuexplorer.report.sheet import sheet_sections
 from gpuexplorer.report.style import page_head
+from gpuexplorer.results.study import sheet_of
 from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
@@ -75,7 +78,7 @@ def report_page(report: Report) -> str:
     comparison = _comparison(report)
     study = study_of(report.rests, report.runs)
     if study is not None:
-        title, body = on_study(study)
+        title, body = _on_study(study)
         body += section("Device", parts.device(report.runs[0]))
         body += section("Environment", parts.environment(report.runs[0]))
     elif comparison is not None:
@@ -95,7 +98,7 @@ def report_page(report: Report) -> str:
     )
 
 
-# ---- the three kinds
+# ---- the kinds
 
 
 def _on_run(result: RunResult, report: Report) -> tuple[str, str]:
@@ -116,6 +119,14 @@ def _details(result: RunResult) -> str:
         + section("Device", parts.device(result))
         + section("Environment", parts.environment(result))
     )
+
+
+def _on_study(study: Study) -> tuple[str, str]:
+    body = paragraph(f"{study_subject(study)} · {study.device} · {study.time_utc}", "lead")
+    if can_draw(study):
+        body += section("Chart", figure(partial(study_chart, study), 1))
+    body += sheet_sections(sheet_of(study))
+    return study.title, body + section("How it was measured", bullets(study.notes))
 
 
 def _on_runs(report: Report) -> tuple[str, str]:

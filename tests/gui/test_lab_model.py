@@ -39,9 +39,8 @@ from gpuexplorer.gui.model.lab_offers import (
     time_words,
     total_words,
 )
-from gpuexplorer.gui.model.lab_rows import table_of
 from gpuexplorer.gui.model.lab_wanted import Wanted
-from gpuexplorer.gui.model.lab_words import duration, effect_words, finding
+from gpuexplorer.gui.model.lab_words import duration, finding
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.panels.lab_setup import LabSetup
 from gpuexplorer.gui.panels.lab_tab import study_files
@@ -52,7 +51,6 @@ from gpuexplorer.search.studies import How, SwitchesLab
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
 from tests.support.lab_studies import (
     STUDIES,
-    against,
     precision_study,
     speedup_study,
     switches_study,
@@ -65,44 +63,7 @@ def colours(qapp: QApplication) -> None:
     make_theme(qapp, "light")
 
 
-# ---- tables and words
-
-
-@pytest.mark.parametrize("kind", STUDIES)
-def test_every_run_of_a_study_is_a_place_with_its_configuration(kind: str) -> None:
-    study = STUDIES[kind]
-    table = table_of(study)
-    assert all(place.config is not None for place in table.places)
-    assert set(table.by_run) <= {run.id for run in study.runs}
-    for row in table.rows:
-        assert row.note or len(row.cells) == len(table.columns)
-        assert row.tip
-        if row.place is not None:
-            assert table.places[row.place].words.strip()
-
-
-def test_a_precision_that_was_not_measured_has_its_reason() -> None:
-    rows = {row.cells[0]: row for row in table_of(precision_study()).rows}
-    assert rows["tf32"].note == "no such arithmetic here"
-    assert rows["fp32"].cells[2] == "1" and rows["bf16"].cells[2] == "2.00×"
-    assert rows["bf16"].cells[3].endswith("✗") and rows["fp16"].cells[4] == "fp32 ⚠"
-    assert rows["fp64"].cells[3] == "0" and rows["fp64"].strong
-
-
-def test_the_switches_table_says_what_each_did_and_what_is_not_offered() -> None:
-    rows = {row.cells[0]: row for row in table_of(switches_study()).rows}
-    assert rows["torch.compile: default"].cells[2:4] == ("−50 %", "−50 % ✓")
-    assert rows["Without batching"].cells[2] == "+200 %"
-    assert rows["Gradient mode: grad"].note == "it does not compile"
-    assert rows["CUDA graph"].note == "it is for a GPU"
-    assert rows["together"].strong and rows["together"].cells[2] == "−55 %"
-
-
-def test_a_size_has_both_times_and_both_speed_ups() -> None:
-    rows = table_of(speedup_study()).rows
-    assert rows[0].cells[0] == "64" and rows[0].cells[-2:] == ("0.100×", "0.0333×")
-    assert "95 % interval" in rows[0].tip
-    assert rows[3].note == "not measured yet"
+# ---- words
 
 
 def test_findings_are_sentences() -> None:
@@ -115,9 +76,7 @@ def test_findings_are_sentences() -> None:
         assert finding(study).endswith(".")
 
 
-def test_effects_in_words() -> None:
-    assert effect_words(None) == "?"
-    assert effect_words(against(1.001, "same")) == "±0 %"
+def test_durations_in_words() -> None:
     assert duration(0.2) == "about 1 s" and duration(200) == "about 3 min"
     assert duration(8000) == "about 2.2 h"
 
@@ -264,23 +223,24 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     bench = shown_bench(qtbot, STUDIES[kind])
     chosen: list[Any] = []
     pointed: list[Any] = []
-    bench.chosen.connect(chosen.append)
+    bench.chosen.connect(lambda config, _title: chosen.append(config))
     bench.pointed.connect(pointed.append)
     keys = bench.plot.keys
-    assert keys and set(keys) <= set(bench.table.by_run), "every mark leads to a place"
-    place = bench.table.places[bench.table.by_run[keys[0]]]
+    assert keys and set(keys) <= set(bench.sheet.marks), "every mark leads to a row"
+    config = next(run.config for run in STUDIES[kind].runs if run.id == keys[0])
     viewport, spot = bench.plot.place_of(keys[0]) or pytest.fail("the mark is not drawn")
     QTest.mouseMove(viewport, spot)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(lambda: bool(chosen))
-    assert chosen[0].config == place.config
+    assert chosen[0] == config
+    assert keys[0] in bench.rows.shown.rows[bench.rows.currentIndex().row()].marks
     event = QHelpEvent(QEvent.Type.ToolTip, spot, viewport.mapToGlobal(spot))
     QApplication.sendEvent(viewport, event)
-    assert QToolTip.text() == place.words
+    assert QToolTip.text() == bench.sheet.marks[keys[0]]
     QToolTip.hideText()
     table = bench.rows
-    line = next(i for i, r in enumerate(table.shown.rows) if r.place is not None)
-    table.itemActivated.emit(table.item(line, 0))
+    line = next(i for i, r in enumerate(table.shown.rows) if r.key)
+    table.activated.emit(table.shown.index(line, 0))
     assert len(chosen) == 2
     assert bench.plot.accessibleDescription()
 

@@ -8,12 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, with_runs, without_runs
+from gpuexplorer.core.studies import (
+    STUDY_GROUP,
+    Study,
+    study_json,
+    study_of,
+    with_runs,
+    without_runs,
+)
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.importing import import_file
 from gpuexplorer.history.store import Store
 from gpuexplorer.report.page import Report, report_page
-from gpuexplorer.report.study import study_of
 from gpuexplorer.search.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
 from tests.support.results import made_result
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
@@ -47,7 +53,10 @@ def studies() -> dict[str, Study]:
     ("kind", "words"),
     [
         ("precision", ["fp32 (float)", "has no precision", "on the front"]),
-        ("switches", ["torch.compile: default", "CUDA graph: ", "Put together", "1.00 MB"]),
+        (
+            "switches",
+            ["torch.compile: default", "CUDA graph: ", "On top of those", "1.00 MB"],
+        ),
         ("speedup", ["opencl:0 (naive)", "Break-even", "with transfers"]),
     ],
 )

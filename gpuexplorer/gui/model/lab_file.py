@@ -12,7 +12,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Study, study_json, with_runs, without_runs
 from gpuexplorer.gui.model.bench import check_texts
-from gpuexplorer.gui.model.lab_rows import table_of
+from gpuexplorer.results.study import sheet_of
 
 SCHEMA = "gpuexplorer/lab/1"
 MOST_RUNS = 2000
@@ -84,7 +84,7 @@ def _study(raw: msgspec.Raw) -> Study:
     check_texts(figures)
     _check_figures(figures)
     try:
-        table_of(study)
+        sheet_of(study)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(f"a study of the Lab cannot be shown: {error}") from None
     return study

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.charts.studies_words import subject
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.gui.lab_job import LabJob
@@ -23,7 +24,6 @@ from gpuexplorer.gui.model.lab import TITLES, Kind, LabModel, Progress, has_figu
 from gpuexplorer.gui.model.lab_command import study_command
 from gpuexplorer.gui.model.lab_file import HeldStudy
 from gpuexplorer.gui.model.lab_offers import time_words, total_words
-from gpuexplorer.gui.model.lab_rows import Place
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.notice import Notice, capital
@@ -313,10 +313,9 @@ class LabView(QWidget):
         self._pointed = words
         self._show_words()
 
-    def _choose(self, place: Place) -> None:
-        if place.config is not None:
-            self.restored.emit(place.config)
-            self.said.emit(f"The knobs stand at {place.words.splitlines()[0]}.")
+    def _choose(self, config: RunConfig, title: str) -> None:
+        self.restored.emit(config)
+        self.said.emit(f"The knobs stand at {title}.")
 
     # ---- keeping
 

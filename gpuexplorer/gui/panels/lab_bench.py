@@ -7,15 +7,16 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.studies import study_chart
+from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.model.lab import TITLES, LabModel, has_figures
 from gpuexplorer.gui.model.lab_offers import about
-from gpuexplorer.gui.model.lab_rows import Table, table_of
 from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.panels.lab_setup import LabSetup
-from gpuexplorer.gui.panels.lab_table import LabTable
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.chart import ChartView
+from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.widgets.empty_state import EmptyState
+from gpuexplorer.results.study import sheet_of
 
 WIDE = 960
 """From this width on the table stands beside the chart."""
@@ -25,21 +26,26 @@ BESIDE, BELOW = (0.56, 0.44), (0.62, 0.38)
 
 
 class LabBench(QWidget):
-    """Shows a ``LabModel``; ``chosen`` carries a place, ``pointed`` a place's words or None."""
+    """Shows a ``LabModel``; ``pointed`` carries the words of what is pointed at, or None.
 
-    chosen = Signal(object)
+    ``chosen`` carries a configuration that was measured, and its title.
+    """
+
+    chosen = Signal(object, str)
     pointed = Signal(object)
 
     def __init__(self, model: LabModel) -> None:
         super().__init__()
         self.setObjectName(f"labBench_{model.kind}")
         self.model = model
-        self.table = Table()
+        self.sheet = Sheet()
         self._stale = True
         self.setup = LabSetup(model.kind)
         self.empty = EmptyState(f"labEmpty_{model.kind}")
         self._plot: ChartView | None = None
-        self.rows = LabTable(f"labTable_{model.kind}")
+        self.rows = SheetTable(
+            f"labTable_{model.kind}", "The study in figures", "Double click sets the knobs to it."
+        )
         self.notes = muted_label()
         self.notes.setContentsMargins(8, 0, 8, 0)
         self.finding = QLabel()
@@ -49,7 +55,7 @@ class LabBench(QWidget):
         self.finding.setContentsMargins(10, 2, 10, 2)
         self._lay_out()
         self.say_empty("")
-        self.rows.hovered.connect(self._point)
+        self.rows.hovered.connect(self._say)
         self.rows.chosen.connect(self._choose)
 
     @property
@@ -58,8 +64,9 @@ class LabBench(QWidget):
         if self._plot is None:
             kind = self.model.kind
             plot = self._plot = ChartView(f"labPlot_{kind}", TITLES[kind], self._words_of)
-            plot.hovered.connect(lambda run: self._point(self.table.by_run.get(run)))
-            plot.chosen.connect(lambda run: self._choose(self.table.by_run.get(run, -1)))
+            plot.hovered.connect(self._point)
+            plot.chosen.connect(self._choose)
+            self.rows.current.connect(plot.set_current)
             self._above.insertWidget(1, plot, 1)
         return self._plot
 
@@ -124,8 +131,8 @@ class LabBench(QWidget):
         self.pages.setCurrentWidget(self.outcome if drawn else self.empty)
         if study is None or not drawn:
             return
-        self.table = table_of(study)
-        self.rows.show_table(self.table)
+        self.sheet = sheet_of(study)
+        self.rows.show_sheet(self.sheet)
         said = finding(study)
         if said != self.finding.text():
             self.finding.setText(said)
@@ -138,17 +145,18 @@ class LabBench(QWidget):
     # ---- pointing
 
     def _words_of(self, run: str) -> str:
-        place = self.table.by_run.get(run)
-        return self.table.places[place].words if place is not None else ""
+        return self.sheet.marks.get(run, "")
 
-    def _point(self, place: int | None) -> None:
-        known = place is not None and 0 <= place < len(self.table.places)
-        self.pointed.emit(
-            self.table.places[place].words.replace("\n", " · ")
-            if known and place is not None
-            else None
-        )
+    def _point(self, run: str | None) -> None:
+        """Say what a mark of the chart is, and choose its row."""
+        self._say(self.sheet.marks.get(run or ""))
+        self.rows.show_key(run or "")
 
-    def _choose(self, place: int) -> None:
-        if 0 <= place < len(self.table.places):
-            self.chosen.emit(self.table.places[place])
+    def _say(self, words: str | None) -> None:
+        self.pointed.emit(words.replace("\n", " · ") if words else None)
+
+    def _choose(self, run: str) -> None:
+        study = self.model.study
+        found = next((one for one in study.runs if one.id == run), None) if study else None
+        if found is not None and run in self.sheet.marks:
+            self.chosen.emit(found.config, self.sheet.marks[run].splitlines()[0])

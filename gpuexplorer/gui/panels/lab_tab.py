@@ -87,9 +87,10 @@ def study_files(study: Study, stem: str = "study") -> Exported:
     from gpuexplorer.core.studies import study_json
 
     def csv(path: Path) -> None:
-        from gpuexplorer.search.studies.table import write_study_csv
+        from gpuexplorer.exchange.csv_table import write_sheet
+        from gpuexplorer.results.study import sheet_of
 
-        write_study_csv(study, path)
+        write_sheet(sheet_of(study), path)
 
     def chart() -> ChartSpec:
         from gpuexplorer.charts.studies import can_draw, study_chart

@@ -1,0 +1,145 @@
+"""A result as a table, in plain data: the window, the terminal, a page and a file show the same.
+
+A column has a title for readers, and for files the names of its raw values, each with its SI unit.
+A row has a cell for each column it fills, and the keys of the chart's marks that stand for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from functools import cached_property
+from typing import Literal
+
+Role = Literal["", "best", "reference", "wrong", "skipped"]
+
+
+class Medium(Flag):
+    """Where a table is shown."""
+
+    WINDOW = auto()
+    TERMINAL = auto()
+    PAGE = auto()
+    FILE = auto()
+    SHOWN = WINDOW | TERMINAL | PAGE
+    ALL = SHOWN | FILE
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; ``name`` is how rows speak of it."""
+
+    name: str
+    title: str = ""
+    tip: str = ""
+    unit: str = ""
+    """The SI unit of its cells' values; empty for words and plain numbers."""
+    words: bool = False
+    """Whether its cells are words, which stand at the left; figures stand at the right."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Its columns in a file, each with the attribute of a cell's ``record`` that stands there;
+    an empty attribute is the cell's ``value``. Without any, no file has it."""
+    media: Medium = Medium.SHOWN
+    """Where readers see it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what a reader sees, its raw value, and what else of it a file holds."""
+
+    text: str = ""
+    value: object = None
+    """In the column's unit; rows are sorted by it. None where it is not known."""
+    record: object = None
+    role: Role = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row; ``note`` says why it has no figures, or what it lacks."""
+
+    title: str
+    """What it is, in a few words that stand for themselves."""
+    cells: Mapping[str, Cell]
+    tip: str = ""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """The keys of the chart's marks that stand for it, each with words; the first is its own."""
+    note: str = ""
+    role: Role = ""
+    part: str = ""
+    """The title of the part of the table that it stands in; empty in a table of one part."""
+    media: Medium = Medium.ALL
+
+    @property
+    def key(self) -> str:
+        """The key of its own mark; empty where it has none."""
+        return next(iter(self.marks), "")
+
+    def cell(self, column: Column) -> Cell:
+        """Return its cell in a column; an empty one where it has none."""
+        return self.cells.get(column.name, Cell())
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A result as a table."""
+
+    title: str = ""
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the table comes to, a sentence each."""
+
+    def columns_on(self, medium: Medium) -> tuple[Column, ...]:
+        """Return the columns that a medium shows."""
+        if medium is Medium.FILE:
+            return tuple(column for column in self.columns if column.fields)
+        return tuple(column for column in self.columns if column.media & medium)
+
+    def rows_on(self, medium: Medium) -> tuple[Row, ...]:
+        """Return the rows that a medium shows."""
+        return tuple(row for row in self.rows if row.media & medium)
+
+    def parts_on(self, medium: Medium) -> dict[str, list[Row]]:
+        """Return the rows that a medium shows by the titles of their parts, in order."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows_on(medium):
+            found.setdefault(row.part, []).append(row)
+        return found
+
+    def texts(self, row: Row, medium: Medium) -> list[str]:
+        """Return a row's words; its note stands in the last column where that one is for words."""
+        columns = self.columns_on(medium)
+        found = [row.cell(column).text for column in columns]
+        if row.note and columns and columns[-1].words:
+            found[-1] = row.note
+        return found
+
+    def records(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Return a file's columns and rows: raw values, None for what is not known."""
+        columns = [(c, n, a) for c in self.columns_on(Medium.FILE) for n, a in c.fields.items()]
+        rows = [
+            tuple(_raw(row.cell(column), attribute) for column, _, attribute in columns)
+            for row in self.rows_on(Medium.FILE)
+        ]
+        return tuple(name for _, name, _ in columns), rows
+
+    @cached_property
+    def marks(self) -> dict[str, str]:
+        """The words of every mark of the chart that has a row, by its key."""
+        found: dict[str, str] = {}
+        for row in self.rows:
+            for key, words in row.marks.items():
+                found.setdefault(key, words)
+        return found
+
+    def row_of(self, key: str) -> Row | None:
+        """Return the first row that a mark of the chart stands for; None where there is none."""
+        return next((row for row in self.rows if key in row.marks), None)
+
+
+def _raw(cell: Cell, attribute: str) -> object:
+    if not attribute:
+        return cell.value
+    return getattr(cell.record, attribute) if cell.record is not None else None

@@ -1,0 +1,238 @@
+"""A sheet on screen: sorted by any column, copied as text, its rows linked to a chart's marks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
+from gpuexplorer.gui.theme import theme
+
+ROW_HEIGHT = 23
+SPARE_PX = 22
+"""What a column has beside its words: the cell's and its words' own margins."""
+WIDEST_PX = 230
+"""No column of words begins wider."""
+
+Index = QModelIndex | QPersistentModelIndex
+Roles = Qt.ItemDataRole
+
+
+class SheetModel(QAbstractTableModel):
+    """A sheet's rows in the order that was chosen; ``act`` says what a double click does."""
+
+    def __init__(self, act: str = "") -> None:
+        super().__init__()
+        self._act = act
+        self.sheet = Sheet()
+        self.columns: tuple[Column, ...] = ()
+        self.rows: list[Row] = []
+        self._texts: list[list[str]] = []
+        self._sorted: tuple[int, Qt.SortOrder] | None = None
+
+    def show_sheet(self, sheet: Sheet) -> None:
+        """Show another sheet in the order that was chosen, as far as it has that column."""
+        self.beginResetModel()
+        self.sheet = sheet
+        self.columns = sheet.columns_on(Medium.WINDOW)
+        if self._sorted is not None and self._sorted[0] >= len(self.columns):
+            self._sorted = None
+        self._put_in_order()
+        self.endResetModel()
+
+    def _put_in_order(self) -> None:
+        """Sort the rows; those that are not known in the column come last either way."""
+        rows = list(self.sheet.rows_on(Medium.WINDOW))
+        if self._sorted is not None:
+            column = self.columns[self._sorted[0]]
+            known = [row for row in rows if _order(row.cell(column)) is not None]
+            unknown = [row for row in rows if _order(row.cell(column)) is None]
+            down = self._sorted[1] == Qt.SortOrder.DescendingOrder
+            known.sort(key=lambda row: _order(row.cell(column)) or (0.0, ""), reverse=down)
+            rows = known + unknown
+        self.rows = rows
+        self._texts = [self.sheet.texts(row, Medium.WINDOW) for row in rows]
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; -1 is the sheet's own order."""
+        self.layoutAboutToBeChanged.emit()
+        before = [(index, id(self.rows[index.row()])) for index in self.persistentIndexList()]
+        self._sorted = (column, order) if 0 <= column < len(self.columns) else None
+        self._put_in_order()
+        places = {id(row): place for place, row in enumerate(self.rows)}
+        for index, row in before:
+            self.changePersistentIndex(index, self.index(places[row], index.column()))
+        self.layoutChanged.emit()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """Return the number of rows."""
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: Index, role: int = Roles.DisplayRole) -> Any:
+        """Return a cell's words, side, tooltip, font or colour."""
+        if not index.isValid() or index.row() >= len(self.rows):
+            return None
+        row, column = self.rows[index.row()], self.columns[index.column()]
+        if role == Roles.DisplayRole:
+            return self._texts[index.row()][index.column()]
+        if role == Roles.ToolTipRole:
+            return f"{row.tip}\n{self._act}" if row.key and self._act else row.tip
+        if role == Roles.TextAlignmentRole:
+            return _side(column, index.column())
+        if role == Roles.FontRole and row.role == "best":
+            font = QFont()
+            font.setBold(True)
+            return font
+        if role == Roles.ForegroundRole and row.role == "skipped":
+            return theme().q("muted")
+        if role == Roles.ForegroundRole and row.cell(column).role == "wrong":
+            return theme().q("warning")
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole
+    ) -> Any:
+        """Return a column's title, meaning or side."""
+        if orientation != Qt.Orientation.Horizontal or section >= len(self.columns):
+            return None
+        column = self.columns[section]
+        if role == Roles.DisplayRole:
+            return column.title
+        if role == Roles.ToolTipRole:
+            return f"{column.tip}, in {column.unit}" if column.unit else column.tip
+        if role == Roles.TextAlignmentRole:
+            return _side(column, section)
+        return None
+
+    def tabbed(self) -> str:
+        """Return titles and rows as lines with tabs, as spreadsheets take them."""
+        lines = [[column.title for column in self.columns], *self._texts]
+        return "\n".join("\t".join(" ".join(t.split()) for t in line) for line in lines) + "\n"
+
+
+class SheetTable(QTableView):
+    """Shows a sheet; ``hovered`` carries the tip of the row under the pointer, or None.
+
+    ``current`` carries the key of the row that was moved to, ``chosen`` that of one double-clicked.
+    """
+
+    current = Signal(str)
+    chosen = Signal(str)
+    hovered = Signal(object)
+
+    def __init__(self, name: str, accessible: str, act: str = "") -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(accessible)
+        self.setProperty("role", "rows")
+        self.shown = SheetModel(act)
+        self.setModel(self.shown)
+        self.setSortingEnabled(True)
+        self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self.setMouseTracking(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setAlternatingRowColors(True)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.activated.connect(self._activated)
+        self.selectionModel().currentRowChanged.connect(lambda *_: self.current.emit(self.key))
+        self.entered.connect(lambda index: self.hovered.emit(self.shown.rows[index.row()].tip))
+        theme().changed.connect(self.viewport().update)
+
+    def show_sheet(self, sheet: Sheet) -> None:
+        """Show another sheet; the row that is chosen stays so, and so do widths that suffice."""
+        fresh = sheet.columns_on(Medium.WINDOW) != self.shown.columns
+        chosen = self.key
+        if fresh:
+            self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self.shown.show_sheet(sheet)
+        self.show_key(chosen)
+        widths = self._needed()
+        if fresh or any(self.columnWidth(c) < w for c, w in enumerate(widths[:-1])):
+            for column, width in enumerate(widths):
+                self.setColumnWidth(column, width)
+
+    @property
+    def key(self) -> str:
+        """The key of the row that is chosen; empty where none is, or it has none."""
+        row = self.currentIndex().row()
+        return self.shown.rows[row].key if 0 <= row < len(self.shown.rows) else ""
+
+    def show_key(self, key: str) -> None:
+        """Choose the row that a mark of the chart stands for; nothing where there is none."""
+        rows = self.shown.rows
+        place = next((n for n, row in enumerate(rows) if key in row.marks), None)
+        if place is None:
+            return
+        flags = QItemSelectionModel.SelectionFlag
+        index = self.shown.index(place, 0)
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy the table as text with tabs."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.shown.tabbed())
+            return
+        super().keyPressEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Point at nothing any more."""
+        super().leaveEvent(event)
+        self.hovered.emit(None)
+
+    def _needed(self) -> list[int]:
+        """Return the width that each column's words take."""
+        font = self.font()
+        font.setBold(True)  # as titles are, and rows that stand out
+        metrics = QFontMetrics(font)
+        found = []
+        for number, column in enumerate(self.shown.columns):
+            texts = [self.shown.index(r, number).data() for r in range(self.shown.rowCount())]
+            width = max(metrics.horizontalAdvance(t) for t in (column.title, *texts)) + SPARE_PX
+            found.append(min(width, WIDEST_PX) if column.words else width)
+        return found
+
+    def _activated(self, index: QModelIndex) -> None:
+        key = self.shown.rows[index.row()].key
+        if key:
+            self.chosen.emit(key)
+
+
+def _order(cell: Cell) -> tuple[float, str] | None:
+    """Return what a cell is sorted by: its value, else its words; None where it has neither."""
+    value = cell.value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (float(value), "") if not math.isnan(value) else None
+    words = value if isinstance(value, str) else cell.text
+    return (math.inf, words.lower()) if words not in ("", "–") else None
+
+
+def _side(column: Column, number: int) -> Qt.AlignmentFlag:
+    left = column.words or number == 0
+    side = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
+    return side | Qt.AlignmentFlag.AlignVCenter

@@ -1,0 +1,1 @@
+"""Each kind of result as a table that every medium shows."""

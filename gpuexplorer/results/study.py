@@ -1,0 +1,389 @@
+"""A study as a table: precisions, switches, or one device against another over sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpuexplorer.charts.comparison import interval_words
+from gpuexplorer.charts.studies_switches import combining_words
+from gpuexplorer.charts.studies_words import (
+    effect_words,
+    error_words,
+    factor_words,
+    speedup_words,
+    time_words,
+    times,
+)
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
+from gpuexplorer.core.studies import (
+    Measured,
+    PrecisionPoint,
+    PrecisionStudy,
+    SizePoint,
+    Speedup,
+    SpeedupStudy,
+    Study,
+    Switched,
+    SwitchesStudy,
+    SwitchValue,
+)
+from gpuexplorer.core.units import count, quantity
+
+UNKNOWN = "no figure"
+FIGURES = {
+    name: name
+    for name in (
+        "run", "time_s", "ci95_low_s", "ci95_high_s", "flop_per_s", "rms_rel_error",
+        "max_rel_error", "tolerance", "wrong", "memory_B", "suspect",
+    )
+}  # fmt: skip
+RATIO = {
+    "ratio": "ratio", "ratio_ci95_low": "ci95_low", "ratio_ci95_high": "ci95_high",
+    "verdict": "verdict",
+}  # fmt: skip
+SPEEDUP = {"speedup": "factor", "speedup_ci95_low": "ci95_low", "speedup_ci95_high": "ci95_high"}
+TIME_TIP = "Median time of one launch, with half its 95 % interval"
+
+
+def sheet_of(study: Study) -> Sheet:
+    """Return a study as a table.
+
+    Times are in seconds, a file's ``ratio`` is the time over the reference's.
+    """
+    if isinstance(study, PrecisionStudy):
+        return _precision(study)
+    if isinstance(study, SwitchesStudy):
+        return _switches(study)
+    return _speedup(study)
+
+
+def _kept(name: str) -> Column:
+    """Return a column that a file alone has."""
+    return Column(name, fields={name: ""}, media=Medium(0))
+
+
+def _time(measured: Measured | None) -> Cell:
+    value = measured.time_s if measured is not None else None
+    return Cell(time_words(measured), value, measured)
+
+
+def _tip(title: str, measured: Measured, lines: Sequence[str]) -> str:
+    return "\n".join((title, *_figures_words(measured), *(line for line in lines if line)))
+
+
+def _figures_words(measured: Measured) -> list[str]:
+    """Return what one run came to, a line each."""
+    lines = [f"{time_words(measured)} a launch"]
+    if measured.flop_per_s:
+        lines[0] += f", {quantity(measured.flop_per_s, 'FLOP/s')}"
+    errors = []
+    if measured.rms_rel_error is not None:
+        errors.append(f"{error_words(measured.rms_rel_error)} as a whole")
+    if measured.max_rel_error is not None:
+        errors.append(f"{error_words(measured.max_rel_error)} at the most")
+    if errors:
+        lines.append(f"Error against float64: {', '.join(errors)}")
+    if measured.wrong:
+        lines.append(f"Further from float64 than the tolerance of {measured.tolerance:.0e}.")
+    if measured.memory_B is not None:
+        lines.append(f"Memory at its peak: {quantity(measured.memory_B, 'B')}")
+    if measured.suspect:
+        lines.append(f"SUSPECT: {measured.suspect}.")
+    return lines
+
+
+def _ratio_words(effect: Comparison | None) -> str:
+    """Return a ratio of times with its interval and verdict, in a line."""
+    if effect is None:
+        return "Too few rounds for an interval."
+    interval = interval_words(effect.ci95_low, effect.ci95_high)
+    return f"{effect.ratio:.4g} times the time, 95 % interval {interval}: {effect.verdict}"
+
+
+# ---- precision
+
+
+def _precision(study: PrecisionStudy) -> Sheet:
+    columns = (
+        Column("precision", "precision", "What was wanted", words=True,
+               fields={"precision": ""}, media=Medium.WINDOW | Medium.TERMINAL),
+        Column("title", "precision", words=True, media=Medium.PAGE),
+        Column("time", "time", TIME_TIP, "s", fields=FIGURES),
+        Column("speed", f"speed over {study.reference}" if study.reference else "speed",
+               "How many times as fast as the reference, from the same turns", fields=RATIO),
+        Column("error", "error", "Relative error against float64, of the result as a whole"),
+        Column("largest", "largest", "The largest relative error of an element",
+               media=Medium.TERMINAL | Medium.PAGE),
+        Column("tolerance", "allowed", "The error that the workload allows", media=Medium.PAGE),
+        Column("ran", "ran as", "The arithmetic that really ran, where that can be told",
+               words=True, fields={"ran": ""}, media=Medium.WINDOW | Medium.PAGE),
+        Column("sums", "added up in", "The type that products are added in", words=True,
+               fields={"accumulates_in": ""}),
+        _kept("fallback"),
+        Column("front", "on the front", "Whether nothing is both faster and nearer to float64",
+               words=True, fields={"front": ""}, media=Medium.PAGE),
+        _kept("skipped"),
+        Column("remarks", "remarks", "What a reader should know of it", words=True),
+    )  # fmt: skip
+    rows = tuple(_precision_row(study, point) for point in study.points)
+    return Sheet("Precisions", columns, rows)
+
+
+def _precision_row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
+    measured, against = point.measured, point.against
+    speed, error = None, study.error(point)
+    words = "1" if point.precision == study.reference else "–"
+    if against is not None:
+        speed = 1 / against.ratio
+        words = times(speed)
+    wrong: Role = "wrong" if measured is not None and measured.wrong else ""
+    cells = {
+        "precision": Cell(point.precision, point.precision),
+        "title": Cell(point.title, point.title),
+        "time": _time(measured),
+        "speed": Cell(words if measured is not None else "–", speed, against),
+        "ran": Cell((point.ran or "–") + (" ⚠" if point.fallback else ""), point.ran),
+        "sums": Cell(point.accumulates_in or "–", point.accumulates_in),
+        "fallback": Cell(value=point.fallback),
+        "front": Cell("yes" if point.front else "no", point.front),
+        "skipped": Cell(value=point.skipped),
+        "error": Cell(error_words(error) + (" ✗" if wrong else ""), error, role=wrong),
+    }
+    if measured is None:
+        note = point.skipped or UNKNOWN
+        return Row(point.title, cells, f"{point.title}: {note}", note=note, role="skipped")
+    for name, value in (("largest", measured.max_rel_error), ("tolerance", measured.tolerance)):
+        cells[name] = Cell(error_words(value), value)
+    cells["remarks"] = Cell("; ".join(_remarks(point, study)))
+    how = f"Ran in {point.ran}; {point.how}" if point.ran and point.how else point.how or ""
+    front = "On the Pareto front: nothing is both faster and nearer to float64."
+    tip = _tip(point.title, measured, [point.fallback or "", how, front if point.front else ""])
+    role: Role = "best" if point.front else ""
+    return Row(point.title, cells, tip, {measured.run: tip}, role=role)
+
+
+def _remarks(point: PrecisionPoint, study: PrecisionStudy) -> list[str]:
+    measured = point.measured
+    found = []
+    if point.precision == study.reference:
+        found.append("reference")
+    if point.front:
+        found.append("on the Pareto front")
+    if measured is not None and measured.wrong:
+        found.append(f"above the workload's tolerance of {error_words(measured.tolerance)}")
+    if measured is not None and measured.suspect is not None:
+        found.append(f"cannot be true: {measured.suspect}")
+    if point.fallback is not None:
+        found.append(point.fallback)
+    return found
+
+
+# ---- switches
+
+PARTS = {
+    "baseline": ("Each by itself", "by itself"),
+    "alone": ("Each by itself", "by itself"),
+    "added": ("On top of those before it", "on top"),
+    "share": ("In turns with the combination", "in turns"),
+    "combination": ("In turns with the combination", "in turns"),
+    "combining": ("In turns with the combination", "in turns"),
+    "not offered": ("Not offered here", "not offered"),
+}
+"""What a file calls each part of the table, with the part's title and its words in a cell."""
+
+
+def _switches(study: SwitchesStudy) -> Sheet:
+    rows = list(_switch_rows(study))
+    memory = any(row.cells["memory"].value is not None for row in rows)
+    columns = (
+        Column("title", "switch", "The switch, with its value", words=True),
+        Column("part", "measured", "By itself beside the baseline; on top of those that were kept "
+               "before it; or in turns with the combination", words=True, fields={"part": ""},
+               media=Medium.WINDOW),
+        _kept("switch"),
+        _kept("value"),
+        Column("time", "time", TIME_TIP, "s", fields=FIGURES),
+        Column("effect", "effect", "What it does to the time of what it was measured beside",
+               fields=RATIO),
+        Column("interval", "95 % interval", "Of its time over that of what it was measured beside"),
+        *([Column("memory", "peak memory", "Peak of the device's memory, where it was counted",
+                  "B")] if memory else []),
+        _kept("kept"),
+        _kept("skipped"),
+        Column("remarks", "remarks", "Whether it was kept, or why not", words=True),
+    )  # fmt: skip
+    return Sheet("Switches", columns, tuple(rows), tuple(_switches_notes(study)))
+
+
+def _switches_notes(study: SwitchesStudy) -> list[str]:
+    if not study.combination:
+        return ["No switch pays by itself, so there is nothing to combine."]
+    found = []
+    if study.total is not None:
+        interval = interval_words(study.total.ci95_low, study.total.ci95_high)
+        found.append(
+            f"Together {factor_words(study.total)} (time over the baseline's: {interval})."
+        )
+    if study.combining is not None:
+        found.append(f"Combining them {combining_words(study)}.")
+    return found
+
+
+def _switch_rows(study: SwitchesStudy) -> list[Row]:
+    rows = [_switch_row("baseline", "baseline", "", None, study.baseline, None)]
+    rows += [_one_switch("alone", one) for one in study.alone]
+    for step in study.added:
+        rows.append(
+            _switch_row(
+                "added", step.title, step.switch, step.value, step.measured, step.effect,
+                kept=step.kept, reason=step.reason or None,
+            )
+        )  # fmt: skip
+    if len(study.shares) > 1:
+        rows += [_one_switch("share", one) for one in study.shares]
+    if study.together is not None:
+        names = " ".join(f"{name}={value}" for name, value in study.combination.items())
+        rows.append(
+            _switch_row("combination", "combination", names, None, study.together, study.total)
+        )
+        rows.append(
+            _switch_row(
+                "combining", "combining them", names, None, None, study.combining,
+                told=combining_words(study),
+            )
+        )  # fmt: skip
+    rows += [
+        _switch_row("not offered", title, title, None, None, None, reason=reason)
+        for title, reason in study.not_offered.items()
+    ]
+    return rows
+
+
+def _one_switch(part: str, one: Switched) -> Row:
+    return _switch_row(
+        part, one.title, one.switch, one.value, one.measured, one.effect, reason=one.skipped
+    )
+
+
+def _switch_row(
+    part: str,
+    title: str,
+    switch: str,
+    value: SwitchValue | None,
+    measured: Measured | None,
+    effect: Comparison | None,
+    *,
+    kept: bool | None = None,
+    reason: str | None = None,
+    told: str = "",
+) -> Row:
+    words, interval = "", ""
+    if part not in ("baseline", "combining", "not offered") and measured is not None:
+        words = effect_words(effect)
+    if effect is not None:
+        interval = interval_words(effect.ci95_low, effect.ci95_high)
+    memory_B = measured.memory_B if measured is not None else None
+    heading, where = PARTS[part]
+    cells = {
+        "title": Cell(title, title),
+        "part": Cell(where, part),
+        "switch": Cell(value=switch),
+        "value": Cell(value=value),
+        "time": _time(measured),
+        "effect": Cell(told or words, effect.ratio if effect is not None else None, effect),
+        "interval": Cell(interval, effect.ratio if effect is not None else None),
+        "memory": Cell(quantity(memory_B, "B"), memory_B),
+        "kept": Cell(value=kept),
+        "skipped": Cell(value=reason),
+        "remarks": Cell("kept ✓" if kept else reason or ""),
+    }
+    role: Role = "best" if kept or part == "combination" else ""
+    media = Medium.ALL if part != "combining" or effect is not None else Medium.FILE
+    if measured is None:
+        missing = "" if part == "combining" else reason or UNKNOWN
+        tip = f"{title}: {missing or told}"
+        role = "skipped" if missing else ""
+        return Row(title, cells, tip, note=missing, role=role, part=heading, media=media)
+    about = "The knobs as they stand." if part == "baseline" else _ratio_words(effect)
+    lines = [about, f"Not kept: {reason}." if kept is False else "Kept." if kept else ""]
+    tip = _tip(title, measured, lines)
+    return Row(title, cells, tip, {measured.run: tip}, role=role, part=heading, media=media)
+
+
+# ---- one device against another
+
+
+def _speedup(study: SpeedupStudy) -> Sheet:
+    first, second = study.first, study.second
+    columns = (
+        Column(study.symbol, study.symbol, f"{study.symbol_title}: the size that varies"),
+        Column("first", first.device, f"Median time on {first.name}", "s"),
+        Column("second", second.device, f"Median time on {second.name}, the data there already",
+               "s"),
+        Column("second_with", "with transfers",
+               "The same with allocating, copying there and back, and freeing", "s"),
+        Column("speedup", "speed-up", "First over second, without transfers"),
+        Column("speedup_with", "with transfers", "First over second, with transfers"),
+        Column("remarks", "not measured", "Why a figure is missing", words=True,
+               media=Medium.WINDOW | Medium.PAGE),
+        *(_kept(name) for name in ("size", "device", "transfers")),
+        Column("time", fields=FIGURES, media=Medium(0)),
+        Column("factor", fields=SPEEDUP, media=Medium(0)),
+        _kept("skipped"),
+    )  # fmt: skip
+    rows = [_size_row(study, point) for point in study.points]
+    rows += [row for point in study.points for row in _side_rows(study, point)]
+    found = (study.break_even, study.break_even_with)
+    notes = tuple(one.words for one in found if one is not None)
+    return Sheet("Break-even over sizes", columns, tuple(rows), notes)
+
+
+def _size_row(study: SpeedupStudy, point: SizePoint) -> Row:
+    """Return the row that readers see: a size with both devices."""
+    title = f"{study.symbol} = {count(point.value)}"
+    names = {
+        "second": study.second.label,
+        "first": study.first.label,
+        "second_with": f"{study.second.label} with transfers",
+    }
+    sides = {"second": point.second, "first": point.first, "second_with": point.second_with}
+    cells = {study.symbol: Cell(count(point.value), point.value)}
+    for name, one in sides.items():
+        cells[name] = _time(one)
+    speedups = {"speedup": point.speedup, "speedup_with": point.speedup_with}
+    for name, found in speedups.items():
+        cells[name] = Cell(speedup_words(found), found.factor if found is not None else None)
+    marks = {
+        one.run: _tip(f"{title}, {names[name]}", one, ())
+        for name, one in sides.items()
+        if one is not None
+    }
+    lines = [title, *(f"{names[side]}: {why}" for side, why in point.skipped.items())]
+    note = "; ".join(dict.fromkeys(point.skipped.values()))
+    if not marks:
+        note = note or UNKNOWN
+        lines = [f"{title}: {note}"]
+    role: Role = "" if marks else "skipped"
+    return Row(title, cells, "\n".join(lines), marks, note, role, media=Medium.SHOWN)
+
+
+def _side_rows(study: SpeedupStudy, point: SizePoint) -> list[Row]:
+    """Return the rows that a file has: a device at a size each."""
+    sides: Mapping[str, tuple[str, Measured | None, Speedup | None]] = {
+        "first": (study.first.device, point.first, None),
+        "second": (study.second.device, point.second, point.speedup),
+        "second_with": (study.second.device, point.second_with, point.speedup_with),
+    }
+    rows = []
+    for name, (device, measured, found) in sides.items():
+        cells = {
+            "size": Cell(value=point.value),
+            "device": Cell(value=device),
+            "transfers": Cell(value=name == "second_with"),
+            "time": _time(measured),
+            "factor": Cell(record=found),
+            "skipped": Cell(value=point.skipped.get(name)),
+        }
+        rows.append(Row(f"{point.value}, {device}", cells, media=Medium.FILE))
+    return rows

@@ -1,0 +1,101 @@
+"""A sheet on screen: order, copying, widths, and the row that belongs to a chart's mark."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
+from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.theme import make_theme, theme
+
+COLUMNS = (
+    Column("name", "name", "What it is", words=True),
+    Column("time", "time", "How long it took", "s"),
+    Column("raw", fields={"raw_s": ""}, media=Medium(0)),
+    Column("remarks", "remarks", words=True),
+)
+
+
+def row(name: str, time_s: float | None, *, note: str = "") -> Row:
+    words = f"{time_s * 1e3:g} ms" if time_s is not None else "–"
+    cells = {"name": Cell(name, name), "time": Cell(words, time_s)}
+    marks = {f"key {name}": f"{name} in words"} if time_s is not None else {}
+    return Row(name, cells, f"tip of {name}", marks, note, "skipped" if note else "")
+
+
+ROWS = (row("nine", 9e-3), row("none", None, note="it failed"), row("ten", 10e-3), row("one", 1e-3))
+
+
+@pytest.fixture
+def table(qtbot: QtBot, qapp: QApplication) -> SheetTable:
+    make_theme(qapp, "light")
+    made = SheetTable("sheet", "Figures", "Double click does it.")
+    qtbot.addWidget(made)
+    made.resize(500, 300)
+    made.show_sheet(Sheet("A sheet", COLUMNS, ROWS))
+    made.show()
+    return made
+
+
+def names(table: SheetTable) -> list[str]:
+    model = table.model()
+    return [str(model.index(place, 0).data()) for place in range(model.rowCount())]
+
+
+def test_figures_are_sorted_by_value_and_what_is_unknown_is_last_either_way(
+    table: SheetTable,
+) -> None:
+    assert names(table) == ["nine", "none", "ten", "one"]
+    table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    assert names(table) == ["one", "nine", "ten", "none"]
+    table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    assert names(table) == ["ten", "nine", "one", "none"]
+    table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert names(table) == ["nine", "none", "one", "ten"]
+
+
+def test_a_growing_sheet_keeps_its_order_and_the_row_that_is_chosen(table: SheetTable) -> None:
+    table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    table.show_key("key nine")
+    table.show_sheet(Sheet("A sheet", COLUMNS, (*ROWS, row("two", 2e-3))))
+    assert names(table) == ["one", "two", "nine", "ten", "none"]
+    assert table.key == "key nine" and table.currentIndex().row() == 2
+    table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    assert table.key == "key nine" and table.currentIndex().row() == 1
+
+
+def test_a_mark_chooses_its_row_and_a_row_its_mark(table: SheetTable, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(table.current) as moved:
+        table.show_key("key ten")
+    assert moved.args == ["key ten"] and table.currentIndex().row() == 2
+    table.show_key("of another chart")
+    assert table.key == "key ten"
+    with qtbot.waitSignal(table.chosen) as chosen:
+        table.activated.emit(table.model().index(3, 1))
+    assert chosen.args == ["key one"]
+    with qtbot.assertNotEmitted(table.chosen):
+        table.activated.emit(table.model().index(1, 1))
+
+
+def test_a_copy_is_the_table_as_it_is_seen_with_tabs(table: SheetTable) -> None:
+    table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.clipboard().text().splitlines() == [
+        "name\ttime\tremarks", "one\t1 ms\t", "nine\t9 ms\t", "ten\t10 ms\t", "none\t–\tit failed",
+    ]  # fmt: skip
+
+
+def test_cells_and_heads_say_what_they_are(table: SheetTable) -> None:
+    model = table.model()
+    tip = Qt.ItemDataRole.ToolTipRole
+    assert model.headerData(1, Qt.Orientation.Horizontal, tip) == "How long it took, in s"
+    assert model.index(0, 0).data(tip) == "tip of nine\nDouble click does it."
+    assert model.index(1, 0).data(tip) == "tip of none"
+    assert model.index(1, 2).data() == "it failed"
+    assert model.index(1, 2).data(Qt.ItemDataRole.ForegroundRole) == theme().q("muted")
+    metrics = table.fontMetrics()
+    assert table.columnWidth(1) > metrics.horizontalAdvance("10 ms")
