@@ -5,6 +5,7 @@ Importing this imports neither a window nor a plotter nor a framework.
 
 from __future__ import annotations
 
+import _thread
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,10 +22,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gpuexplorer.engine.launcher import main as engine_main
 
         return engine_main(arguments[1:])
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = _unraisable
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # at any moment, the imports below included
         return EXIT_INTERRUPTED
+
+
+def _unraisable(lost: Any) -> None:
+    """Raise an interrupt again that came while Python was in a callback, which cannot raise it."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _thread.start_new_thread(_thread.interrupt_main, ())  # here it could not be raised either
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _run(arguments: list[str]) -> int:

@@ -159,3 +159,32 @@ def wait_for(descriptor: int, wanted: bytes, limit_s: float) -> bytes:
         if select.select([descriptor], [], [], left)[0]:
             seen += os.read(descriptor, 4096)
     return seen
+
+
+IN_A_CALLBACK = """
+import sys, weakref
+from gpuexplorer import cli
+
+class Thing: pass
+
+def interrupt(reference):
+    raise KeyboardInterrupt
+
+def command(arguments):
+    thing = Thing()
+    reference = weakref.ref(thing, interrupt)
+    del thing
+    for _ in range(10_000_000): pass
+    return 0
+
+cli._run = command
+sys.exit(cli.main([]))
+"""
+
+
+def test_an_interrupt_that_python_cannot_raise_where_it_comes_is_not_lost() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_CALLBACK],
+        env=cli_environment(), capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "")
