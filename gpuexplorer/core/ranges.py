@@ -76,7 +76,7 @@ def block(text: str) -> tuple[int, ...]:
     sides = re.split("[x×]", text.strip().lower())
     whole = all(re.fullmatch(r"\d{1,9}", side, re.ASCII) for side in sides)
     if not whole or not 1 <= len(sides) <= 3:
-        raise InputError(f"'{text}' is not a block", remedy="write one such as 16x16 or 256x1")
+        raise InputError(f"'{text}' is not one to three whole numbers joined by x, such as 16x16")
     return tuple(map(int, sides))
 
 

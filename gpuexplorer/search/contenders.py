@@ -268,13 +268,17 @@ def _pairs(word: str) -> dict[str, str]:
 def _value(axis: str, key: str, text: str, word: str) -> object:
     """Return the value of a knob as it is written; InputError that names the word and the value."""
     knob, symbol = knob_of(axis)
-    try:
-        if knob.field == "block":
-            return ranges.block(text)
-        if knob.field == "switches":
+    if knob.field == "block":
+        if not _BLOCK.fullmatch(text):
+            raise InputError(
+                f"'{word}': '{text}' is not a block", remedy="write it like 16x16 or 256x1"
+            )
+        return ranges.block(text)
+    if knob.field == "switches":
+        try:
             return read_switch(symbol, text)
-    except InputError as error:
-        raise InputError(f"'{word}': {error.what}", remedy=error.remedy) from None
+        except InputError as error:
+            raise InputError(f"'{word}': {error.what}", remedy=error.remedy) from None
     if knob.within is not None:
         if not _WHOLE.fullmatch(text):
             raise InputError(
