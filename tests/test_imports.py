@@ -15,12 +15,6 @@ Imports = dict[str, set[str]]
 PUBLIC_FUNCTIONS = (PACKAGE, f"{PACKAGE}.api")
 """The package hands its public functions out, which load on first use."""
 LEFT = {
-    ("gpuexplorer.backends.torch.compiled", "gpuexplorer.backends.torch.model"),
-    ("gpuexplorer.backends.torch.estimate", "gpuexplorer.backends.torch.model"),
-    ("gpuexplorer.backends.torch.evidence", "gpuexplorer.backends.torch.model"),
-    ("gpuexplorer.backends.torch.graph", "gpuexplorer.backends.torch.model"),
-    ("gpuexplorer.backends.torch.own_model_check", "gpuexplorer.backends.torch.own_model"),
-    ("gpuexplorer.backends.torch.training", "gpuexplorer.backends.torch.model"),
     ("gpuexplorer.gui.calibrations", "gpuexplorer.gui.session"),
     ("gpuexplorer.gui.dialogs", "gpuexplorer.gui.main_window"),
     ("gpuexplorer.gui.interchange", "gpuexplorer.gui.main_window"),

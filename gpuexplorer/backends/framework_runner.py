@@ -12,9 +12,11 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR
+from gpuexplorer.backends.framework_model import FrameworkModel
 from gpuexplorer.backends.models import Model, ModelRunner, Step, check_model, offered_by
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, WorkFailed
+from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.plan import Plan
@@ -48,6 +50,12 @@ class FrameworkRunner(ModelRunner):
         """Copy weights and data to the device that steps run on, and wait."""
         with self._mode():
             super().upload(inputs)
+
+    def _estimate_s(self) -> float | None:
+        return cast(FrameworkModel, self.model).estimate_s()
+
+    def _observed(self) -> Arithmetic | None:
+        return cast(FrameworkModel, self.model).arithmetic()
 
     def _explained(self, error: Exception, doing: str) -> ExplorerError:
         known = super()._explained(error, doing)

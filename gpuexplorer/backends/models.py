@@ -81,12 +81,6 @@ class Model(Protocol):
     def reset(self) -> None:
         """Set the plan's ``reset`` arrays back to what was written, and the optimiser with them."""
 
-    def estimate_s(self) -> float | None:
-        """Estimate a step's duration without running it whole; None where that cannot be told."""
-
-    def arithmetic(self) -> Arithmetic | None:
-        """Say what ran, once a step has; None where nobody can tell."""
-
     def free(self) -> None:
         """Free every array; calling it twice is harmless."""
 
@@ -119,6 +113,14 @@ class ModelRunner(Runner):
     @abstractmethod
     def _out_of_memory(self, error: Exception) -> bool:
         """Whether an error of the framework says that memory is short."""
+
+    @abstractmethod
+    def _estimate_s(self) -> float | None:
+        """Estimate a step's duration without running it whole; None where that cannot be told."""
+
+    @abstractmethod
+    def _observed(self) -> Arithmetic | None:
+        """Say what ran, once a step has; None where that cannot be told."""
 
     def _mode(self) -> AbstractContextManager[object]:
         """What steps run within, such as an inference mode; entered outside the time."""
@@ -166,7 +168,7 @@ class ModelRunner(Runner):
         if self.plan.flops < SHORT_FLOP:
             return None
         with self._mode():
-            return self._surviving("trying the model", self.model.estimate_s)
+            return self._surviving("trying the model", self._estimate_s)
 
     def launch(self, count: int) -> Batch:
         """Run ``count`` steps and time each."""
@@ -206,9 +208,7 @@ class ModelRunner(Runner):
         """Say which arithmetic ran; worked out once."""
         if self._arithmetic is None and self._model is not None:
             with self._mode():
-                self._arithmetic = self._surviving(
-                    "looking at its arithmetic", self._model.arithmetic
-                )
+                self._arithmetic = self._surviving("looking at its arithmetic", self._observed)
         return self._arithmetic
 
     # ---- helpers

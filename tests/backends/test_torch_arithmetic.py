@@ -68,7 +68,7 @@ def test_autocast_that_changes_nothing_is_found_out() -> None:
     config = msgspec.structs.replace(runner.plan.config, precision="autocast_bf16")
     model.plan = msgspec.structs.replace(runner.plan, config=config)
     model.precision, model.format = "autocast_bf16", FORMATS["autocast_bf16"]
-    told = model.arithmetic()
+    told = evidence.look(model)
     assert told is not None and told.ran == "fp32" and told.fallback is not None
     assert "autocast leaves this model's operators in fp32" in told.fallback
     runner.free()

@@ -18,7 +18,6 @@ from gpuexplorer.backends.base import Batch
 from gpuexplorer.backends.torch.clock import MAX_QUEUED, CudaClock
 from gpuexplorer.backends.torch.copies import OverlappedModel, PinnedModel, copying_model
 from gpuexplorer.backends.torch.failures import device_failed, explain, out_of_memory
-from gpuexplorer.backends.torch.graph import captured
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.model_runner import TorchCudaModelRunner
 from gpuexplorer.backends.torch.runner import TorchCudaRunner
@@ -272,10 +271,11 @@ def test_a_batch_in_parts_gives_the_same_results(
 def test_a_graph_is_recorded_after_a_warm_up_and_sets_weights_back(
     cuda: FakeCuda, torch: FakeTorch
 ) -> None:
-    model = filled(TorchModel(torch, plan_for("mlp_training"), "cpu"))
+    plan = with_switches(plan_for("mlp_training"), cuda_graph=True)
+    model = filled(TorchModel(torch, plan, "cpu"))
     before = model.target("W1").detach().clone()
     with model.mode():
-        replay = captured(model)
+        replay = model.step
     assert bool((model.target("W1") == before).all())
     assert bool((model.target("vW1") == 0).all())
     assert cuda.diary.count("capture") == 1 and "replay" not in cuda.diary

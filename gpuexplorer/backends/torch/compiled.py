@@ -11,18 +11,15 @@ import shutil
 import sys
 import sysconfig
 from collections import OrderedDict
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
-import numpy as np
 
 from gpuexplorer.core.errors import CannotRunHere
-from gpuexplorer.workloads.fills import dtype_of
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.torch.model import TorchModel
+from gpuexplorer.workloads.plan import Plan
 
 KEPT = 6
 """Configurations kept compiled; PyTorch itself gives up after eight of one function."""
@@ -54,47 +51,43 @@ class Compiled:
         cls._kept.clear()
 
     @classmethod
-    def of(cls, model: TorchModel, mode: str) -> Compiled:
-        """Return what a model was compiled to: kept from an earlier run, or compiled now.
+    def of(
+        cls,
+        torch: Any,
+        module: Any,
+        mode: str,
+        *,
+        plan: Plan,
+        place: str,
+        run: Callable[[Compiled], None],
+    ) -> Compiled:
+        """Return what a plan's module was compiled to: kept from an earlier run, or compiled now.
 
-        Raises CannotRunHere when no compiler is there.
+        ``run`` runs ``STEPS`` steps with it, which compiles. Raises CannotRunHere when no compiler
+        is there.
         """
-        key = f"{model.place} {_what(model)}"
+        key = f"{place} {_what(plan)}"
         kept = cls._kept.get(key)
         if kept is not None:
             cls._kept.move_to_end(key)
             return kept
-        check_compiler(model.torch, model.kind)
+        kind = "cpu" if place == "cpu" else "gpu"
+        check_compiler(torch, kind)
         if len(cls._kept) >= KEPT:
-            cls.forget(model.torch)
-        if model.kind == "cpu":  # helpers that wait for work would be there while we measure
+            cls.forget(torch)
+        if kind == "cpu":  # helpers that wait for work would be there while we measure
             config: Any = import_module("torch._inductor.config")
             config.compile_threads = 1
-        made = cls(model.torch, model.module, mode)
-        _try(model, made)
+        made = cls(torch, module, mode)
+        run(made)
         cls._kept[key] = made
         return made
 
 
-def _what(model: TorchModel) -> str:
+def _what(plan: Plan) -> str:
     """Return what the compiled code depends on."""
-    config = msgspec.structs.replace(model.plan.config, seed=0, fill="", cache="hot")
-    return f"{model.plan.source_sha256} {config.key}"
-
-
-def _try(model: TorchModel, made: Compiled) -> None:
-    """Compile by running steps on arrays of zeros."""
-    model.compiled = made
-    model.allocate()
-    inputs = model.plan.inputs
-    model.write(
-        {a.name: np.zeros(a.shape, dtype_of(a, model.plan.config.precision)) for a in inputs}
-    )
-    with model.mode():
-        for _ in range(STEPS):
-            model.step()
-        model.wait()
-    model.free()
+    config = msgspec.structs.replace(plan.config, seed=0, fill="", cache="hot")
+    return f"{plan.source_sha256} {config.key}"
 
 
 def graphs(torch: Any) -> int:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from gpuexplorer.backends.models import SHORT_FLOP
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.torch.model import TorchModel
+from gpuexplorer.backends.torch.model import TorchModel
 
 TRIED_N = 512
 """A product of this size tells about how fast long arithmetic is, where a batch cannot be cut."""

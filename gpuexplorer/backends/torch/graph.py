@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gpuexplorer.backends.models import Step
-
-if TYPE_CHECKING:
-    from gpuexplorer.backends.torch.model import TorchModel
 
 WARM_UPS = 3
 """Steps before one is recorded: libraries choose kernels and take their workspace in them."""
 
 
-def captured(model: TorchModel) -> Step:
-    """Record a model's step after a warm-up on a stream of its own; return what replays it.
+def captured(torch: Any, step: Step, learned: Sequence[Any], wait: Callable[[], None]) -> Step:
+    """Record a step after a warm-up on a stream of its own; return what replays it.
 
-    What the warm-up and the recording changed is set back. The results are always the same arrays.
+    What the warm-up and the recording changed of the tensors in ``learned`` is set back. The
+    results are always the same arrays.
     """
-    torch, step = model.torch, model.eager()
-    learned = [a.name for a in model.plan.arrays if a.role == "inout"]
-    before = {name: model.target(name).detach().clone() for name in learned}
+    before = [tensor.detach().clone() for tensor in learned]
     current, side = torch.cuda.current_stream(), torch.cuda.Stream()
     side.wait_stream(current)
     with torch.cuda.stream(side):
@@ -31,9 +28,9 @@ def captured(model: TorchModel) -> Step:
     with torch.cuda.graph(graph):
         results = step()
     with torch.no_grad():
-        for name, values in before.items():
-            model.target(name).copy_(values)
-    model.wait()
+        for tensor, values in zip(learned, before, strict=True):
+            tensor.copy_(values)
+    wait()
 
     def replay() -> Any:
         graph.replay()

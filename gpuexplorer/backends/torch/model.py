@@ -12,14 +12,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import Step
-from gpuexplorer.backends.torch.compiled import Compiled
+from gpuexplorer.backends.torch.compiled import STEPS, Compiled
 from gpuexplorer.backends.torch.formats import FORMATS, MODELS
 from gpuexplorer.backends.torch.settings import set_flags
 from gpuexplorer.backends.torch.training import Training
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
@@ -77,8 +78,22 @@ class TorchModel:
         self._built = True
         mode = str(self.switches.get("compile", "off"))
         if mode != "off":
-            self.compiled = Compiled.of(self, mode)
+            self.compiled = Compiled.of(
+                self.torch, self.module, mode, plan=self.plan, place=self.place, run=self._run_zeros
+            )
             self.module = self.compiled.module
+
+    def _run_zeros(self, compiled: Compiled) -> None:
+        """Run a few steps of what is to be compiled, on arrays of zeros."""
+        self.compiled = compiled
+        self.allocate()
+        precision = self.plan.config.precision
+        self.write({a.name: np.zeros(a.shape, dtype_of(a, precision)) for a in self.plan.inputs})
+        with self.mode():
+            for _ in range(STEPS):
+                self.step()
+            self.wait()
+        self.free()
 
     def allocate(self) -> None:
         """Allocate weights and data, uninitialised."""
@@ -88,7 +103,9 @@ class TorchModel:
         if not family.momentum:
             self.module.eval()
         else:
-            self.training = Training(self.torch, self)
+            fused = bool(self.switches.get("fused_optimizer"))
+            learns = {name: family.weights[name] for name in family.momentum.values()}
+            self.training = Training(self.torch, self.module, learns, fused=fused)
         for name in family.data:
             self.data[name] = self._empty(self.plan.array(name))
 
@@ -298,18 +315,5 @@ class TorchModel:
             return self.eager()
         from gpuexplorer.backends.torch.graph import captured
 
-        return captured(self)
-
-    # ---- what is asked of it
-
-    def arithmetic(self) -> Arithmetic | None:
-        """Say which arithmetic ran, by the evidence there is."""
-        from gpuexplorer.backends.torch import evidence
-
-        return evidence.look(self)
-
-    def estimate_s(self) -> float | None:
-        """Estimate a long step by a few samples of its batch, or by a product's rate."""
-        from gpuexplorer.backends.torch.estimate import estimate_s
-
-        return estimate_s(self)
+        learned = [self.target(a.name) for a in self.plan.arrays if a.role == "inout"]
+        return captured(self.torch, self.eager(), learned, self.wait)

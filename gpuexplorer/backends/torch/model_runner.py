@@ -14,6 +14,7 @@ from gpuexplorer.backends.models import Model, ModelRunner, Step, check_model
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
 from gpuexplorer.backends.torch.compiled import graphs
+from gpuexplorer.backends.torch.estimate import estimate_s
 from gpuexplorer.backends.torch.failures import explain, out_of_memory
 from gpuexplorer.backends.torch.formats import MODELS, refusal
 from gpuexplorer.backends.torch.load import load
@@ -126,17 +127,24 @@ class TorchModelRunner(ModelRunner):
 
     def arithmetic(self) -> Arithmetic | None:
         """Say which arithmetic ran, by the evidence there is; looked at once in this process."""
-        model = self.made
         key = f"{self.device.id} {self.plan.source_sha256} {self.plan.config.key}"
         found = self._known.get(key)
         if found is None:
-            found = self._surviving("looking at its arithmetic", model.arithmetic)
+            found = self._surviving("looking at its arithmetic", self._observed)
             if found is None:
                 return None
             self._known[key] = found
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
         return found
+
+    def _observed(self) -> Arithmetic | None:
+        from gpuexplorer.backends.torch import evidence
+
+        return evidence.look(self.made)
+
+    def _estimate_s(self) -> float | None:
+        return estimate_s(self.made)
 
     def operators(self, *, shapes: bool) -> Recorded:
         """Record the operators of one step."""

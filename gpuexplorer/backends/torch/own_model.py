@@ -21,7 +21,6 @@ from gpuexplorer.backends.torch.compiled import STEPS, Compiled, check_compiler
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.own_model_file import Built, UserFile, mapped, tensors_in
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.frameworks import OWN_MODELS
 from gpuexplorer.workloads.own_model import ITERATIONS, look_over
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
@@ -362,20 +361,6 @@ class OwnModel(TorchModel):
         if self.trains:
             return [LOSS]
         return [_numbered("output", i) for i in range(len(self.results_of(results)))]
-
-    def estimate_s(self) -> float | None:
-        """Return what an iteration took while building."""
-        return self.first_s
-
-    def arithmetic(self) -> Arithmetic | None:
-        """Say what ran: by the kernels' names, and by whether fp32 gives the very same."""
-        from gpuexplorer.backends.torch import evidence
-        from gpuexplorer.backends.torch.own_model_check import like_fp32
-
-        with self.mode():
-            kernels = evidence.kernel_names(self) if self.kind == "gpu" else []
-        same, why_not = like_fp32(self)
-        return evidence.told(self, same, why_not, kernels)
 
 
 def _array(name: str, shape: tuple[int, ...], itemsize_B: int, role: Any) -> ArrayPlan:

@@ -14,7 +14,7 @@ from gpuexplorer.backends.torch.model_runner import (
     TorchModelRunner,
 )
 from gpuexplorer.backends.torch.own_model import OwnModel
-from gpuexplorer.core.result import Verification
+from gpuexplorer.core.result import Arithmetic, Verification
 
 Made = TypeVar("Made")
 
@@ -56,6 +56,17 @@ class OwnRunner(TorchModelRunner):
     def predict_s(self) -> float | None:
         """Return what an iteration took while building."""
         return self._own.first_s
+
+    def _observed(self) -> Arithmetic:
+        """Say what ran: by the kernels' names, and by whether fp32 gives the very same."""
+        from gpuexplorer.backends.torch import evidence
+        from gpuexplorer.backends.torch.own_model_check import like_fp32
+
+        own = self._own
+        with own.mode():
+            kernels = evidence.kernel_names(own) if own.kind == "gpu" else []
+        same, why_not = like_fp32(own)
+        return evidence.told(own, same, why_not, kernels)
 
     def check_itself(self) -> Verification | str | None:
         """Compare the last launch with the same module in float64."""

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from gpuexplorer.backends.models import Step
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM
 
-if TYPE_CHECKING:
-    from gpuexplorer.backends.torch.model import TorchModel
-
 
 class Training:
-    """SGD with momentum on a model's weights, which has just been allocated.
+    """SGD with momentum on the weights of a module, which has just been allocated.
 
     The momentum of each weight is an array of the plan, so that a step begins where the manifest
-    says and not where PyTorch begins by itself.
+    says and not where PyTorch begins by itself. ``learns`` holds the arrays that are weights, each
+    with its place in the module; ``fused``: one kernel updates all weights.
     """
 
-    def __init__(self, torch: Any, model: TorchModel) -> None:
-        model.module.train()
-        weights = dict(model.module.named_parameters())
-        fused = True if model.switches.get("fused_optimizer") else None  # None: PyTorch's default
+    def __init__(self, torch: Any, module: Any, learns: Mapping[str, str], *, fused: bool) -> None:
+        module.train()
+        weights = dict(module.named_parameters())
         self.optimizer = torch.optim.SGD(
-            weights.values(), lr=LEARNING_RATE, momentum=MOMENTUM, fused=fused
+            weights.values(),
+            lr=LEARNING_RATE,
+            momentum=MOMENTUM,
+            fused=fused or None,  # None: PyTorch's default
         )
         self.momentum: dict[str, Any] = {}
         """What the optimiser keeps, by the array that is the weight."""
-        for name in model.family.momentum.values():
-            weight = weights[model.family.weights[name]]
+        for name, path in learns.items():
+            weight = weights[path]
             kept = torch.empty_like(weight, requires_grad=False)
             self.momentum[name] = self.optimizer.state[weight]["momentum_buffer"] = kept
 
