@@ -20,8 +20,6 @@ LEFT = {
     ("gpuexplorer.gui.interchange", "gpuexplorer.gui.main_window"),
     ("gpuexplorer.gui.jobs", "gpuexplorer.gui.session"),
     ("gpuexplorer.gui.listener", "gpuexplorer.gui.session"),
-    ("gpuexplorer.gui.panels.lab_tab", "gpuexplorer.gui.panels.lab"),
-    ("gpuexplorer.gui.panels.sweep_tab", "gpuexplorer.gui.panels.sweep"),
     ("gpuexplorer.gui.wiring", "gpuexplorer.gui.main_window"),
 }
 """Imports that still close a circle. The list only ever gets shorter."""

@@ -14,7 +14,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.lab import TITLES
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.lab import LabView
-from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_files import study_files
 from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow

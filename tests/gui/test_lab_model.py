@@ -43,7 +43,7 @@ from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.lab_words import duration, finding
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.panels.lab_setup import LabSetup
-from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_files import study_files
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.worker import EngineWorker

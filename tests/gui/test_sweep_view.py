@@ -54,9 +54,9 @@ from gpuexplorer.gui.model.sweep_axes import (
     space_of,
 )
 from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.panels.result_files import sweep_files
 from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.panels.sweep import SweepView
-from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.panels.sweep_table import SweepTableModel
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring

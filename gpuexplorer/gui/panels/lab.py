@@ -29,7 +29,7 @@ from gpuexplorer.gui.model.lab_words import finding
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.lab_bench import LabBench
 from gpuexplorer.gui.panels.lab_head import ASK, LabHead
-from gpuexplorer.gui.panels.lab_tab import study_files
+from gpuexplorer.gui.panels.result_files import study_files
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.task import Background

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.panels.result_tab import Exported, ResultTab
+from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gpuexplorer.charts.spec import ChartSpec
-    from gpuexplorer.core.studies import Study
     from gpuexplorer.gui.model.lab_file import HeldStudy
     from gpuexplorer.gui.panels.lab import LabView
 
@@ -80,23 +75,3 @@ class LabTab(ResultTab):
         self.made()
         assert self.lab is not None
         self.lab.show_studies(held if isinstance(held, tuple) else ())
-
-
-def study_files(study: Study, stem: str = "study") -> Exported:
-    """Return how a study is written, as a document, a table or a chart."""
-    from gpuexplorer.core.studies import study_json
-
-    def csv(path: Path) -> None:
-        from gpuexplorer.exchange.csv_table import write_sheet
-        from gpuexplorer.results.study import sheet_of
-
-        write_sheet(sheet_of(study), path)
-
-    def chart() -> ChartSpec:
-        from gpuexplorer.charts.studies import can_draw, study_chart
-
-        if not can_draw(study):
-            raise InputError("nothing of the study was measured", remedy="let it measure first")
-        return study_chart(study)
-
-    return Exported(stem, lambda: study_json(study), csv, chart)

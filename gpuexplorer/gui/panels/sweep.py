@@ -20,10 +20,10 @@ from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, cell_words
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.panels.result_files import sweep_files
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.panels.sweep_head import SweepHead, SweepOffer
 from gpuexplorer.gui.panels.sweep_setup import SweepSetup
-from gpuexplorer.gui.panels.sweep_tab import sweep_files
 from gpuexplorer.gui.panels.sweep_table import SweepTable
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.chart import ChartView

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.panels.result_tab import Exported, ResultTab
+from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gpuexplorer.charts.spec import ChartSpec
-    from gpuexplorer.charts.sweep_points import Figure
-    from gpuexplorer.core.sweep import SweepDocument
     from gpuexplorer.gui.model.sweep import Held
     from gpuexplorer.gui.panels.sweep import SweepView
 
@@ -78,28 +71,3 @@ class SweepTab(ResultTab):
         assert view is not None
         view.model.show(held if isinstance(held, Held) else None)
         view.model_replaced()
-
-
-def sweep_files(
-    document: Callable[[], SweepDocument], stem: str, figure: Figure | None = None
-) -> Exported:
-    """Return how a sweep is written, as a document, a table or a chart of a figure.
-
-    ``document`` makes it, in any thread, and raises ExplorerError when there is nothing.
-    """
-    from gpuexplorer.core.sweep import sweep_json
-
-    def csv(path: Path) -> None:
-        from gpuexplorer.search.table import write_table
-
-        write_table(document(), path)
-
-    def chart() -> ChartSpec:
-        from gpuexplorer.charts.sweep import chart_of_sweep
-
-        found = document()
-        if not found.measured:
-            raise InputError("nothing of the sweep was measured", remedy="let it measure first")
-        return chart_of_sweep(found, figure=figure)
-
-    return Exported(stem, lambda: sweep_json(document()), csv, chart)
