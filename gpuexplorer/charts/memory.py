@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.words import config_words
+from gpuexplorer.charts.spec import Axis, Panel, Series, series
 from gpuexplorer.core.memory import PARTS, MemoryUse
-from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent, quantity
 
 PART_COLOURS = {name: slot for slot, name in enumerate(PARTS)}
@@ -96,17 +94,3 @@ def memory_notes(use: MemoryUse) -> list[str]:
     if use.peak_B is not None:
         return [f"Memory: {quantity(use.peak_B, 'B')} {memory_words(use)}."]
     return [f"Memory: {memory_words(use)}."]
-
-
-def memory_chart(result: RunResult, *, title: str = "") -> ChartSpec:
-    """Return the chart of one run's memory; ValueError where nothing is known of it."""
-    use = result.memory
-    if use is None:
-        raise ValueError("the run says nothing of its memory")
-    device = f"{result.device.name}, {result.device.driver}"
-    return ChartSpec(
-        title=title or result.config.workload,
-        subtitle=f"{config_words(result.config)}\n{device}",
-        rows=((memory_panel(use),),),
-        notes=tuple(memory_notes(use)),
-    )

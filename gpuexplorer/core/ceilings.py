@@ -17,7 +17,6 @@ CeilingKind = Literal["copy", "triad", "read", "cache", "fma", "gemm"]
 Arithmetic: ``fma`` (multiply-add chains), ``gemm`` (the vendor's matrix multiply), in FLOP/s."""
 
 MAIN_MEMORY_KINDS: tuple[CeilingKind, ...] = ("copy", "triad", "read")
-MEMORY_KINDS: tuple[CeilingKind, ...] = (*MAIN_MEMORY_KINDS, "cache")
 COMPUTE_KINDS: tuple[CeilingKind, ...] = ("fma", "gemm")
 
 

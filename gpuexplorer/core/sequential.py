@@ -34,29 +34,23 @@ def disagreeing(pairs: int) -> int | None:
     """
     if pairs < 1:
         return None
-    most = _walk(-(-pairs // _STEP) * _STEP)[0][pairs - 1]
+    most = _walk(-(-pairs // _STEP) * _STEP)[pairs - 1]
     return most if most >= 0 else None
 
 
-def risk_spent(pairs: int) -> float:
-    """Return the chance that equal things were told apart at any look up to so many pairs."""
-    return sum(_walk(-(-pairs // _STEP) * _STEP)[1][:pairs])
-
-
 @cache
-def _walk(pairs: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return, for 1 to ``pairs`` pairs, what may disagree (-1: no look) and the risk each uses."""
+def _walk(pairs: int) -> tuple[int, ...]:
+    """Return, for 1 to ``pairs`` pairs, how many may disagree; -1: no look excludes equal."""
     alive = np.array([1.0])  # by how many pairs were on one side: the chance to be not yet excluded
     spent = 0.0
-    allowed, used = [], []
+    allowed = []
     for n in range(1, pairs + 1):
         alive = np.convolve(alive, (0.5, 0.5))
         least = 2 * np.cumsum(alive[: (n + 1) // 2])  # both ends of the walk
         affordable = least <= ERROR * n / (n + HALF_SPENT) - spent
         count = int(np.argmin(affordable)) if not affordable.all() else len(affordable)
         allowed.append(count - 1)
-        used.append(float(least[count - 1]) if count else 0.0)
-        spent += used[-1]
+        spent += float(least[count - 1]) if count else 0.0
         alive[:count] = 0.0
         alive[len(alive) - count :] = 0.0
-    return tuple(allowed), tuple(used)
+    return tuple(allowed)

@@ -108,8 +108,7 @@ class Sweep:
         self._left: Estimate | None = None
         self._left_due = 0.0
         self._done = len(self.cells) - len(self._order)
-        self._gate = threading.Condition()
-        self._paused = self._cancelled = False
+        self._stop = threading.Event()
 
     @property
     def done(self) -> int:
@@ -144,28 +143,9 @@ class Sweep:
 
     # ---- from any thread
 
-    def pause(self) -> None:
-        """Measure nothing more until ``resume``."""
-        with self._gate:
-            self._paused = True
-
-    def resume(self) -> None:
-        """Go on."""
-        with self._gate:
-            self._paused = False
-            self._gate.notify_all()
-
     def cancel(self) -> None:
         """Stop after the configuration that is being measured; ``run`` returns what there is."""
-        with self._gate:
-            self._cancelled = True
-            self._gate.notify_all()
-
-    def _go_on(self) -> bool:
-        with self._gate:
-            while self._paused and not self._cancelled:
-                self._gate.wait()
-            return not self._cancelled
+        self._stop.set()
 
     # ---- the way through
 
@@ -180,7 +160,7 @@ class Sweep:
                 configs = [self.cells[i].point.config for i in self._order]
                 self._ahead.begin([config for config in configs if config is not None])
             for turn, index in enumerate(self._order):
-                if not self._go_on():
+                if self._stop.is_set():
                     break
                 if self._ahead is not None:
                     self._ahead.at(turn)

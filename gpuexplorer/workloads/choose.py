@@ -15,7 +15,6 @@ from gpuexplorer.workloads.switches import check as check_switches
 from gpuexplorer.workloads.switches import without_defaults
 from gpuexplorer.workloads.workload import Workload
 
-KERNEL_BACKENDS = ("cuda", "opencl")
 BACKENDS = ("cuda", "opencl", "numpy", *FRAMEWORKS)
 
 

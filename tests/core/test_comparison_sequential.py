@@ -9,13 +9,26 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.comparison import Comparison, interval_so_far
-from gpuexplorer.core.sequential import ERROR, FEWEST_LOOKED_AT, disagreeing, risk_spent
+from gpuexplorer.core.sequential import ERROR, FEWEST_LOOKED_AT, disagreeing
 from tests.support.synthetic import DISTURBANCES, Floats, machine, rng
 
 RUNS = 200
 LAUNCHES = 20
 """In a turn."""
 ROUNDS = 64
+
+
+def risk_spent(pairs: int) -> float:
+    """Return the chance that equal things are told apart at any look up to so many pairs."""
+    alive, spent = np.array([1.0]), 0.0  # by how many were on one side: chance of no word so far
+    for n in range(1, pairs + 1):
+        alive = np.convolve(alive, (0.5, 0.5))
+        ones = np.arange(n + 1)
+        most = disagreeing(n)
+        told = np.minimum(ones, n - ones) <= (-1 if most is None else most)
+        spent += float(alive[told].sum())
+        alive[told] = 0.0
+    return spent
 
 
 def test_the_risk_of_all_looks_is_what_every_walk_of_signs_says() -> None:

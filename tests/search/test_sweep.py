@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -148,34 +147,3 @@ def test_cancel_stops_after_the_present_one() -> None:
     found = sweep.run(MadeEngine(launch_s))
     assert sum(cell.result is not None for cell in found) == 1
     assert sum(cell.waiting for cell in found) == 11
-
-
-def test_pause_holds_until_resume_and_gives_way_to_cancel() -> None:
-    first, measured = threading.Event(), threading.Event()
-
-    def launch_s(config: RunConfig) -> float:
-        if not first.is_set():
-            sweep.pause()
-            first.set()
-        else:
-            measured.set()
-        return 1e-3
-
-    sweep = Sweep(MATMUL, cells(), Measuring())
-    worker = threading.Thread(target=sweep.run, args=(MadeEngine(launch_s),))
-    worker.start()
-    assert first.wait(5)
-    assert not measured.wait(0.2)  # nothing is measured while it is paused
-    sweep.resume()
-    assert measured.wait(5)
-    worker.join(5)
-    assert sweep.done == len(sweep.cells)
-
-    paused = Sweep(MATMUL, cells(), Measuring())
-    paused.pause()
-    worker = threading.Thread(target=paused.run, args=(MadeEngine(),))
-    worker.start()
-    paused.cancel()
-    worker.join(5)
-    assert not worker.is_alive()
-    assert sum(cell.waiting for cell in paused.cells) == 12
