@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SPACE = 2
 """Characters between two columns."""
+STYLES = {"skipped": "dim", "best": "bold"}
 WORDS = 8
 """Characters that a column of words has at the least, before figures go on in a next line."""
 
@@ -65,6 +66,5 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
             overflow="fold",
         )
     for row, line in zip(rows, texts, strict=True):
-        style = "dim" if row.role == "skipped" else ""
-        table.add_row(*(Text(text) for text in line), style=style)
+        table.add_row(*(Text(text) for text in line), style=STYLES.get(row.role, ""))
     return table

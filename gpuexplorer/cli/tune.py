@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from gpuexplorer.charts.tuning import conclusions, failures, interval_words, standing_words
+from gpuexplorer.charts.tuning import failures
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
@@ -17,6 +16,7 @@ from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
 from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
 from gpuexplorer.cli.tuned import tuning_line
@@ -25,14 +25,12 @@ from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.store import Store
+from gpuexplorer.results.tuning import sheet_of
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load, pick
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 MOST_REASONS = 5
 
@@ -152,32 +150,6 @@ def print_tuning(tuning: Tuning, title: str, *, verbose: bool) -> None:
         threads = tuning.threads
         cpu = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
         console.print(Text(f"{tuning.device.name} · {tuning.device.driver}{cpu}\n", style="dim"))
-    console.print(table(tuning))
-    console.print()
-    for line in conclusions(tuning):
-        console.print(Text(line))
+    print_sheet(sheet_of(tuning), console)
     for line in failures(tuning, most=None if verbose else MOST_REASONS):
         console.print(Text(line, style="dim"))
-
-
-def table(tuning: Tuning) -> Table:
-    """Return the finalists as a table, the fastest first."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    made.add_column("configuration", no_wrap=True)
-    made.add_column("time per launch", justify="right", no_wrap=True)
-    made.add_column("times the best", justify="right", no_wrap=True)
-    made.add_column("95 % interval", justify="right", no_wrap=True)
-    made.add_column("beside the best", overflow="fold")
-    for finalist in tuning.finalists:
-        is_chosen = finalist.config == tuning.chosen
-        made.add_row(
-            Text(knob_words(finalist.config), style="bold" if is_chosen else ""),
-            quantity(finalist.median_s, "s"),
-            f"{finalist.ratio:.3f}" if finalist.ratio is not None else "–",
-            interval_words(finalist),
-            standing_words(finalist, tuning),
-        )
-    return made

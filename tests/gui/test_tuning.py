@@ -50,8 +50,8 @@ def click(button: QPushButton) -> None:
 
 
 def texts(dialog: TuneDialog, column: int) -> list[str]:
-    items = (dialog.table.item(row, column) for row in range(dialog.table.rowCount()))
-    return [item.text() for item in items if item is not None]
+    model = dialog.table.model()
+    return [str(model.index(row, column).data()) for row in range(model.rowCount())]
 
 
 def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -18,18 +18,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.charts.tuning import conclusions, evaluation_words, failures, tuning_chart
+from gpuexplorer.charts.tuning import evaluation_words, failures, tuning_chart
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.panels.tune_choices import TuneChoices
-from gpuexplorer.gui.panels.tune_table import FinalTable
 from gpuexplorer.gui.plots.base import title_label
 from gpuexplorer.gui.show.chart import ChartView
+from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.tuning import TuningJob
 from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.results.tuning import leaders_sheet, sheet_of
 from gpuexplorer.search.tune import Progress
 
 LOOK_MS = 100
@@ -89,8 +90,13 @@ class TuneDialog(QDialog):
         self.conclusion.setWordWrap(True)
         self.conclusion.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.conclusion.hide()
-        self.table = FinalTable()
-        self.table.chosen.connect(self.use_asked)
+        self.table = SheetTable(
+            "tuneTable", "The fastest configurations", "Double click sets the knobs to it."
+        )
+        self.table.setMinimumHeight(120)
+        self.table.chosen.connect(self._use_row)
+        self.table.current.connect(self.plot.set_current)
+        self.plot.hovered.connect(lambda number: self.table.show_key(number or ""))
         layout = QVBoxLayout(self)
         layout.setSpacing(8)
         layout.addWidget(self.problem_words)
@@ -143,7 +149,7 @@ class TuneDialog(QDialog):
         self.problem_words.setText(problem)
         self.conclusion.hide()
         self._drawn = -1
-        self.table.show_leaders(())
+        self.table.show_sheet(leaders_sheet(()))
         self._show_evaluations(())
         job.ended.connect(self._ended)
         self._timer.start()
@@ -231,7 +237,7 @@ class TuneDialog(QDialog):
         if len(evaluations) != self._drawn:
             self._drawn = len(evaluations)
             self._show_evaluations(evaluations)
-            self.table.show_leaders(evaluations)
+            self.table.show_sheet(leaders_sheet(evaluations))
 
     def _show_evaluations(self, evaluations: Sequence[Evaluation]) -> None:
         self._evaluations = {str(one.number): one for one in evaluations}
@@ -240,6 +246,15 @@ class TuneDialog(QDialog):
     def _words_of(self, number: str) -> str:
         found = self._evaluations.get(number)
         return evaluation_words(found) if found is not None else ""
+
+    def _use_row(self, key: str) -> None:
+        """Ask for the configuration of a row, by the number of an evaluation or its own key."""
+        finalists = self.tuning.finalists if self.tuning is not None else ()
+        configs = {one.config.key: one.config for one in finalists}
+        if key in self._evaluations:
+            self.use_asked.emit(self._evaluations[key].config)
+        elif key in configs:
+            self.use_asked.emit(configs[key])
 
     def _show_progress(self, progress: Progress, budget: Budget) -> None:
         best = progress.best
@@ -281,8 +296,9 @@ class TuneDialog(QDialog):
 
     def _show_tuning(self, tuning: Tuning, trouble: ExplorerError | None) -> None:
         self.tuning = tuning
-        self.table.show_tuning(tuning)
-        *said, tried = conclusions(tuning)
+        sheet = sheet_of(tuning)
+        self.table.show_sheet(sheet)
+        *said, tried = sheet.notes
         self.words.setText(tried)
         failed = failures(tuning, most=None)
         self.words.setToolTip("\n".join(failed))

@@ -26,6 +26,9 @@ SPARE_PX = 22
 WIDEST_PX = 230
 """No column of words begins wider."""
 
+COLOURS = {"skipped": "muted", "wrong": "warning", "best": "good"}
+"""The theme's colours for the words of cells; a row that is the best is bold instead."""
+
 Index = QModelIndex | QPersistentModelIndex
 Roles = Qt.ItemDataRole
 
@@ -99,10 +102,10 @@ class SheetModel(QAbstractTableModel):
             font = QFont()
             font.setBold(True)
             return font
-        if role == Roles.ForegroundRole and row.role == "skipped":
-            return theme().q("muted")
-        if role == Roles.ForegroundRole and row.cell(column).role == "wrong":
-            return theme().q("warning")
+        if role == Roles.ForegroundRole:
+            shade = row.cell(column).role or ("skipped" if row.role == "skipped" else "")
+            colour = COLOURS.get(shade)
+            return theme().q(colour) if colour is not None else None
         return None
 
     def headerData(

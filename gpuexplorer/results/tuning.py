@@ -1,0 +1,87 @@
+"""A tuning as a table: the leaders of a search that goes on, and the finalists of one that ended.
+
+The marks of its chart are the evaluations, by their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpuexplorer.charts.tuning import (
+    conclusions,
+    evaluation_words,
+    interval_words,
+    standing_words,
+)
+from gpuexplorer.charts.words import knob_words
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.sheet import Cell, Column, Role, Row, Sheet
+from gpuexplorer.core.tuning import Evaluation, Finalist, Tuning
+from gpuexplorer.core.units import quantity
+
+LEADERS = 12
+"""Configurations that are listed while the search goes on."""
+COLUMNS = (
+    Column("configuration", "configuration", "Block and tunables", words=True),
+    Column("time", "time per launch", "Median time of one launch", "s"),
+    Column("ratio", "× the best", "Its time over that of the fastest, measured in turns"),
+    Column("interval", "95 % interval", "Of that ratio"),
+    Column("standing", "beside the best", "Whether it can be told from the fastest", words=True),
+)
+
+
+def sheet_of(tuning: Tuning) -> Sheet:
+    """Return the finalists, the fastest first; the chosen one is the best."""
+    tried = _by_config(tuning.evaluations)
+    rows = tuple(_finalist(one, tuning, tried.get(one.config.key, ())) for one in tuning.finalists)
+    return Sheet("The fastest configurations", COLUMNS, rows, tuple(conclusions(tuning)))
+
+
+def leaders_sheet(evaluations: Sequence[Evaluation]) -> Sheet:
+    """Return the fastest of a search that goes on."""
+    tried = _by_config(evaluations)
+    latest = {key: e for key, found in tried.items() for e in found if e.outcome == "measured"}
+    leaders = sorted(latest.values(), key=lambda e: e.median_s or 0.0)[:LEADERS]
+    best_s = leaders[0].median_s if leaders else None
+    rows = []
+    for one in leaders:
+        time_s = one.median_s
+        ratio = time_s / best_s if time_s and best_s else None
+        standing = Cell("not measured in turns yet")
+        rows.append(_row(one.config, time_s, ratio, "", standing, tried[one.config.key]))
+    return Sheet("The fastest configurations so far", COLUMNS, tuple(rows))
+
+
+def _by_config(evaluations: Iterable[Evaluation]) -> dict[str, list[Evaluation]]:
+    found: dict[str, list[Evaluation]] = {}
+    for one in evaluations:
+        found.setdefault(one.config.key, []).append(one)
+    return found
+
+
+def _finalist(one: Finalist, tuning: Tuning, tried: Sequence[Evaluation]) -> Row:
+    standing = Cell(standing_words(one, tuning), role="best" if one.tied else "")
+    role: Role = "best" if one.config == tuning.chosen else ""
+    interval = interval_words(one)
+    return _row(one.config, one.median_s, one.ratio, interval, standing, tried, role)
+
+
+def _row(
+    config: RunConfig,
+    time_s: float | None,
+    ratio: float | None,
+    interval: str,
+    standing: Cell,
+    tried: Iterable[Evaluation],
+    role: Role = "",
+) -> Row:
+    words = knob_words(config)
+    cells = {
+        "configuration": Cell(words),
+        "time": Cell(quantity(time_s, "s"), time_s),
+        "ratio": Cell(f"{ratio:.3f}" if ratio is not None else "–", ratio),
+        "interval": Cell(interval, ratio if interval else None),
+        "standing": standing,
+    }
+    marks = {str(e.number): evaluation_words(e) for e in tried}
+    return Row(words, cells, words, {**marks, config.key: words}, role=role)

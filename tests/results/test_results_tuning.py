@@ -1,0 +1,89 @@
+"""A tuning as a table: the finalists of one that ended, the leaders of one that goes on."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpuexplorer.charts.tuning import tuning_chart
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.sheet import Medium, Sheet
+from gpuexplorer.core.tuning import Budget, Evaluation, Finalist, SpaceSummary, Tuning
+from gpuexplorer.results.tuning import LEADERS, leaders_sheet, sheet_of
+from tests.support.results import made_config
+
+
+def config(width: int) -> RunConfig:
+    return made_config(block=(width, 1, 1))
+
+
+def tried(number: int, width: int, median_s: float | None) -> Evaluation:
+    return Evaluation(
+        number=number, config=config(width), outcome="measured" if median_s else "failed",
+        median_s=median_s, samples=5, time_s=float(number), reason=None if median_s else "no room",
+    )  # fmt: skip
+
+
+EVALUATIONS = (
+    tried(0, 32, 4e-3), tried(1, 64, 2e-3), tried(2, 128, None), tried(3, 256, 1e-3),
+    tried(4, 64, 3e-3),
+)  # fmt: skip
+
+
+def finalist(width: int, ratio: float, *, tied: bool) -> Finalist:
+    return Finalist(
+        config=config(width), median_s=ratio * 1e-3, samples=60, ratio=ratio, pairs=12, tied=tied,
+        ci95_low=0.99 * ratio if ratio > 1 else None, ci95_high=1.01 * ratio if ratio > 1 else None,
+        verdict=None if ratio == 1 else "same" if tied else "slower",
+    )  # fmt: skip
+
+
+TUNING = Tuning(
+    id="t", time_utc="2026-01-01T00:00:00+00:00", workload="matmul", variant="naive",
+    size={"N": 64}, precision="fp32", source_sha256="", device=None, threads=None,
+    sampler="random", racing=True, seed=0, samples=20, budget=Budget(evaluations=5),
+    space=SpaceSummary(axes={}, configurations=8, refused=0), evaluations=EVALUATIONS,
+    finalists=(finalist(256, 1.0, tied=True), finalist(64, 1.001, tied=True),
+               finalist(512, 4.0, tied=False)),
+    best=config(256), chosen=config(64), why="it is the simplest", start=config(512),
+    stopped_by="evaluations", search_s=1.0, final_s=1.0,
+)  # fmt: skip
+
+
+def column(sheet: Sheet, name: str) -> list[str]:
+    return [row.cells[name].text for row in sheet.rows_on(Medium.WINDOW)]
+
+
+def test_finalists_stand_by_the_best_and_the_chosen_one_stands_out() -> None:
+    sheet = sheet_of(TUNING)
+    assert column(sheet, "ratio") == ["1.000", "1.001", "4.000"]
+    assert column(sheet, "interval") == ["", "0.991 to 1.011", "3.960 to 4.040"]
+    assert column(sheet, "standing") == ["the fastest", "same, chosen", "slower, without tuning"]
+    assert [row.role for row in sheet.rows] == ["", "best", ""]
+    assert [row.cells["standing"].role for row in sheet.rows] == ["best", "best", ""]
+    assert sheet.notes[0].startswith("Use ") and "the simplest" in sheet.notes[0]
+
+
+def test_leaders_are_the_latest_word_on_each_configuration() -> None:
+    sheet = leaders_sheet(EVALUATIONS)
+    assert column(sheet, "ratio") == ["1.000", "3.000", "4.000"]
+    assert set(column(sheet, "standing")) == {"not measured in turns yet"}
+    many = [tried(n, n + 1, 1e-3 * (n + 1)) for n in range(3 * LEADERS)]
+    assert len(leaders_sheet(many).rows) == LEADERS
+    assert leaders_sheet(()).rows == ()
+
+
+def test_each_evaluation_of_a_configuration_leads_to_its_row() -> None:
+    sheet = leaders_sheet(EVALUATIONS)
+    drawn = {
+        key
+        for line in tuning_chart(EVALUATIONS).rows
+        for panel in line
+        for one in panel.series
+        for key in one.keys
+    }
+    for number in {"1", "4"} & drawn:
+        row = sheet.row_of(number)
+        assert row is not None and row.cells["time"].value == 3e-3
+    assert {"1", "4"} <= drawn
+    without = sheet_of(msgspec.structs.replace(TUNING, evaluations=()))
+    assert without.rows[2].key == config(512).key
