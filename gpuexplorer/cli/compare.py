@@ -17,6 +17,7 @@ from gpuexplorer.cli.messages import error_console, is_terminal, output_console,
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import open_session, python_of
+from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.compared import (
     ComparisonResult,
     Contestant,
@@ -29,6 +30,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.results.comparison import sheet_of
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
 from gpuexplorer.search.contenders import (
     Wanted,
@@ -240,29 +242,13 @@ ENDS = {
 
 def print_comparison(result: ComparisonResult, console: Console) -> None:
     """Print the comparison as a table, with what a reader should know of it below."""
-    from rich.table import Table
     from rich.text import Text
 
     reference = result.contestants[result.reference]
     console.print(Text(shared_words(result) or "Comparison", style="bold"))
     device = reference.run.device
     console.print(Text(f"{device.name} · {device.id} · {device.driver}\n", style="dim"))
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("configuration", overflow="fold")
-    for title in ("median", "time ratio", "95 % interval"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for index, one in enumerate(result.contestants):
-        known = one.ci95_low is not None and one.ci95_high is not None
-        verdict = "reference" if index == result.reference else one.verdict or ""
-        table.add_row(
-            one.label,
-            Text(quantity(one.run.timing.median_s, "s"), style="bold"),
-            ratio_words(one.ratio) if one.ratio is not None else "",
-            interval_words(one.ci95_low or 0, one.ci95_high or 0) if known else "",
-            Text(verdict, style=_STYLES.get(verdict, "dim")),
-        )
-    console.print(table)
+    print_sheet(sheet_of(result), console)
     console.print()
     if result.interleaved:
         plural = "" if result.rounds == 1 else "s"
@@ -276,8 +262,3 @@ def print_comparison(result: ComparisonResult, console: Console) -> None:
         if one.stored_id is not None and one.stored_median_s is not None and result.interleaved:
             then = quantity(one.stored_median_s, "s")
             console.print(Text(f"{one.label}: {then} when it was stored as {one.stored_id[:8]}."))
-        for warning in one.warnings:
-            console.print(Text(f"{one.label}: {warning}", style="yellow"))
-
-
-_STYLES = {"faster": "green", "slower": "red", "same": "cyan"}

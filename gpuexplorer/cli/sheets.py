@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 SPACE = 2
 """Characters between two columns."""
-STYLES = {"skipped": "dim", "best": "bold"}
+STYLES = {
+    "skipped": "dim", "best": "bold", "reference": "dim", "can't tell": "dim", "faster": "green",
+    "slower": "red", "same": "cyan",
+}  # fmt: skip
 WORDS = 8
 """Characters that a column of words has at the least, before figures go on in a next line."""
 
@@ -66,5 +69,9 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
             overflow="fold",
         )
     for row, line in zip(rows, texts, strict=True):
-        table.add_row(*(Text(text) for text in line), style=STYLES.get(row.role, ""))
+        cells = [
+            Text(text, style=STYLES.get(row.cell(column).role, ""))
+            for text, column in zip(line, columns, strict=True)
+        ]
+        table.add_row(*cells, style=STYLES.get(row.role, ""))
     return table

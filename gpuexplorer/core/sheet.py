@@ -12,7 +12,9 @@ from enum import Flag, auto
 from functools import cached_property
 from typing import Literal
 
-Role = Literal["", "best", "reference", "wrong", "skipped"]
+Role = Literal[
+    "", "best", "reference", "wrong", "skipped", "faster", "slower", "same", "can't tell"
+]
 
 
 class Medium(Flag):

@@ -19,7 +19,7 @@ import msgspec
 
 import gpuexplorer
 from gpuexplorer.charts.build import run_chart, sweep_chart
-from gpuexplorer.charts.comparison import comparison_chart, interval_words, ratio_words
+from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.studies import can_draw, study_chart
 from gpuexplorer.charts.studies_words import study_subject
@@ -39,10 +39,11 @@ from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
-from gpuexplorer.report.html import bullets, paragraph, section, table, text
+from gpuexplorer.report.html import bullets, paragraph, section, text
 from gpuexplorer.report.sheet import sheet_sections
 from gpuexplorer.report.style import page_head
-from gpuexplorer.results.study import sheet_of
+from gpuexplorer.results.comparison import sheet_of as comparison_sheet
+from gpuexplorer.results.study import sheet_of as study_sheet
 from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
@@ -125,7 +126,7 @@ def _on_study(study: Study) -> tuple[str, str]:
     body = paragraph(f"{study_subject(study)} · {study.device} · {study.time_utc}", "lead")
     if can_draw(study):
         body += section("Chart", figure(partial(study_chart, study), 1))
-    body += sheet_sections(sheet_of(study))
+    body += sheet_sections(study_sheet(study))
     return study.title, body + section("How it was measured", bullets(study.notes))
 
 
@@ -185,28 +186,8 @@ def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
         if result.interleaved
         else "Not measured in turns: the machine may have been in another state for each."
     )
-    rows = []
-    for one in result.contestants:
-        low, high = one.ci95_low, one.ci95_high
-        interval = interval_words(low, high) if low is not None and high is not None else None
-        rows.append(
-            (
-                one.label,
-                median_words(one.run),
-                ratio_words(one.ratio) if one.ratio is not None else None,
-                interval,
-                one.verdict or "reference",
-                {True: "yes", False: "no", None: "–"}[one.too_slow],
-            )
-        )
-    limit = result.fail_if_slower
-    heads = ("configuration", "median", "time over the reference's", "95 % interval", "verdict")
-    asked = limit is not None
-    shown = [row if asked else row[:-1] for row in rows]
-    names = (*heads, "too slow") if asked else heads
     runs = [one.run for one in result.contestants]
-    body = paragraph(how, "lead") + section("Verdicts", table(shown, names, "runs"))
-    body += bullets(f"{one.label}: {words}" for one in result.contestants for words in one.warnings)
+    body = paragraph(how, "lead") + sheet_sections(comparison_sheet(result))
     charts = [figure(partial(comparison_chart, result), 1)]
     if len(runs) <= MOST_TRACES:
         charts.append(figure(partial(run_chart, runs[0], runs[1:], traffic=False), 2))
