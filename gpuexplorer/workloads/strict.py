@@ -16,6 +16,8 @@ from gpuexplorer.core.errors import InputError
 T = TypeVar("T")
 MAX_SHOWN = 60
 """Characters of a wrong value that its error message quotes."""
+MAX_SAID = 450
+"""Characters of a message, and of a remedy."""
 MAX_NAMES = 100
 """Names that an error message lists."""
 
@@ -71,6 +73,11 @@ def convert(raw: Any, kind: type[T], where: str, key: str = "") -> T:
                 f"{where}: '{prefix}{name}' is missing", remedy=f"add {_type_name(field.type)}"
             )
     return kind(**values)
+
+
+def brief(said: str) -> str:
+    """Return what is said, cut where a manifest's own words make it too long to read."""
+    return said if len(said) <= MAX_SAID else f"{said[:MAX_SAID]}…"
 
 
 def _shown(raw: Any) -> str:

@@ -24,7 +24,7 @@ from gpuexplorer.workloads.manifest import (
     WorkSpec,
 )
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.strict import convert, suggestion
+from gpuexplorer.workloads.strict import brief, convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
 MODEL_FILE = "model.py"
@@ -68,14 +68,14 @@ class Workload:
     def __init__(self, source: WorkloadSource) -> None:
         self.source = source
         where = source.origin
-        self.manifest = convert(_tables(source.manifest, where), Manifest, where)
         self.sha256 = source.sha256
         try:
+            self.manifest = convert(_tables(source.manifest, where), Manifest, where)
             _check(self.manifest, source)
         except InputError as error:
-            raise InputError(
-                f"{where}: {error.what}", remedy=error.remedy, detail=error.detail
-            ) from None
+            what = brief(error.what.removeprefix(f"{where}: "))
+            remedy = brief(error.remedy)
+            raise InputError(f"{where}: {what}", remedy=remedy, detail=error.detail) from None
 
     @property
     def name(self) -> str:

@@ -83,3 +83,22 @@ def test_a_wrong_name_among_thousands_is_answered_in_a_readable_sentence() -> No
         load(manifest(1, 3000)).variant("v29990")
     assert "did you mean 'v2999'?" in str(caught.value)
     assert "and 2900 more" in str(caught.value) and len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ('args = ["A", "B", "N"]', 'args = ["{}"]'),
+        ('title = "Elements"', '{} = "Elements"'),
+        ('source = "copy.cu"', 'source = "{}"'),
+        ("block = [64]", 'block = ["{}"]'),
+    ],
+)
+def test_a_word_of_thousands_of_letters_is_refused_in_a_readable_sentence(
+    good: str, bad: str
+) -> None:
+    text = manifest(1, 1)
+    assert good in text
+    with pytest.raises(InputError) as caught:
+        load(text.replace(good, bad.format("y" * 10_000)))
+    assert len(str(caught.value)) < 1000
