@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import queue
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ LASTING_STAGES = frozenset({"", "check", "build"})
 STOPPED = "stopped"
 """The stage that a run is told to be at while its engine is stopped from outside."""
 MAX_FAILED_STARTS = 3
+DRAIN_S = 0.05
+"""How long messages are handled at one go once there are some."""
+MOST_WAITING = 300
+"""Messages that wait to be handled, five seconds' worth of samples, before the next is read."""
+LOOK_FOR_ROOM_S = 0.1
 
 LossKind = Literal["crash", "hang", "cancelled", "start"]
 _LAST_MESSAGES = (
@@ -125,6 +131,8 @@ class Engine:
         self._inbox: queue.SimpleQueue[
             tuple[EngineProcess, protocol.EngineMessage | None] | None
         ] = queue.SimpleQueue()
+        self._handled = threading.Event()
+        """Some message was handled since the reading thread looked."""
         self._process: EngineProcess | None = None
         self._ready = False
         self._was_ready = False
@@ -254,10 +262,24 @@ class Engine:
                 if waited or time.monotonic() >= limit:
                     return
                 continue
-            waited = True
             self._discount()
             if item is not None:
                 self._handle(*item)
+                self._handled.set()
+            if not waited:
+                waited, limit = True, time.monotonic() + DRAIN_S
+            elif time.monotonic() >= limit:  # an engine may tell more than a busy machine handles
+                return
+
+    def _deliver(self, process: EngineProcess, message: protocol.EngineMessage | None) -> None:
+        """Take a message of an engine's, in its reading thread; wait while too many are unhandled.
+
+        Meanwhile the engine's own outbox fills, which leaves out samples and says how many.
+        """
+        while self._inbox.qsize() >= MOST_WAITING and not process.ending:
+            self._handled.wait(LOOK_FOR_ROOM_S)
+        self._handled.clear()
+        self._inbox.put((process, message))
 
     def close(self) -> None:
         """End the process, in bounded time."""
@@ -284,9 +306,7 @@ class Engine:
             )
             return
         try:
-            self._process = EngineProcess(
-                launch, lambda process, message: self._inbox.put((process, message)), self._log
-            )
+            self._process = EngineProcess(launch, self._deliver, self._log)
         except OSError as error:
             self._cannot_start(failed_start.cannot_run(launch, error))
             return

@@ -91,6 +91,8 @@ class EngineProcess:
         """The version that the Python wrote before anything else; None where no Python ran."""
         self.flooded = False
         """Whether it was given up because it printed too much before it answered."""
+        self.ending = False
+        """Whether nothing that it still says is waited for."""
         self.answers_as: int | None = None
         """The number that the engine says it has: another one where a script started it."""
         self.sent_workloads: set[str] = set()
@@ -200,6 +202,7 @@ class EngineProcess:
 
     def end(self, grace_s: float) -> int | None:
         """Close its input, kill it when it is not gone in time, and let go of its pipes."""
+        self.ending = True
         self._outgoing.put(None)
         status = self.wait(grace_s) if grace_s > 0 else self._process.poll()
         if status is None:

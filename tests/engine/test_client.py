@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,8 @@ import pytest
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine import protocol, stopped
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.engine import client, protocol, stopped
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -288,6 +290,31 @@ def test_a_kernel_that_never_ends_meets_its_deadline(
     assert lost.may_be_long
     assert "--yes" in lost.remedy
     watched.wait(EngineReady, more_than=1)
+
+
+def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched) -> None:
+    """On a busy machine messages may come faster than they are handled, for minutes."""
+    watched.devices()
+    engine, process = watched.engine, watched.engine._process
+    assert process is not None
+    reading = protocol.Telemetry(device="opencl:0", reading=Reading(t_ns=0, source="a test"))
+    enough = threading.Event()
+
+    def tell() -> None:
+        while not enough.is_set():
+            engine._deliver(process, reading)
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    try:
+        for _ in range(3):
+            began = time.monotonic()
+            engine.poll(0.01)
+            assert time.monotonic() - began < 5.0
+        assert engine._inbox.qsize() <= client.MOST_WAITING + 1
+    finally:
+        enough.set()
+        watched.until(lambda: not teller.is_alive())
 
 
 @pytest.mark.parametrize(
