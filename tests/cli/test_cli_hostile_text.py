@@ -30,6 +30,8 @@ EVIL = (
     "\x1b[31mred\x1b[2J\x1b]0;title\x07\x1b]52;c;ZXZpbA==\x07\x1b]8;;http://x\x1b\\"
     "\u202egnp.exe\u2066\x9b31m\x08\r\u2028"
 )
+NAME = EVIL.replace("/", "").replace("\\", "")
+"""No path, of which documents hold only the end."""
 
 
 def marked(value: Any) -> Any:
@@ -67,7 +69,7 @@ def hostile(number: int) -> RunResult:
         config=config,
         timing=timing,
         device=with_orders(result.device),
-        environment=msgspec.structs.replace(where, engine=EVIL, kernels=EVIL),
+        environment=msgspec.structs.replace(where, engine=NAME, kernels=NAME),
         not_verified=EVIL,
         origin=Origin(program=EVIL, file=EVIL, what=EVIL, note=EVIL, version=EVIL)
         if number
