@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
 
 PATIENCE_MS = 60_000
+
+
+def move_pointer(widget: QWidget, at: QPoint) -> None:
+    """Move the pointer over a widget, whatever windows of other tests lie there as well."""
+    where, none = QPointF(at), Qt.MouseButton.NoButton
+    move, held = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
+    place = QPointF(widget.mapToGlobal(at))
+    QApplication.sendEvent(widget, QMouseEvent(move, where, place, none, none, held))
 
 
 def until(qtbot: QtBot, condition: Callable[[], bool], patience_ms: int = PATIENCE_MS) -> None:

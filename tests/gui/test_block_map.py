@@ -36,7 +36,7 @@ from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.blockmap import MapCell
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import find, move_pointer, until, wait_measured
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def centre(view: BlockMapView, block: Block) -> QPoint:
 
 
 def hover(view: BlockMapView, block: Block) -> None:
-    QTest.mouseMove(view.canvas, centre(view, block))
+    move_pointer(view.canvas, centre(view, block))
 
 
 def is_live(window: MainWindow) -> bool:
@@ -169,7 +169,7 @@ def check_drag(qtbot: QtBot, window: MainWindow, view: BlockMapView) -> None:
     canvas.picked.connect(seen.append)
     QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 4, 1)))
     for block in ((8, 4, 1), (8, 8, 1), (32, 8, 1)):
-        QTest.mouseMove(canvas, centre(view, block))
+        move_pointer(canvas, centre(view, block))
         until(qtbot, stands_at(window, block))
     QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=centre(view, (32, 8, 1)))
     assert len(seen) >= 4

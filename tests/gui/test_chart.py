@@ -21,6 +21,7 @@ from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.panel import PanelView
 from gpuexplorer.gui.show.ranges import axis_range
 from gpuexplorer.gui.theme import make_theme, theme
+from tests.gui.driver import move_pointer
 
 TIME = Axis(label="time", unit="s")
 LOG = Axis(label="rate", unit="B/s", scale="log", low=1e6, high=1e9)
@@ -145,7 +146,7 @@ def test_a_mark_says_what_it_is_rings_and_is_chosen(qtbot: QtBot) -> None:
     view.chosen.connect(chosen.append)
     viewport, at = place(view, "b")
     before = viewport.grab().toImage()
-    QTest.mouseMove(viewport, at)
+    move_pointer(viewport, at)
     qtbot.waitUntil(lambda: pointed == ["b"])
     assert changed(before, viewport.grab().toImage()) > 20, "it is ringed"
     QApplication.sendEvent(viewport, QHelpEvent(QEvent.Type.ToolTip, at, viewport.mapToGlobal(at)))
@@ -153,7 +154,7 @@ def test_a_mark_says_what_it_is_rings_and_is_chosen(qtbot: QtBot) -> None:
     QToolTip.hideText()
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     qtbot.waitUntil(lambda: chosen == ["b"])
-    QTest.mouseMove(viewport, at + QPoint(90, 0))
+    move_pointer(viewport, at + QPoint(90, 0))
     qtbot.waitUntil(lambda: pointed[-1] is None)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at + QPoint(90, 0))
     assert chosen == ["b"]
@@ -213,7 +214,7 @@ def test_cells_are_coloured_by_value_and_those_without_are_hatched(qtbot: QtBot)
     assert changed(hatched, viewport.grab().toImage()) > 50, "one still to come is not hatched"
     pointed: list[object] = []
     view.hovered.connect(pointed.append)
-    QTest.mouseMove(viewport, at)
+    move_pointer(viewport, at)
     qtbot.waitUntil(lambda: pointed == ["2,2"])
 
 

@@ -48,6 +48,7 @@ from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.studies import How, SwitchesLab
+from tests.gui.driver import move_pointer
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
 from tests.support.lab_studies import (
     STUDIES,
@@ -229,7 +230,7 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     assert keys and set(keys) <= set(bench.sheet.marks), "every mark leads to a row"
     config = next(run.config for run in STUDIES[kind].runs if run.id == keys[0])
     viewport, spot = bench.plot.place_of(keys[0]) or pytest.fail("the mark is not drawn")
-    QTest.mouseMove(viewport, spot)
+    move_pointer(viewport, spot)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(lambda: bool(chosen))
     assert chosen[0] == config

@@ -10,7 +10,6 @@ import msgspec
 import psutil
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -22,7 +21,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.panels.roofline import RooflineView
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import find, move_pointer, until, wait_measured
 from tests.support.ceilings import made_ceilings
 
 
@@ -169,9 +168,9 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     assert shown is not None
     key = next(str(i) for i, s in enumerate(shown.spots) if s.kind == "pinned")
     viewport, at = view.plot.place_of(key) or pytest.fail("the pinned run is not drawn")
-    QTest.mouseMove(viewport, at)
+    move_pointer(viewport, at)
     until(qtbot, lambda: view.words.text().startswith("naive"))
-    QTest.mouseMove(viewport, at + QPoint(200, 200))
+    move_pointer(viewport, at + QPoint(200, 200))
     until(qtbot, lambda: view.words.text().startswith("uncoalesced"))
 
 

@@ -64,7 +64,7 @@ from gpuexplorer.search.outcome import Cell, cells_of
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import find, move_pointer, until, wait_measured
 from tests.support.prepared import prepared
 
 WORKLOADS = load()
@@ -511,7 +511,7 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
         i for i, c in enumerate(view.model.cells) if c.point.values == {"block.x": 8, "block.y": 2}
     )
     viewport, at = view.chart.place_of(str(index)) or pytest.fail("the cell is not drawn")
-    QTest.mouseMove(viewport, at)
+    move_pointer(viewport, at)
     until(qtbot, lambda: view._hovered == index)
     assert find(window, "sweepWords", QLabel).text().startswith("block 8×2: ")
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
