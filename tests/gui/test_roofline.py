@@ -170,7 +170,7 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     viewport, at = view.plot.place_of(key) or pytest.fail("the pinned run is not drawn")
     move_pointer(viewport, at)
     until(qtbot, lambda: view.words.text().startswith("naive"))
-    move_pointer(viewport, at + QPoint(200, 200))
+    move_pointer(viewport, QPoint(viewport.width() - at.x(), viewport.height() - at.y()))
     until(qtbot, lambda: view.words.text().startswith("uncoalesced"))
 
 

@@ -19,6 +19,10 @@ from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
 
+pg.setConfigOption(
+    "mouseRateLimit", 0
+)  # else a pointer's last move, where it rests, may be left out
+
 AXIS_WIDTH = 68
 TICK_WIDE_PX, TICK_HIGH_PX = 70, 40
 """From one tick of a narrow logarithmic axis to the next, at the least."""
