@@ -15,10 +15,11 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QTableView
 
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.rows_table import show_as_rows
 
 ROW_HEIGHT = 23
 SPARE_PX = 22
@@ -141,27 +142,12 @@ class SheetTable(QTableView):
 
     def __init__(self, name: str, accessible: str, act: str = "") -> None:
         super().__init__()
-        self.setObjectName(name)
-        self.setAccessibleName(accessible)
-        self.setProperty("role", "rows")
+        show_as_rows(self, name, accessible, ROW_HEIGHT)
         self.shown = SheetModel(act)
         self.setModel(self.shown)
         self.setSortingEnabled(True)
         self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
         self.setMouseTracking(True)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.activated.connect(self._activated)
         self.selectionModel().currentRowChanged.connect(lambda *_: self.current.emit(self.key))
         self.entered.connect(lambda index: self.hovered.emit(self.shown.rows[index.row()].tip))

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
+)
 
 from gpuexplorer.gui.theme import theme
 
@@ -25,27 +31,32 @@ class Column:
     width: int | None = None
 
 
+def show_as_rows(table: QTableView, name: str, accessible: str, row_height: int) -> None:
+    """Have a table look and behave as every table of results does."""
+    table.setObjectName(name)
+    table.setAccessibleName(accessible)
+    table.setProperty("role", "rows")
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    table.setAlternatingRowColors(True)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.setTabKeyNavigation(False)
+    table.verticalHeader().hide()
+    table.verticalHeader().setDefaultSectionSize(row_height)
+    header = table.horizontalHeader()
+    header.setHighlightSections(False)
+    header.setStretchLastSection(True)
+    header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+
+
 class RowsTable(QTableWidget):
     """A subclass fills it and, in ``paint_rows``, gives the cells what depends on the colours."""
 
     def __init__(self, name: str, accessible: str, row_height: int) -> None:
         super().__init__()
-        self.setObjectName(name)
-        self.setAccessibleName(accessible)
-        self.setProperty("role", "rows")
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(row_height)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        show_as_rows(self, name, accessible, row_height)
         self.columns: tuple[Column, ...] = ()
         theme().changed.connect(self._theme_changed)
 
