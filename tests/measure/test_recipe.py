@@ -148,10 +148,11 @@ def job(runner: Runner, **changes: object) -> Job:
 def test_the_textbook_order() -> None:
     runner, sink = Arithmetic(plan()), Diary()
     assert run_job(job(runner), sink) == "time"
-    assert runner.diary[:9] == [
+    assert runner.diary[:8] == [
         "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
-        "launch 20",
     ]  # fmt: skip
+    batch = int(runner.diary[8].removeprefix("launch "))
+    assert 1 <= batch <= 20, "2 ms of launches that take 0.1 ms, or less if they were seen to last"
     assert sink.ready is not None
     assert sink.ready.verification is not None and sink.ready.verification.ok
     assert sink.ready.phases_s.host_to_device is not None
@@ -309,7 +310,7 @@ def test_a_run_without_an_end_is_checked_again_in_passing(monkeypatch: pytest.Mo
     runner, sink = Arithmetic(plan()), Diary()
     run_job(job(runner, stop_rules=[], cancelled=lambda: len(sink.batches) >= 5), sink)
     assert runner.diary.count("guards") == 2
-    assert runner.diary.index("plain launch") > runner.diary.index("launch 20")
+    assert runner.diary.index("plain launch") > runner.diary.index("download") + 1, "batches first"
 
 
 def test_who_waits_for_the_device_does_not_wait_for_a_second_check() -> None:
