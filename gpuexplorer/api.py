@@ -46,7 +46,7 @@ from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.studies.once import study
+from gpuexplorer.studies.once import study
 from gpuexplorer.search.study import Study
 from gpuexplorer.search.sweep import Step
 from gpuexplorer.search.tune import Options as TuningOptions

@@ -134,7 +134,7 @@ def one_engine(monkeypatch: pytest.MonkeyPatch, engine: Session) -> None:
             if self.__dict__ is not engine.__dict__:
                 super().close()
 
-    for module in ("gpuexplorer.api", "gpuexplorer.search.studies.once"):
+    for module in ("gpuexplorer.api", "gpuexplorer.studies.once"):
         monkeypatch.setattr(f"{module}.Session", Shared)
 
 

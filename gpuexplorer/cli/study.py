@@ -23,7 +23,7 @@ from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.study import sheet_of
 from gpuexplorer.search.engines import Several
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 

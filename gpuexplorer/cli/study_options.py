@@ -10,7 +10,7 @@ from gpuexplorer.cli.knob_options import PROBLEM, add_knobs, add_several
 from gpuexplorer.core import ranges
 from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.engine.interleave import ROUNDS
-from gpuexplorer.search.studies.running import SECONDS
+from gpuexplorer.studies.running import SECONDS
 
 COMMANDS = {
     "precision": "every precision: its speed beside its error against float64",

@@ -20,7 +20,7 @@ from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.lab import Progress, has_figures
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.studies import Lab, Step
+from gpuexplorer.studies import Lab, Step
 from gpuexplorer.workloads.workload import Workload
 
 TELL_EVERY_S = 0.1

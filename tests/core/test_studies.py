@@ -17,7 +17,7 @@ from gpuexplorer.core.studies import (
     with_runs,
     without_runs,
 )
-from gpuexplorer.search.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 
 HOW = How(rounds=6, seconds=0.006, seed=1)

@@ -122,7 +122,7 @@ def test_what_cannot_be_studied_or_fails_says_why(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpuexplorer.core.errors import WorkFailed
-    from gpuexplorer.search.studies import PrecisionLab
+    from gpuexplorer.studies import PrecisionLab
 
     def fails(*_: object) -> None:
         raise WorkFailed("nothing was measured: the device is gone")

@@ -47,7 +47,7 @@ from gpuexplorer.gui.panels.result_files import study_files
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.studies import How, SwitchesLab
+from gpuexplorer.studies import How, SwitchesLab
 from tests.gui.driver import move_pointer
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
 from tests.support.lab_studies import (

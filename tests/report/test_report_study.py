@@ -20,7 +20,7 @@ from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.importing import import_file
 from gpuexplorer.history.store import Store
 from gpuexplorer.report.page import Report, report_page
-from gpuexplorer.search.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
 from tests.support.results import made_result
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpuexplorer.core.knobs import TRANSFERS, option_words, values_of
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.reproduce import surroundings
-from gpuexplorer.search.studies import How
+from gpuexplorer.studies import How
 
 
 def study_command(

@@ -12,9 +12,9 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.lab import Kind
 from gpuexplorer.gui.model.lab_words import duration
 from gpuexplorer.gui.model.offers import Offer
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SwitchesLab
-from gpuexplorer.search.studies.choices import THREADS, title_of
-from gpuexplorer.search.studies.speedup import default_sizes
+from gpuexplorer.studies import How, Lab, PrecisionLab, SwitchesLab
+from gpuexplorer.studies.choices import THREADS, title_of
+from gpuexplorer.studies.speedup import default_sizes
 
 EACH_S = {"kernel": 0.06, "model": 0.25}
 """What a turn takes beside its samples, before anything was measured."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.gui.model.lab import Kind
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
 from gpuexplorer.workloads.workload import Workload
 
 

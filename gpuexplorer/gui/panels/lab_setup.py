@@ -36,8 +36,8 @@ from gpuexplorer.gui.model.lab_offers import (
 from gpuexplorer.gui.model.lab_wanted import Wanted
 from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.search.studies import How
-from gpuexplorer.search.studies.choices import NO_SWITCH
+from gpuexplorer.studies import How
+from gpuexplorer.studies.choices import NO_SWITCH
 
 FEWEST_TURNS, MOST_TURNS = 1, 200
 TURNS_TIP = (

@@ -14,8 +14,8 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.search.studies.running import How, Running, turns_words
-from gpuexplorer.search.studies.turns import Entry, InTurns, measured_of
+from gpuexplorer.studies.running import How, Running, turns_words
+from gpuexplorer.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion

@@ -12,9 +12,9 @@ from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.studies import How, SpeedupLab
-from gpuexplorer.search.studies.breakeven import break_even, crossing
-from gpuexplorer.search.studies.speedup import default_sizes
+from gpuexplorer.studies import How, SpeedupLab
+from gpuexplorer.studies.breakeven import break_even, crossing
+from gpuexplorer.studies.speedup import default_sizes
 from tests.support.studies import (
     SHIPPED,
     StudyMachine,

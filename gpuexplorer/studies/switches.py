@@ -20,9 +20,9 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
 from gpuexplorer.core.units import ratio
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.search.studies.choices import THREADS, Choice, choices_of, legal, with_switches
-from gpuexplorer.search.studies.running import How, Running, turns_words
-from gpuexplorer.search.studies.turns import Entry, InTurns, compared, measured_of
+from gpuexplorer.studies.choices import THREADS, Choice, choices_of, legal, with_switches
+from gpuexplorer.studies.running import How, Running, turns_words
+from gpuexplorer.studies.turns import Entry, InTurns, compared, measured_of
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import read_switch

@@ -19,7 +19,7 @@ from gpuexplorer.core.studies import Measured
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Contender, Interleaving, Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.studies.running import How
+from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
 MOST_SAMPLES = 2000

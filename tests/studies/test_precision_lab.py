@@ -12,7 +12,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.studies import PrecisionPoint, PrecisionStudy
 from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.search.studies import How, PrecisionLab, Step
+from gpuexplorer.studies import How, PrecisionLab, Step
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 ATTENTION = SHIPPED["attention"]
@@ -224,7 +224,7 @@ def test_a_kernel_adds_up_in_its_accumulator() -> None:
 def test_rounds_that_take_long_are_fewer_unless_their_number_is_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gpuexplorer.search.studies.turns.ROUNDS_S", 0.0)
+    monkeypatch.setattr("gpuexplorer.studies.turns.ROUNDS_S", 0.0)
     study = lab(["fp32", "fp64"]).run(machine())
     assert study.rounds == 6
     assert any("takes long besides its samples" in note for note in study.notes)

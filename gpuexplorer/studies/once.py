@@ -17,8 +17,8 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
-from gpuexplorer.search.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
-from gpuexplorer.search.studies.running import SECONDS
+from gpuexplorer.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
+from gpuexplorer.studies.running import SECONDS
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 

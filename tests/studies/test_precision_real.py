@@ -18,7 +18,7 @@ import pytest
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.studies import PrecisionStudy
 from gpuexplorer.engine.session import Session
-from gpuexplorer.search.studies import How, PrecisionLab
+from gpuexplorer.studies import How, PrecisionLab
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.planning import make_plan

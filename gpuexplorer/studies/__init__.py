@@ -10,10 +10,10 @@ Each is an object made from what is asked for, so that it can be looked at befor
 lets through, ``document`` returns what was measured by then.
 """
 
-from gpuexplorer.search.studies.precision import PrecisionLab
-from gpuexplorer.search.studies.running import How, Step
-from gpuexplorer.search.studies.speedup import SpeedupLab
-from gpuexplorer.search.studies.switches import SwitchesLab
+from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.running import How, Step
+from gpuexplorer.studies.speedup import SpeedupLab
+from gpuexplorer.studies.switches import SwitchesLab
 
 Lab = PrecisionLab | SwitchesLab | SpeedupLab
 

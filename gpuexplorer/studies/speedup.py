@@ -18,10 +18,10 @@ from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import BreakEven, SizePoint, Speedup, SpeedupStudy
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.search.studies.breakeven import break_even
-from gpuexplorer.search.studies.running import How, Running, turns_words
-from gpuexplorer.search.studies.sides import side_of, two_sides
-from gpuexplorer.search.studies.turns import Entry, InTurns, measured_of
+from gpuexplorer.studies.breakeven import break_even
+from gpuexplorer.studies.running import How, Running, turns_words
+from gpuexplorer.studies.sides import side_of, two_sides
+from gpuexplorer.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.manifest import SizeSpec
 from gpuexplorer.workloads.planning import make_plan

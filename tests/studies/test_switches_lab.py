@@ -11,8 +11,8 @@ from gpuexplorer.charts.studies_switches import waterfall_chart
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import SwitchesStudy
-from gpuexplorer.search.studies import How, SwitchesLab
-from gpuexplorer.search.studies.choices import with_switches
+from gpuexplorer.studies import How, SwitchesLab
+from gpuexplorer.studies.choices import with_switches
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 CNN = SHIPPED["cnn"]
