@@ -10,13 +10,13 @@ Every failure is an ExplorerError that says what is wrong and what to do (``hist
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gpuexplorer.core.closing import Closing
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly
@@ -94,6 +94,22 @@ class Store(Closing):
         """Return a number that grows with every change of the store, by whichever program."""
         return self._database.generation()
 
+    def do(
+        self,
+        work: Callable[[Store], object],
+        then: Callable[[object], None] | None = None,
+    ) -> None:
+        """Do something with the store, then call ``then`` with what came of it, or its error.
+
+        The thread that owns the window's store has the same, so ``history.keeping`` takes either.
+        """
+        try:
+            outcome = work(self)
+        except ExplorerError as error:
+            outcome = error
+        if then is not None:
+            then(outcome)
+
     # ---- runs in
 
     def add(self, result: RunResult, *, group: str | None = None) -> None:
@@ -104,8 +120,9 @@ class Store(Closing):
         """Store runs, as documents or as their JSON, in one transaction; return how many came.
 
         Of JSON every field is kept, those of a newer program included. A run that is there already
-        stays as it is, and one that was deleted comes back. Raises InputError when one is not a
-        run's document; then none is stored.
+        stays as it is, and one that was deleted comes back; one that comes again with the ``group``
+        it is in has gone on, and what it sampled takes the place of what was there. Raises
+        InputError when one is not a run's document; then none is stored.
         """
         from gpuexplorer.history.documents import take_apart
         from gpuexplorer.history.sql import runs
@@ -117,19 +134,27 @@ class Store(Closing):
                 came += len(piece)
         return came
 
-    def add_group(self, kind: str, document: Any, results: Iterable[RunResult | bytes]) -> str:
-        """Store a finished group with all its runs in one transaction; return its id.
+    def add_group(
+        self,
+        kind: str,
+        document: Any,
+        results: Iterable[RunResult | bytes],
+        *,
+        group: str | None = None,
+        finished: bool = True,
+    ) -> str:
+        """Store a group with its runs in one transaction; return its id.
 
-        Raises as ``add_all`` does; then neither the group nor a run is stored.
+        ``group`` is the id of one that may be there already: its document is replaced, and its runs
+        come as to ``add_all``. Raises as that does; then nothing is stored.
         """
         from gpuexplorer.history.documents import take_apart
         from gpuexplorer.history.sql import groups, runs
 
         with self._database.write() as connection:
-            made = groups.begin(connection, kind, document)
+            made = groups.put(connection, group, kind, document, finished=finished)
             for piece in runs.pieces(map(take_apart, results), BULK):
                 runs.add(connection, piece, made)
-            groups.change(connection, made, None, True)
         return made
 
     def rows(self, ids: Iterable[str]) -> list[Row]:
@@ -375,7 +400,7 @@ class Store(Closing):
         from gpuexplorer.history.sql import groups
 
         with self._database.write() as connection:
-            return groups.begin(connection, kind, document)
+            return groups.put(connection, None, kind, document, finished=False)
 
     def change_group(
         self, group_id: str, *, document: Any = None, finished: bool | None = None

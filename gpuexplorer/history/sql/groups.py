@@ -20,17 +20,19 @@ from gpuexplorer.history.sql.runs import insert_new
 from gpuexplorer.history.sql.tables import groups, runs, tuned
 
 
-def begin(connection: Connection, kind: str, document: Any) -> str:
-    """Enter a group; return its id."""
-    made = uuid.uuid4().hex
+def put(
+    connection: Connection, group: str | None, kind: str, document: Any, *, finished: bool
+) -> str:
+    """Enter a group, or change the one that has this id; return its id."""
+    values = {"finished": finished, "document": pack_document(msgspec.json.encode(document))}
+    if group is not None:
+        there = groups.c.id == clean(group)
+        if connection.execute(update(groups).where(there).values(**values)).rowcount:
+            return group
+    made = group or uuid.uuid4().hex
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
     connection.execute(
-        insert(groups).values(
-            id=made,
-            kind=clean(kind),
-            time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            finished=False,
-            document=pack_document(msgspec.json.encode(document)),
-        )
+        insert(groups).values(id=clean(made), kind=clean(kind), time_utc=now, **values)
     )
     return made
 

@@ -64,9 +64,10 @@ def add(connection: Connection, found: Sequence[Document], group: str | None) ->
     """Store finished runs; those that are there stay as they are, deleted ones come back.
 
     A run that is going is finished by it, and so is one that was taken for interrupted although
-    its program was still there, where that could not be told.
+    its program was still there, where that could not be told. One that comes again with the group
+    it is in has gone on: its document and samples are the new ones.
     """
-    known = _known(connection, [d.result.id for d in found])
+    known = _known(connection, [d.result.id for d in found], group)
     fresh: dict[str, Document] = {}
     for document in found:
         run_id = clean(document.result.id)
@@ -87,7 +88,7 @@ def add(connection: Connection, found: Sequence[Document], group: str | None) ->
             for d in fresh.values()
         ],
     )
-    numbers = {run_id: seq for run_id, (seq, _) in _known(connection, list(fresh)).items()}
+    numbers = {run_id: seq for run_id, (seq, _) in _known(connection, list(fresh), None).items()}
     insert_new(
         connection, documents, [_document(numbers[run_id], d) for run_id, d in fresh.items()]
     )
@@ -95,13 +96,17 @@ def add(connection: Connection, found: Sequence[Document], group: str | None) ->
     insert_new(connection, samples, rows)
 
 
-def _known(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, bool]]:
-    """Return the number of each run that is there, and whether its end is still to come."""
-    unfinished = or_(runs.c.running, runs.c.stopped_by == INTERRUPTED)
+def _known(
+    connection: Connection, ids: Sequence[str], group: str | None
+) -> dict[str, tuple[int, bool]]:
+    """Return the number of each run that is there, and whether a later document replaces it."""
+    open_ = or_(runs.c.running, runs.c.stopped_by == INTERRUPTED)
+    if group is not None:
+        open_ = or_(open_, runs.c.group_id == clean(group))
     found = connection.execute(
-        select(runs.c.id, runs.c.seq, unfinished).where(runs.c.id.in_(map(clean, ids)))
+        select(runs.c.id, runs.c.seq, open_).where(runs.c.id.in_(map(clean, ids)))
     )
-    return {run_id: (seq, bool(open_)) for run_id, seq, open_ in found}
+    return {run_id: (seq, bool(goes_on)) for run_id, seq, goes_on in found}
 
 
 def listed(connection: Connection, ids: Sequence[str]) -> set[str]:

@@ -1,0 +1,181 @@
+"""What is measured is kept while it goes: its document and its runs so far, as a group of a store.
+
+A comparison, say, keeps each of its rounds, so that a crash takes the last seconds alone::
+
+    keeping = Keeping("comparison", store, on_trouble)
+
+    def so_far() -> tuple[dict[str, Any], list[RunResult]]:
+        result = comparing.result()
+        return without_runs(result), [one.run for one in result.contestants]
+
+    comparing.measure(session, on_round=lambda _: keeping.offer(so_far))
+    keeping.end(*so_far())
+
+``store`` is the ``Store`` itself, or the window's thread that owns it (``StoreWorker``); None keeps
+nothing. Runs that come one by one are given to ``take`` instead, with or without a new document.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.history.store import Store
+
+EVERY_S = 3.0
+"""Between two writes."""
+TRY_AGAIN_S = 30.0
+"""A store that failed is tried again after this long, and once more at the end."""
+SHARE = 20
+"""What takes a second to make and to write is written every so many seconds at the most."""
+
+Run = RunResult | RunRecord
+
+
+class DoesWithStore(Protocol):
+    """A store, or a thread that owns one (``gui.store_worker.StoreWorker``)."""
+
+    def do(
+        self,
+        work: Callable[[Store], object],
+        then: Callable[[object], None] | None = None,
+    ) -> None:
+        """Do something with the store, then call ``then`` with the outcome or ExplorerError."""
+
+
+class TakesRun(Protocol):
+    """Something that stores a run as soon as that is possible (``StoreWorker.end``)."""
+
+    def __call__(self, run: Run, *, group: str | None) -> None:
+        """Take in a run that has ended."""
+
+
+class Keeping:
+    """Keeps one result in a group of a store while it is measured.
+
+    Whoever measures calls ``offer`` or ``take`` as often as there is something new, and ``end`` at
+    the end, all from one thread. A run that comes again with more samples takes the place of what
+    was stored of it. Until ``end`` the group counts as unfinished. A store that fails is no reason
+    to stop measuring: ``on_trouble`` is told once, and what waits is tried again later.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        store: DoesWithStore | None,
+        on_trouble: Callable[[ExplorerError], object] = lambda error: None,
+        *,
+        left: TakesRun | None = None,
+        every_s: float = EVERY_S,
+    ) -> None:
+        """``left`` takes the runs that the store has refused until the end."""
+        self._kind, self._store, self._on_trouble = kind, store, on_trouble
+        self._left, self._every_s = left, every_s
+        self._id = uuid.uuid4().hex
+        self.group: str | None = None
+        """The group's id; None until the store has it."""
+        self.finished = False
+        """Whether the store has all of it."""
+        self.trouble: ExplorerError | None = None
+        """Why the store did not take what it was given last; None when it did."""
+        self._lock = threading.Lock()
+        self._document: Any = None
+        self._states: dict[str, object] = {}
+        """What tells the latest state of each run from those before, by the run's id."""
+        self._waiting: dict[str, Run] = {}
+        """Runs that are not written yet as they are now."""
+        self._due = 0.0
+        self._writing = self._ended = self._told = False
+        self._finishes = False
+
+    def offer(self, so_far: Callable[[], tuple[Any, Iterable[Run]]]) -> None:
+        """Keep document and runs as they are now, which are made only when a write is due."""
+        if self._store is None or self._writing or time.monotonic() < self._due:
+            return
+        began = time.monotonic()
+        self.take(*so_far())
+        now = time.monotonic()
+        with self._lock:
+            self._due = max(self._due, now + SHARE * (now - began))
+
+    def take(self, document: Any = None, runs: Iterable[Run] = ()) -> None:
+        """Keep a document (None: the one before stays) and runs, with what follows soon after."""
+        if self._store is None:
+            return
+        with self._lock:
+            self._note(document, runs)
+            self._ended = False
+            if self._writing or time.monotonic() < self._due:
+                return
+            self._writing = True
+        self._store.do(self._write, self._wrote)
+
+    def end(self, document: Any, runs: Iterable[Run] = (), *, finished: bool = True) -> None:
+        """Write what is left; not ``finished``: it was left, and may be gone on with."""
+        if self._store is None:
+            return
+        with self._lock:
+            self._note(document, runs)
+            self._ended, self._finishes = True, finished
+            refused = self.trouble is not None
+        if refused:
+            self._leave()
+        self._store.do(self._write, self._wrote)
+
+    # ---- inside
+
+    def _note(self, document: Any, runs: Iterable[Run]) -> None:
+        if document is not None:
+            self._document = document
+        for run in runs:
+            if isinstance(run, RunRecord):
+                state: object = (run.samples, run.dropped, run.stopped_by)
+                if not run.samples:
+                    continue
+            else:
+                state = run.timing
+            if self._states.get(run.id) != state:
+                self._states[run.id] = state
+                self._waiting[run.id] = run.snapshot() if isinstance(run, RunRecord) else run
+
+    def _write(self, store: Store) -> None:
+        """Write what waits, in the store's thread."""
+        with self._lock:
+            document, runs = self._document, dict(self._waiting)
+            finished = self._ended and self._finishes
+        results = (run.result() if isinstance(run, RunRecord) else run for run in runs.values())
+        store.add_group(self._kind, document, results, group=self._id, finished=finished)
+        with self._lock:
+            self.group, self.finished = self._id, finished
+            for run_id, run in runs.items():
+                if self._waiting.get(run_id) is run:  # else it went on meanwhile
+                    del self._waiting[run_id]
+
+    def _wrote(self, outcome: object) -> None:
+        error = outcome if isinstance(outcome, ExplorerError) else None
+        wait_s = TRY_AGAIN_S if error is not None else self._every_s
+        with self._lock:
+            self._writing, self.trouble = False, error
+            self._due = time.monotonic() + wait_s
+        if error is None:
+            return
+        if not self._told:
+            self._told = True
+            self._on_trouble(error)
+        if self._ended:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Hand over the runs that the store has refused."""
+        if self._left is None:
+            return
+        with self._lock:
+            runs, self._waiting = self._waiting, {}
+        for run in runs.values():
+            self._left(run, group=self._id)
