@@ -27,6 +27,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     keep_arrays: bool = False
     """Leave the arrays on the device for another run of the same problem, as in a sweep; what this
     engine verified before is not verified again."""
+    slower_than_s: float | None = None
+    """Give up with the few launches that say that it takes longer than this (``Slower``)."""
 
     @property
     def ends(self) -> bool:

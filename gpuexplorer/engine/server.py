@@ -195,6 +195,7 @@ class Server:
                 samples=options.samples,
                 warm_up_s=options.warm_up_s,
                 in_search=options.keep_arrays,
+                slower_than_s=options.slower_than_s,
             )
             if self._latest == generation and not options.keep_arrays:
                 # nobody waits to take the arrays over

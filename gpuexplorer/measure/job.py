@@ -14,7 +14,7 @@ from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure.problems import Problem
-from gpuexplorer.measure.stop import StopRule
+from gpuexplorer.measure.stop import Slower, StopRule
 
 BATCH_S = 0.010
 """Device time of one batch: 100 a second reach the window, and a knob waits no longer."""
@@ -74,7 +74,11 @@ class Job:
     """Longest predicted launch that may run."""
     samples: int | None = None
     """Samples to take at the most; None: the rules alone say when it is enough."""
+    slower: Slower | None = None
+    """When to give up on a configuration as slower than another one; None: never."""
     warm_up_s: float = WARM_UP_S
+    warmed_up_s: float = 0.0
+    """How much of that was done while the result was compared."""
     in_search: bool = False
     """Nobody watches the samples as they come: a batch may be as long as may be queued."""
     wait_when_throttled: bool = False

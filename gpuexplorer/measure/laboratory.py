@@ -22,7 +22,7 @@ from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
 from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
-from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, StopRule, TimeUp
+from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, Slower, StopRule, TimeUp
 from gpuexplorer.workloads.memory.predict import held_parts, predict
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import check_memory, make_plan
@@ -127,6 +127,7 @@ class Laboratory:
         samples: int | None = None,
         warm_up_s: float | None = None,
         in_search: bool = False,
+        slower_than_s: float | None = None,
     ) -> tuple[str, Phases]:
         """Run one configuration; return what ended it and its phases.
 
@@ -136,6 +137,7 @@ class Laboratory:
         sample (None: briefly for a run without an end, otherwise ``WARM_UP_S``). ``in_search``: it
         is one of many, so a configuration that this process verified before is not again, and a
         prediction is only as fine as it takes to know that a launch is short.
+        ``slower_than_s`` is what a launch may take before the run is given up (``Slower``).
         """
         sink.stage("check", None)
         device = self.device(config.device)
@@ -158,6 +160,7 @@ class Laboratory:
             problem=problem,
             stop_rules=_stop_rules(seconds, max_noise, samples),
             samples=samples,
+            slower=None if slower_than_s is None else Slower(slower_than_s),
             cancelled=cancelled,
             allow_s=allow_s,
             warm_up_s=_warm_up_s(seconds, samples) if warm_up_s is None else warm_up_s,

@@ -6,6 +6,9 @@ Where inputs are large, a launch's time is also predicted before they are made: 
 launch would take a minute must not itself take a minute of making inputs. Memory that nobody
 wrote yet reads faster than real inputs, so that first word only ever refuses; the prediction that
 counts comes later.
+
+In a search the launch that is verified is a first look: where it alone says that a configuration is
+slower by far, it is the only sample.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_S, TimingLost, build_deadline_s
+from gpuexplorer.backends.base import MAX_QUEUED_S, Batch, TimingLost, build_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError
 from gpuexplorer.core.memory import MemoryUse
@@ -71,13 +74,18 @@ def run_job(job: Job, sink: Sink) -> str:
         check_cancelled(job)
     job.predicted_s = predicted_s = _predict(job, sink)
     check_cancelled(job)
-    verification, first_s, download_s = verify(job, sink, predicted_s)
+    verification, first, download_s = verify(job, sink, predicted_s)
+    first_s = float(first.seconds[0])
     phases.device_to_host_s = job.phases_s.device_to_host if download_s is None else download_s
     job.phases_s = phases.document()
     if job.include_transfers:
         sink.prepared(_ready(job, verification))
         verify_again(job, sink)
         stopped_by = _sample_sequences(job, sink, first_s)
+    elif job.slower is not None and job.slower.by_far(first_s):
+        sink.prepared(_ready(job, verification))
+        sink.samples(_samples_of(first))
+        stopped_by = job.slower.reason
     else:
         stopped_by = _settle_and_sample(job, sink, verification, first_s)
         if not job.cancelled():
@@ -234,6 +242,8 @@ def _check_time_limit(device: DeviceInfo, predicted_s: float) -> None:
 
 def _sample(job: Job, sink: Sink, first_s: float, rules: Sequence[StopRule]) -> str:
     """Sample in batches until a rule is met or the run is cancelled."""
+    if job.slower is not None:
+        rules = [job.slower, *rules]
     series = Series()
     sink.stage("measure", launch_deadline_s(first_s))
     launch_s = warm_up(job, first_s)
@@ -245,21 +255,15 @@ def _sample(job: Job, sink: Sink, first_s: float, rules: Sequence[StopRule]) -> 
         count = batch_size(max(launch_s, job.whole_s), batch_s)
         if job.samples is not None:
             count = min(count, job.samples - len(series.view()))
+        if job.slower is not None and len(series.view()) < job.slower.LAUNCHES:
+            count = min(count, job.slower.LAUNCHES - len(series.view()))
         batch_s = MAX_QUEUED_S if job.in_search else BATCH_S
         if count * launch_s > announced_s:  # said again only when it grew, not for every batch
             announced_s = 2 * count * launch_s
             sink.stage("measure", launch_deadline_s(announced_s))
         batch = launch(job, count)
         series.extend(batch.seconds)
-        sink.samples(
-            SampleBatch(
-                seconds=batch.seconds.astype("<f8", copy=False).tobytes(),
-                counts=(len(batch.seconds),),
-                starts_ns=(batch.start_ns,),
-                launches=(batch.launches,),
-                clocks_Hz=(batch.clock_Hz,),
-            )
-        )
+        sink.samples(_samples_of(batch))
         elapsed = time.perf_counter() - started
         for rule in rules:
             if rule.met(series.view(), elapsed):
@@ -276,6 +280,16 @@ def _sample(job: Job, sink: Sink, first_s: float, rules: Sequence[StopRule]) -> 
     if not len(series.view()):
         raise Stopped
     return "user"
+
+
+def _samples_of(batch: Batch) -> SampleBatch:
+    return SampleBatch(
+        seconds=batch.seconds.astype("<f8", copy=False).tobytes(),
+        counts=(len(batch.seconds),),
+        starts_ns=(batch.start_ns,),
+        launches=(batch.launches,),
+        clocks_Hz=(batch.clock_Hz,),
+    )
 
 
 def _sample_sequences(job: Job, sink: Sink, first_s: float) -> str:

@@ -56,6 +56,29 @@ class Enough:
         return len(samples_s) >= self.samples
 
 
+class Slower:
+    """Ends when the first launches already say that a launch takes longer than ``limit_s``.
+
+    The fastest of them counts, because a busy machine only ever makes a launch slower.
+    """
+
+    reason = "slower"
+    LAUNCHES = 3
+    FAR = 5.0
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+
+    def met(self, samples_s: npt.NDArray[np.float64], elapsed_s: float) -> bool:
+        """Return whether each of the first ``LAUNCHES`` took longer."""
+        first_s = samples_s[: self.LAUNCHES]
+        return len(first_s) == self.LAUNCHES and bool(first_s.min() > self.limit_s)
+
+    def by_far(self, launch_s: float) -> bool:
+        """Return whether one launch alone took so long (``FAR`` times) that no other is needed."""
+        return launch_s > self.FAR * self.limit_s
+
+
 class NoiseReached:
     """Ends when the 95 % interval of the median is narrow enough.
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from gpuexplorer.backends.base import HostArray, Runner
+from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Verification
 from gpuexplorer.measure.job import (
     COPY_DEADLINE_S,
+    FIRST_BATCH_S,
     LARGE_INPUTS_B,
     Job,
     Sink,
+    batch_size,
     launch,
     launch_deadline_s,
 )
@@ -24,12 +27,12 @@ from gpuexplorer.workloads.fills import make_inputs
 
 def verify(
     job: Job, sink: Sink, predicted_s: float | None
-) -> tuple[Verification | None, float, float | None]:
+) -> tuple[Verification | None, Batch, float | None]:
     """Run once on poisoned outputs and compare with float64.
 
-    Returns the verification (None where nobody can check), the launch's seconds, and the seconds
-    to copy the outputs back. Where the result was verified before, the launch only warms up, and
-    nothing is copied back.
+    Returns the verification (None where nobody can check), the launch, and the seconds to copy the
+    outputs back. Where the result was verified before, the launch only warms up, and nothing is
+    copied back.
     """
     runner = job.runner
     sink.stage("verify", launch_deadline_s(predicted_s, job.least_deadline_s))
@@ -38,9 +41,9 @@ def verify(
         runner.upload(refill)
     if job.known_verification is not None:
         job.verification = job.known_verification
-        return job.verification, float(launch(job, 1).seconds[0]), None
+        return job.verification, launch(job, 1), None
     runner.poison()
-    first_s = float(launch(job, 1).seconds[0])
+    first = launch(job, 1)
     runner.check_guards()
     started = time.perf_counter()
     outputs = _outputs(runner)
@@ -49,8 +52,8 @@ def verify(
     own = runner.check_itself()
     if isinstance(own, str):
         job.not_verified = own
-        return None, first_s, download_s
-    verification = own or job.problem.reference.verify(outputs)
+        return None, first, download_s
+    verification = own or _compare(job, outputs, float(first.seconds[0]))
     # Where it holds no number any more, there is no error to speak of.
     if not verification.ok and not (
         runner.plan.config.even_if_wrong and math.isfinite(verification.max_rel_error)
@@ -61,7 +64,25 @@ def verify(
         which = f"; {job.problem.reference.explain(outputs)}" if own is None else ""
         raise WrongResult(f"{_wrong_words(job, verification)}{which}", remedy=runner.wrong_remedy)
     job.verification = verification
-    return verification, first_s, download_s
+    return verification, first, download_s
+
+
+def _compare(job: Job, outputs: Mapping[str, HostArray], first_s: float) -> Verification:
+    """Compare outputs with float64.
+
+    In a search on a GPU that keeps launching meanwhile, as far as a warm-up follows anyhow: nothing
+    is sampled before the result is known to be right. On a CPU launches would take the cores.
+    """
+    reference = job.problem.reference
+    if not job.in_search or job.runner.device.kind != "gpu" or first_s >= job.warm_up_s:
+        return reference.verify(outputs)
+    with ThreadPoolExecutor(1, thread_name_prefix="compare") as beside:
+        found = beside.submit(reference.verify, outputs)
+        began = time.perf_counter()
+        while not found.done() and job.warmed_up_s < job.warm_up_s:
+            launch(job, batch_size(max(first_s, job.whole_s), FIRST_BATCH_S))
+            job.warmed_up_s = time.perf_counter() - began
+        return found.result()
 
 
 def _wrong_words(job: Job, verification: Verification) -> str:

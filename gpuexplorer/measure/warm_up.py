@@ -30,7 +30,7 @@ def warm_up(job: Job, first_s: float) -> float:
     than the warm-up was one itself.
     """
     started = time.perf_counter()
-    least_s = job.warm_up_s if first_s < job.warm_up_s else 0.0
+    least_s = job.warm_up_s - job.warmed_up_s if first_s < job.warm_up_s else 0.0
     watched = job.warm_up_s >= WARM_UP_S and job.runner.device.kind == "gpu"
     clocks: list[tuple[float, float]] = []
     """When each batch ended, and the clock that it held in Hz."""

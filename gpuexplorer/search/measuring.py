@@ -26,5 +26,5 @@ class Measuring(RunOptions, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return what a user chose of them: equal documents measure alike."""
         values = msgspec.structs.asdict(self)
-        del values["keep_arrays"]
+        del values["keep_arrays"], values["slower_than_s"]
         return values

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -19,13 +20,13 @@ from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.memory import MemoryParts, MemoryUse
-from gpuexplorer.core.result import Phases
+from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.measure import recipe
 from gpuexplorer.measure.job import WARM_UP_S, Job, Ready, Stopped, TooLong, batch_size
 from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.measure.recipe import run_job
-from gpuexplorer.measure.stop import Enough, TimeUp
+from gpuexplorer.measure.stop import Enough, Slower, TimeUp
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import make_plan
@@ -253,6 +254,64 @@ def test_in_a_search_batches_are_as_long_as_may_be_queued(
     assert [word for word in runner.diary if word.startswith("launch")] == [
         "launch 1", "launch 15", "launch 5",
     ]  # fmt: skip
+
+
+def test_the_launch_that_is_verified_is_the_only_one_of_what_is_slower_by_far() -> None:
+    runner, diary = Arithmetic(plan(), launch_s=6e-3), Diary()
+    assert run_job(job(runner, slower=Slower(1e-3), in_search=True), diary) == "slower"
+    assert [entry for entry in runner.diary if "launch" in entry] == ["launch 1"]
+    assert diary.ready is not None and diary.ready.verified
+    assert [batch.durations_s.tolist() for batch in diary.batches] == [[6e-3]]
+
+
+def test_three_launches_say_that_a_configuration_is_slower() -> None:
+    rules, diary = [Enough(20)], Diary()
+    runner = Arithmetic(plan(), launch_s=1.5e-3)
+    found = job(runner, slower=Slower(1e-3), samples=20, stop_rules=rules, in_search=True)
+    assert run_job(found, diary) == "slower"
+    assert sum(sum(batch.counts) for batch in diary.batches) == 3
+    diary = Diary()
+    runner = Arithmetic(plan(), launch_s=0.9e-3)
+    found = job(runner, slower=Slower(1e-3), samples=20, stop_rules=rules, in_search=True)
+    assert run_job(found, diary) == "samples"
+    assert sum(sum(batch.counts) for batch in diary.batches) == 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_search", "beside"),
+    [("gpu", True, True), ("gpu", False, False), ("cpu", True, False)],
+)
+def test_a_gpu_of_a_search_warms_up_while_the_result_is_compared(
+    kind: str, in_search: bool, beside: bool
+) -> None:
+    runner = on_device(Arithmetic(plan()), kind=kind)
+    found = job(runner, in_search=in_search, warm_up_s=0.02)
+    launched_meanwhile = threading.Event()
+    verify = found.problem.reference.verify
+
+    def waits(outputs: Mapping[str, HostArray]) -> Verification:
+        before = len(runner.diary)
+        until = time.monotonic() + (5.0 if beside else 0.0)
+        while time.monotonic() < until and len(runner.diary) == before:
+            launched_meanwhile.wait(0.001)
+        if len(runner.diary) > before:
+            launched_meanwhile.set()
+        return verify(outputs)
+
+    diary = Diary()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(found.problem.reference, "verify", waits)
+        run_job(found, diary)
+    assert launched_meanwhile.is_set() == beside
+    assert diary.ready is not None and diary.ready.verified
+    assert found.warmed_up_s > 0 if beside else found.warmed_up_s == 0
+
+
+def test_on_a_gpu_too_nothing_of_a_wrong_result_is_sampled() -> None:
+    runner, diary = on_device(Arithmetic(plan(), wrong=True), kind="gpu"), Diary()
+    with pytest.raises(WrongResult):
+        run_job(job(runner, in_search=True), diary)
+    assert diary.ready is None and diary.batches == []
 
 
 def test_a_wrong_result_is_never_timed() -> None:
