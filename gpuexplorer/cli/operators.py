@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from gpuexplorer.charts.operators import memory_words, notes, short
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
@@ -16,19 +16,17 @@ from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
-from gpuexplorer.core.operators import Operator, OperatorProfile
+from gpuexplorer.cli.sheets import print_sheet
+from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.sharing import shared
-from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
+from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.operators import told_variant
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-NAME_LETTERS = 56
-SHAPES_LETTERS = 40
 
 
 def command(options: argparse.Namespace) -> int:
@@ -62,45 +60,14 @@ def _draw(profile: OperatorProfile, title: str, path: Path) -> None:
 
 def print_operators(profile: OperatorProfile, title: str, console: Console, rows: int) -> None:
     """Print the operators that take the most time, with what is left out below."""
-    from rich.table import Table
     from rich.text import Text
 
     console.print(Text(f"{title}: operators of one iteration", style="bold"))
     console.print(Text(config_words(profile.config), style="dim"))
     device = profile.device
     console.print(Text(f"{device.name} · {device.id} · {device.driver}\n", style="dim"))
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("operator", overflow="fold")
-    on_gpu = profile.on_gpu
-    titles = ["calls", *(["GPU", "GPU total"] if on_gpu else []), "self", "total", "share"]
-    for heading in (*titles, "memory"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    shapes = any(row.shapes for row in profile.operators)
-    if shapes:
-        table.add_column("shapes", overflow="fold")
-    for row in profile.operators[:rows]:
-        table.add_row(*_cells(row, on_gpu=on_gpu, shapes=shapes))
-    console.print(table)
-    left = profile.operators_total - min(rows, len(profile.operators))
-    if left:
-        console.print(Text(f"{left} more operators; --rows shows more of them", style="dim"))
-    console.print()
-    for note in notes(profile):
-        console.print(Text(note, style="dim"))
-
-
-def _cells(row: Operator, *, on_gpu: bool, shapes: bool) -> list[str]:
-    device = [quantity(row.device_self_s, "s"), quantity(row.device_total_s, "s")]
-    cells = [
-        short(row.name, NAME_LETTERS),
-        count(row.calls),
-        *(device if on_gpu else []),
-        quantity(row.self_s, "s"),
-        quantity(row.total_s, "s"),
-        percent(row.share),
-        memory_words(row.memory_B),
-    ]
-    if shapes:
-        words = row.shapes or ""
-        cells.append(words if len(words) <= SHAPES_LETTERS else words[: SHAPES_LETTERS - 1] + "…")
-    return cells
+    sheet = sheet_of(profile, rows)
+    if left := profile.operators_total - len(sheet.rows):
+        more = f"{left} more operators; --rows shows more of them"
+        sheet = replace(sheet, notes=(more, *sheet.notes))
+    print_sheet(sheet, console)

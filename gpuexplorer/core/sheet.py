@@ -44,9 +44,11 @@ class Column:
     an empty attribute is the cell's ``value``. Without any, no file has it."""
     media: Medium = Medium.SHOWN
     """Where readers see it."""
+    most_first: bool = False
+    """Whether a first click on its title puts the largest first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One cell: what a reader sees, its raw value, and what else of it a file holds."""
 

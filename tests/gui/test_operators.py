@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -88,19 +88,26 @@ def test_a_profile_is_shown_sorted_and_picked(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:
     view = shown(qtbot, open_window)
-    model = view.table.operator_model
-    titles = [c.title for c in model.columns]
+    table, header = view.table, view.table.horizontalHeader()
+    titles = [column.title for column in table.shown.columns]
     assert titles == [
         "operator", "calls", "GPU", "GPU total", "self", "total", "share", "memory", "shapes"
     ]  # fmt: skip
-    assert model.operators[0].name == "aten::addmm"
-    view.table._sort(titles.index("total"))
-    assert model.operators[0].name == "aten::linear"
-    view.table._sort(titles.index("total"))
-    assert model.operators[-1].name == "aten::linear"
-    view.table.selectRow(0)
-    name = model.operators[0].name
+    assert [row.key for row in table.shown.rows][:1] == ["aten::addmm"]
+    view.grab()  # which lays it out
+    table.scrollTo(table.shown.index(0, titles.index("total")))
+    total = QPoint(header.sectionViewportPosition(titles.index("total")) + 12, 5)
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=total)
+    assert table.shown.rows[0].key == "aten::linear"
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=total)
+    assert table.shown.rows[-1].key == "aten::linear"
+    table.selectRow(0)
+    name = table.shown.rows[0].key
     assert view.plot.flame_item.picked.tolist() == view.plot.flame.named(name).tolist()  # type: ignore[union-attr]
+    view.plot.picked.emit("aten::gelu")
+    assert table.key == "aten::gelu"
+    view.plot.picked.emit("ampere_sgemm_128x64_tn")  # a kernel, of which no row tells
+    assert not table.selectionModel().hasSelection()
     assert "800 µs an iteration, 4 operators, 8 calls" in view.status.text()
 
     view.plot.fit()

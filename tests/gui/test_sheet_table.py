@@ -68,6 +68,18 @@ def test_a_growing_sheet_keeps_its_order_and_the_row_that_is_chosen(table: Sheet
     assert table.key == "key nine" and table.currentIndex().row() == 1
 
 
+def test_rows_that_only_change_stay_where_the_user_is(table: SheetTable, qtbot: QtBot) -> None:
+    marked = tuple(one for one in ROWS if one.marks)
+    table.show_sheet(Sheet("A sheet", COLUMNS, marked))
+    table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+    table.show_key("key one")
+    slower = row("one", 20e-3)
+    with qtbot.assertNotEmitted(table.model().modelReset):
+        table.show_sheet(Sheet("A sheet", COLUMNS, (marked[0], marked[1], slower)))
+    assert names(table) == ["nine", "ten", "one"]
+    assert table.key == "key one" and table.currentIndex().row() == 2
+
+
 def test_a_mark_chooses_its_row_and_a_row_its_mark(table: SheetTable, qtbot: QtBot) -> None:
     with qtbot.waitSignal(table.current) as moved:
         table.show_key("key ten")

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, notes, operator_chart
+from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
 from gpuexplorer.charts.spec import encode
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -32,12 +32,13 @@ from gpuexplorer.exchange import atomic_file
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.gui.export import CHARTS, Exporter, render
 from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
-from gpuexplorer.gui.panels.operators_table import OperatorTable
 from gpuexplorer.gui.plots.base import small_button
 from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
 
 FORMATS = {
@@ -116,9 +117,9 @@ class OperatorsView(QWidget):
 
     def _pages(self) -> QWidget:
         self.plot = FlamePlot()
-        self.table = OperatorTable()
+        self.table = SheetTable("operatorTable", "Operators of one iteration")
         self.plot.picked.connect(self._picked_in_plot)
-        self.table.picked.connect(self.plot.pick)
+        self.table.current.connect(self.plot.pick)
         self.legend = QLabel()
         self.legend.setObjectName("flameLegend")
         self.legend.setTextFormat(Qt.TextFormat.RichText)
@@ -241,19 +242,18 @@ class OperatorsView(QWidget):
         self.shown = recorded
         profile = recorded.profile
         self.plot.show_flame(recorded.flame)
-        self.table.show_operators(
-            profile.operators,
-            gpu=profile.on_gpu,
-            shapes=any(o.shapes for o in profile.operators),
-        )
-        self.notes.setText(" ".join(notes(profile)))
+        sheet = sheet_of(profile)
+        self.table.show_sheet(sheet)
+        self.notes.setText(" ".join(sheet.notes))
         self._colour()
         self.status.setText(_headline(profile))
         self.pages.setCurrentWidget(self.split)
 
     def _picked_in_plot(self, name: str) -> None:
         self.plot.pick(name)
-        self.table.pick(name)
+        if self.table.shown.sheet.row_of(name) is None:  # as of a GPU's kernel
+            self.table.clearSelection()
+        self.table.show_key(name)
 
     def _colour(self) -> None:
         """Write the legend in the theme's colours."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from PySide6.QtCore import (
@@ -15,7 +17,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QTableView
+from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.gui.theme import theme
@@ -26,12 +28,15 @@ SPARE_PX = 22
 """What a column has beside its words: the cell's and its words' own margins."""
 WIDEST_PX = 230
 """No column of words begins wider."""
+LOOKED_AT = 1000
+"""Rows whose words decide how wide columns are."""
 
 COLOURS = {"skipped": "muted", "wrong": "warning", "best": "good"}
 """The theme's colours for the words of cells; a row that is the best is bold instead."""
 
 Index = QModelIndex | QPersistentModelIndex
 Roles = Qt.ItemDataRole
+ASCENDING = Qt.SortOrder.AscendingOrder
 
 
 class SheetModel(QAbstractTableModel):
@@ -43,42 +48,51 @@ class SheetModel(QAbstractTableModel):
         self.sheet = Sheet()
         self.columns: tuple[Column, ...] = ()
         self.rows: list[Row] = []
-        self._texts: list[list[str]] = []
         self._sorted: tuple[int, Qt.SortOrder] | None = None
 
     def show_sheet(self, sheet: Sheet) -> None:
-        """Show another sheet in the order that was chosen, as far as it has that column."""
+        """Show another sheet in the order that was chosen, as far as it has that column.
+
+        Rows that are the ones from before by their keys move without a reset.
+        """
+        columns, keys = sheet.columns_on(Medium.WINDOW), {row.key for row in self.rows}
+        if columns == self.columns and len(keys) == len(self.rows) > 0 and "" not in keys:
+            rows = sheet.rows_on(Medium.WINDOW)
+            if len(rows) == len(keys) and all(row.key in keys for row in rows):
+                self._put_in_order(sheet, lambda row: row.key)
+                return
         self.beginResetModel()
-        self.sheet = sheet
-        self.columns = sheet.columns_on(Medium.WINDOW)
-        if self._sorted is not None and self._sorted[0] >= len(self.columns):
+        self.columns = columns
+        if self._sorted is not None and self._sorted[0] >= len(columns):
             self._sorted = None
-        self._put_in_order()
+        self.sheet, self.rows = sheet, self._in_order(sheet)
         self.endResetModel()
 
-    def _put_in_order(self) -> None:
-        """Sort the rows; those that are not known in the column come last either way."""
-        rows = list(self.sheet.rows_on(Medium.WINDOW))
-        if self._sorted is not None:
-            column = self.columns[self._sorted[0]]
-            known = [row for row in rows if _order(row.cell(column)) is not None]
-            unknown = [row for row in rows if _order(row.cell(column)) is None]
-            down = self._sorted[1] == Qt.SortOrder.DescendingOrder
-            known.sort(key=lambda row: _order(row.cell(column)) or (0.0, ""), reverse=down)
-            rows = known + unknown
-        self.rows = rows
-        self._texts = [self.sheet.texts(row, Medium.WINDOW) for row in rows]
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+    def sort(self, column: int, order: Qt.SortOrder = ASCENDING) -> None:
         """Sort by a column; -1 is the sheet's own order."""
-        self.layoutAboutToBeChanged.emit()
-        before = [(index, id(self.rows[index.row()])) for index in self.persistentIndexList()]
         self._sorted = (column, order) if 0 <= column < len(self.columns) else None
-        self._put_in_order()
-        places = {id(row): place for place, row in enumerate(self.rows)}
+        self._put_in_order(self.sheet, id)
+
+    def _put_in_order(self, sheet: Sheet, name: Callable[[Row], object]) -> None:
+        """Show the rows of a sheet in order; ``name`` tells which is which before and after."""
+        self.layoutAboutToBeChanged.emit()
+        before = [(index, name(self.rows[index.row()])) for index in self.persistentIndexList()]
+        self.sheet, self.rows = sheet, self._in_order(sheet)
+        places = {name(row): place for place, row in enumerate(self.rows)} if before else {}
         for index, row in before:
             self.changePersistentIndex(index, self.index(places[row], index.column()))
         self.layoutChanged.emit()
+
+    def _in_order(self, sheet: Sheet) -> list[Row]:
+        """Return the rows sorted; those that are not known in the column come last either way."""
+        rows = list(sheet.rows_on(Medium.WINDOW))
+        if self._sorted is None:
+            return rows
+        column = self.columns[self._sorted[0]]
+        found = [(_order(row.cell(column), column), row) for row in rows]
+        known = [(order, row) for order, row in found if order is not None]
+        known.sort(key=itemgetter(0), reverse=self._sorted[1] == Qt.SortOrder.DescendingOrder)
+        return [row for _, row in known] + [row for order, row in found if order is None]
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Return the number of rows."""
@@ -94,7 +108,7 @@ class SheetModel(QAbstractTableModel):
             return None
         row, column = self.rows[index.row()], self.columns[index.column()]
         if role == Roles.DisplayRole:
-            return self._texts[index.row()][index.column()]
+            return self.sheet.texts(row, Medium.WINDOW)[index.column()]
         if role == Roles.ToolTipRole:
             return f"{row.tip}\n{self._act}" if row.key and self._act else row.tip
         if role == Roles.TextAlignmentRole:
@@ -122,11 +136,15 @@ class SheetModel(QAbstractTableModel):
             return f"{column.tip}, in {column.unit}" if column.unit else column.tip
         if role == Roles.TextAlignmentRole:
             return _side(column, section)
+        if role == Roles.InitialSortOrderRole:
+            first = Qt.SortOrder.DescendingOrder if column.most_first else ASCENDING
+            return first.value
         return None
 
     def tabbed(self) -> str:
         """Return titles and rows as lines with tabs, as spreadsheets take them."""
-        lines = [[column.title for column in self.columns], *self._texts]
+        lines = [[column.title for column in self.columns]]
+        lines += [self.sheet.texts(row, Medium.WINDOW) for row in self.rows]
         return "\n".join("\t".join(" ".join(t.split()) for t in line) for line in lines) + "\n"
 
 
@@ -146,7 +164,7 @@ class SheetTable(QTableView):
         self.shown = SheetModel(act)
         self.setModel(self.shown)
         self.setSortingEnabled(True)
-        self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self.sortByColumn(-1, ASCENDING)
         self.setMouseTracking(True)
         self.activated.connect(self._activated)
         self.selectionModel().currentRowChanged.connect(lambda *_: self.current.emit(self.key))
@@ -158,9 +176,15 @@ class SheetTable(QTableView):
         fresh = sheet.columns_on(Medium.WINDOW) != self.shown.columns
         chosen = self.key
         if fresh:
-            self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+            self.sortByColumn(-1, ASCENDING)
         self.shown.show_sheet(sheet)
-        self.show_key(chosen)
+        if self.key != chosen:
+            self.show_key(chosen)
+        if fresh and self.shown.columns:  # the words of the last column take what room is left
+            words = self.shown.columns[-1].words
+            modes, header = QHeaderView.ResizeMode, self.horizontalHeader()
+            header.setStretchLastSection(words)
+            header.setSectionResizeMode(0, modes.Interactive if words else modes.Stretch)
         widths = self._needed()
         if fresh or any(self.columnWidth(c) < w for c, w in enumerate(widths[:-1])):
             for column, width in enumerate(widths):
@@ -195,14 +219,16 @@ class SheetTable(QTableView):
         self.hovered.emit(None)
 
     def _needed(self) -> list[int]:
-        """Return the width that each column's words take."""
+        """Return the width that each column's words take in the first rows."""
         font = self.font()
         font.setBold(True)  # as titles are, and rows that stand out
         metrics = QFontMetrics(font)
+        shown = self.shown
+        lines = [shown.sheet.texts(row, Medium.WINDOW) for row in shown.rows[:LOOKED_AT]]
         found = []
-        for number, column in enumerate(self.shown.columns):
-            texts = [self.shown.index(r, number).data() for r in range(self.shown.rowCount())]
-            width = max(metrics.horizontalAdvance(t) for t in (column.title, *texts)) + SPARE_PX
+        for number, column in enumerate(shown.columns):
+            words = {column.title, *(line[number] for line in lines)}
+            width = max(map(metrics.horizontalAdvance, words)) + SPARE_PX
             found.append(min(width, WIDEST_PX) if column.words else width)
         return found
 
@@ -212,12 +238,12 @@ class SheetTable(QTableView):
             self.chosen.emit(key)
 
 
-def _order(cell: Cell) -> tuple[float, str] | None:
+def _order(cell: Cell, column: Column) -> tuple[float, str] | None:
     """Return what a cell is sorted by: its value, else its words; None where it has neither."""
     value = cell.value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return (float(value), "") if not math.isnan(value) else None
-    words = value if isinstance(value, str) else cell.text
+    words = value if isinstance(value, str) else cell.text if column.words else ""
     return (math.inf, words.lower()) if words not in ("", "–") else None
 
 
