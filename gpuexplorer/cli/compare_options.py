@@ -36,7 +36,7 @@ The verdict is slower or faster when the 95 % interval of the ratio leaves 1 out
 not within --same-within of it, same when the whole interval is within, can't tell else.
 
 --fail-if-slower 5% ends with 1 when the whole 95 % interval of a ratio lies above 1.05: slower by
-more than 5 %, with confidence. It goes on until that is clear, or the time is up; what cannot be
+more than 5 %, with confidence. It continues until that is clear, or the time is up; what cannot be
 told ends with 0 and a line on standard error."""
 
 

@@ -108,7 +108,7 @@ def make(options: argparse.Namespace) -> int:
             done = create(made, name, sink)
     except KeyboardInterrupt:
         say(
-            "gpuexplorer: stopped; what is downloaded is kept: the same command goes on, "
+            "gpuexplorer: stopped; what is downloaded is kept: the same command continues, "
             "'gpuexplorer engines clean' deletes it"
         )
         return EXIT_INTERRUPTED
@@ -126,7 +126,7 @@ def fetch(options: argparse.Namespace) -> int:
         with _progress(kind.name) as sink:
             sums = fill(made, options.folder, sink)
     except KeyboardInterrupt:
-        say("gpuexplorer: stopped; the same command goes on from what is there")
+        say("gpuexplorer: stopped; the same command continues with what is there")
         return EXIT_INTERRUPTED
     say(
         f"gpuexplorer: {len(made.packages)} wheels for Python {made.python.version} are in "
@@ -146,7 +146,7 @@ def managed_words(one: Managed) -> str:
     """Say what an environment is, in a line, and what it has to do without."""
     if not one.ready:
         why = one.problem or "it was cut off"
-        return f"unfinished: {why}; 'gpuexplorer engines create {one.kind}' goes on"
+        return f"unfinished: {why}; 'gpuexplorer engines create {one.kind}' continues it"
     said = [f"made here: {one.title}, {quantity(disk_use(one.name), 'B')}"]
     return "; ".join([*said, *without_words(one.left_out)])
 

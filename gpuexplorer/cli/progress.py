@@ -27,7 +27,7 @@ STAGES = {
     "compare": "verifying against float64",
     "measure": "measuring",
     "finish": "finishing",
-    "stopped": "waiting for the engine, which was stopped from outside",
+    "stopped": "waiting for the engine, which is suspended",
 }
 
 

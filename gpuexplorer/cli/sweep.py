@@ -111,7 +111,7 @@ def _some(number: int) -> str:
 
 def _again(study: Study, options: argparse.Namespace) -> str:
     """Say how to go on with a sweep that is in the history."""
-    return "" if study.group is None else f"; go on with: {_resume_line(options)}"
+    return "" if study.group is None else f"; continue with: {_resume_line(options)}"
 
 
 def _state(study: Study) -> str:
@@ -165,9 +165,7 @@ def measuring_of(options: argparse.Namespace) -> Measuring:
 def _store_of(options: argparse.Namespace) -> Store | None:
     """Open the history; where it cannot be, the sweep goes without, unless it is gone on with."""
     if options.no_history and options.resume:
-        raise InputError(
-            "a sweep is gone on with from the history", remedy="leave --no-history out"
-        )
+        raise InputError("a sweep is continued from the history", remedy="leave --no-history out")
     if options.no_history or (options.dry_run and not options.resume):
         return None
     from gpuexplorer.history.store import Store
@@ -200,7 +198,7 @@ def _announce(study: Study, options: argparse.Namespace) -> None:
         if study.unreadable:
             parts.append(f"{count(study.unreadable)} more cannot be read in the history")
     elif options.resume:
-        parts.append("no earlier sweep like this to go on with")
+        parts.append("no earlier sweep like this to continue")
     parts.append(f"{count(waiting)} to measure")
     if waiting:
         parts.append(f"time: {study.sweep.left.words}")

@@ -83,7 +83,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     way.add_argument(
         "--resume", action="store_true",
-        help="go on with the latest sweep of the same: what it finished is not measured again",
+        help="continue the latest sweep of the same: what it finished is not measured again",
     )  # fmt: skip
     common.no_history(way)
     files = sweep.add_argument_group("files")

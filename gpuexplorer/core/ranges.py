@@ -36,7 +36,7 @@ def _values(part: str, text: str) -> list[int]:
         raise InputError(f"range '{part}' ends before it begins", remedy=f"give {GRAMMAR}")
     if sign == "+":
         if by < 1:
-            raise InputError(f"range '{part}' does not go on", remedy="add 1 or more")
+            raise InputError(f"range '{part}' does not advance", remedy="add 1 or more")
         if (last - first) // by >= MAX_VALUES:
             raise InputError(f"range '{part}' has too many values", remedy="make larger steps")
         return list(range(first, last + 1, by))

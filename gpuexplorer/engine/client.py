@@ -453,7 +453,7 @@ class Engine:
             self._goes_on()
             return False
         self._log(
-            f"the engine, process {process.pid}, was stopped from outside; it is replaced unless "
+            f"the engine, process {process.pid}, was suspended from outside; it is replaced unless "
             f"it is continued within {stopped.PATIENCE_S:.0f} s"
         )
         self._tell_stage(STOPPED)
@@ -555,9 +555,7 @@ class Engine:
         assert process is not None
         how = " (SIGSTOP)" if os.name == "posix" else ""
         within = f"within {stopped.PATIENCE_S:.0f} s"
-        reason = (
-            f"the engine was stopped from outside{how} and not continued {within}, so it was ended"
-        )
+        reason = f"the engine was suspended from outside{how}, not continued {within}, and so ended"
         status = process.end(0)
         self._failed_starts += not self._ready
         self._after_loss("hang" if self._ready else "start", reason, status, outside=True)

@@ -95,7 +95,7 @@ class Receiver:
         if self.error is not None:
             raise self.error
         if self.record is None or not self.record.samples:
-            raise WorkFailed("the run was cancelled before it had a sample")
+            raise WorkFailed("the run was stopped before it had a sample")
         return self.record
 
     def counted(self) -> Counters:
@@ -103,7 +103,7 @@ class Receiver:
         if self.error is not None:
             raise self.error
         if self.counters is None:
-            raise WorkFailed("the launch was cancelled before it was counted")
+            raise WorkFailed("the launch was stopped before it was counted")
         return self.counters
 
     def profiled(self) -> OperatorProfile:
@@ -111,7 +111,7 @@ class Receiver:
         if self.error is not None:
             raise self.error
         if self.profile is None:
-            raise WorkFailed("the launch was cancelled before it was recorded")
+            raise WorkFailed("the launch was stopped before it was recorded")
         return self.profile
 
     def _prepared(self, prepared: protocol.Prepared) -> None:

@@ -25,7 +25,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         if not _taken(descriptor):
             raise WorkFailed(
                 "another GPU Explorer is making or removing an environment right now",
-                remedy="wait until it is done, or cancel it there",
+                remedy="wait until it is done, or stop it there",
             )
         yield
     finally:

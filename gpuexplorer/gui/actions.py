@@ -42,7 +42,9 @@ class Commands:
             "Space",
             checkable=True,
         )
-        self.stop = make("Stop", "Stop at the next launch boundary", "Esc")
+        self.stop = make(
+            "Stop", "End it at the next launch boundary; what was measured is kept", "Esc"
+        )
         self.pin = make("Pin", "Keep this run as a ghost beside the next ones", "P")
         self.analyse = make(
             "Analyse with Nsight Compute",

@@ -138,7 +138,7 @@ class Interchange(QObject):
     def take(self, paths: Sequence[Path]) -> None:
         """Import files into the history in the background."""
         if self.busy:
-            self._say(Notice("warning", "Another import is still going on."))
+            self._say(Notice("warning", "Another import is still running."))
             return
         child = self._child = Child()
         many = paths[0].name if len(paths) == 1 else f"{len(paths)} files"

@@ -68,12 +68,12 @@ def counted(counters: Counters, traffic: Iterable[Traffic]) -> Notice:
 
 def engine_busy(doing: str) -> Notice:
     """Say that something else has the engine."""
-    return Notice("info", f"The engine is busy {doing}: wait until it is done, or cancel it.")
+    return Notice("info", f"The engine is busy {doing}: wait until it is done, or stop it.")
 
 
 def machine_busy(doing: str) -> Notice:
     """Say that something which is not measured would disturb what is."""
-    words = f"{capital(doing)} would disturb this: wait until it is done, or cancel it there."
+    words = f"{capital(doing)} would disturb this: wait until it is done, or stop it there."
     return Notice("info", words)
 
 

@@ -26,7 +26,7 @@ class OperatorsJob(EngineJob):
 
     doing = "recording the operators of one iteration"
     done = "operators recorded"
-    not_done = "recording was cancelled"
+    not_done = "recording was stopped"
 
     def __init__(
         self, worker: EngineWorker, config: RunConfig, workload: Workload, *, shapes: bool

@@ -70,7 +70,7 @@ class SweepHeld(WorkFailed):
     kind = "held"
 
     def __init__(self, holder: Holder) -> None:
-        remedy = "wait until it has ended or stop it, or begin a new sweep instead of resuming"
+        remedy = "wait until it has ended or stop it, or begin a new sweep instead of this one"
         if not holder.can_be_looked_at:
             minutes = SILENT_S / 60
             remedy += f" (if that machine is gone, it counts as ended {minutes:.0f} minutes later)"

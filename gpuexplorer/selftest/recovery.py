@@ -42,7 +42,7 @@ def plan(bench: Bench) -> list[Task]:
         check("a wrong result is refused", _wrong),
         check("a write just outside an array is found", _just_outside),
         check("a write far outside ends its own engine at most", _far_outside),
-        check("a launch is cancelled in the middle", _cancel),
+        check("a launch is stopped in the middle", _cancel),
         check("an engine that was killed is replaced", _kill),
         check("a launch without an end meets its deadline", _endless),
     ]
@@ -124,11 +124,11 @@ def _cancel(bench: Bench) -> Found:
         waited_s = watched.until(
             lambda: bool(watched.of(EngineLost)),
             CANCEL_S["gpu" if bench.is_gpu else "cpu"],
-            "the end of a cancelled launch",
+            "the end of a stopped launch",
         )
         lost = watched.of(EngineLost)[-1]
         if lost.kind != "cancelled":
-            raise WorkFailed(f"the engine was not ended by the cancel: {lost.reason}")
+            raise WorkFailed(f"the engine was not ended by the stop: {lost.reason}")
         handshake_s = _restarted(watched)
         _run_right(bench, watched)
     return Found(

@@ -78,7 +78,7 @@ def test_ctrl_c_says_how_it_goes_on(
     monkeypatch.setattr("gpuexplorer.environments.create.install", interrupted)
     ask = ["engines", "create", "tiny", "--from", str(wheels), "--yes"]
     assert main(ask) == EXIT_INTERRUPTED
-    assert "the same command goes on" in capfd.readouterr().err
+    assert "the same command continues" in capfd.readouterr().err
     assert main(["engines", "list", "--quick"]) == 0
     assert "unfinished: it was cut off" in capfd.readouterr().out
     assert main(["engines", "clean"]) == 0

@@ -159,7 +159,7 @@ def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
         if process.returncode:
             break
     assert process.returncode == 1, said
-    assert "1 configuration was lost because the engine was ended; go on with: " in said
+    assert "1 configuration was lost because the engine was ended; continue with: " in said
     again = sweep(tmp_path, "matmul", "--size", "16,32,48", "--seconds", "1.5", "--resume")
     assert "2 done before, 1 to measure" in again.stderr
     with Store.open_to_read(store_path) as store:
@@ -179,7 +179,7 @@ def test_what_found_memory_short_is_measured_when_the_sweep_is_gone_on_with(tmp_
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, 600 << 20)),
     )  # fmt: skip
     assert limited.returncode == 1, limited.stderr
-    assert "gpuexplorer: memory was short for 1 configuration; go on with: " in limited.stderr
+    assert "gpuexplorer: memory was short for 1 configuration; continue with: " in limited.stderr
     again = sweep(tmp_path, *arguments, "--resume")
     assert "1 done before, 1 to measure" in again.stderr
 
@@ -257,7 +257,7 @@ def test_an_interrupt_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) 
     assert 5 <= len(document.measured) < 1024
     assert _stored(store_path) == len(document.measured)
     assert f"stopped with {len(document.measured)} of 1\u202f024 configurations done" in said
-    assert "go on with: gpuexplorer sweep matmul --block-x 1:32" in said
+    assert "continue with: gpuexplorer sweep matmul --block-x 1:32" in said
     assert said.rstrip().endswith("--json part.json --resume")
 
 

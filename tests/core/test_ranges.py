@@ -41,7 +41,7 @@ def test_numbers(text: str, values: tuple[int, ...]) -> None:
         ("1:2:3", "no value"),
         ("1.5", "no value"),
         ("9:3:+1", "ends before it begins"),
-        ("1:8:+0", "does not go on"),
+        ("1:8:+0", "does not advance"),
         ("1:8:*1", "does not grow"),
         ("0:8:*2", "does not grow"),
         ("1:99999999999:+1", "too many values"),

@@ -372,7 +372,7 @@ def test_an_engine_that_somebody_stopped_is_told_soon_and_goes_on_when_it_is_con
     began = time.monotonic()
     watched.until(lambda: stages(watched)[-1] == "stopped", timeout_s=8.0)
     assert time.monotonic() - began < 6.0
-    assert any("stopped from outside" in line for line in watched.log)
+    assert any("suspended from outside" in line for line in watched.log)
     before = len(watched.of(protocol.Samples))
     process.resume()
     watched.wait(protocol.Samples, more_than=before)
@@ -391,7 +391,7 @@ def test_a_stopped_engine_that_is_not_continued_is_replaced(
     lost = watched.wait(EngineLost, timeout_s=8.0)
     assert isinstance(lost, EngineLost)
     assert (lost.kind, lost.outside) == ("hang", True)
-    assert "stopped from outside (SIGSTOP)" in lost.reason and "kernel" not in lost.reason
+    assert "suspended from outside (SIGSTOP)" in lost.reason and "kernel" not in lost.reason
     watched.wait(EngineReady, more_than=1)
 
 

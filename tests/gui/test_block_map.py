@@ -217,7 +217,7 @@ def test_a_map_that_was_left_goes_on_where_it_was(qtbot: QtBot, open_window: Ope
     until(qtbot, lambda: not view.control.running)
     held, looks = shown(view), shown(view).map.race.looks
     assert is_live(window) and "Left at" in view.words.text()
-    assert view.start.text() == "Go on"
+    assert view.start.text() == "Continue"
     wait_measured(qtbot, window)
     view.start.click()
     until(qtbot, lambda: held.map.race.looks > looks + 3)
@@ -232,7 +232,7 @@ def test_a_pause_gives_the_device_to_live_measuring(qtbot: QtBot, open_window: O
     until(qtbot, lambda: shown(view).map.race.looks > 3)
     view.pause.click()
     until(qtbot, lambda: window.session.live)
-    assert view.pause.text() == "Go on" and view.control.running
+    assert view.pause.text() == "Continue" and view.control.running
     QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 8, 1)))
     assert wait_measured(qtbot, window).config.block == (4, 8, 1)
     looks = shown(view).map.race.looks

@@ -147,7 +147,7 @@ def files_and_command(
 def more_rounds(qtbot: QtBot, window: MainWindow, bench: CompareBench) -> None:
     before = bench.model.result
     assert before is not None
-    assert bench.start.text() == "More rounds"
+    assert bench.start.text() == "Continue"
     click(window, "startCompareButton")
     until(qtbot, lambda: not bench.measuring)
     more = bench.model.result

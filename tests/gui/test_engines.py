@@ -137,7 +137,7 @@ def test_a_check_can_be_cancelled_and_what_is_no_engine_says_why(
     until(qtbot, began.exists)
     press(dialog, "checkEngineButton")
     until(qtbot, lambda: not dialog.list.checking)
-    assert words(dialog) == "Stopped; nothing was found out."
+    assert words(dialog) == "Cancelled; nothing was found out."
     dialog.list.table.setCurrentCell(2, 1)
     press(dialog, "checkEngineButton")
     until(qtbot, lambda: not dialog.list.checking)

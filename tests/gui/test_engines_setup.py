@@ -190,7 +190,7 @@ def test_an_engine_is_set_up_stopped_taken_up_again_used_for_a_run_and_removed(
     until(qtbot, lambda: making.state == "stopped")
     assert measures(window)
     session.set_live(False)
-    assert "Go on continues" in words(dialog, "makingOutcome")
+    assert "Continue sets up the rest" in words(dialog, "makingOutcome")
     assert NAME not in Interpreters().read().engines
     press(dialog, "makingBack")
     until(qtbot, lambda: origins(dialog).get(NAME) == "unfinished")
@@ -362,7 +362,7 @@ def test_a_driver_without_cuda_leads_here_and_closing_the_window_asks_and_stops_
     choose(qtbot, dialog, wheels)
     press(dialog, "setItUp")
     dialog.close()
-    assert "goes on" in window.status.currentMessage()
+    assert "continues" in window.status.currentMessage()
     assert dialog.making == NAME, "closing the dialog stops nothing"
     asked = answer(monkeypatch, QMessageBox.StandardButton.Cancel)
     assert not window.close()

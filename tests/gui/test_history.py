@@ -405,7 +405,7 @@ def test_trouble_is_said_once_and_its_end_too(
     model.finish(1, record)
     runs.start()
     until(qtbot, lambda: bool(notices) and "1 run waits" in panel.bar.said.text())
-    assert "damaged" in notices[0].text and "Measuring goes on" in notices[0].text
+    assert "damaged" in notices[0].text and "Measuring continues" in notices[0].text
     assert model.rowCount() == 1  # it is seen all the same
     tip = str(model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole))
     assert "kept in memory" in tip

@@ -79,7 +79,7 @@ def test_the_window_closes_while_an_import_goes_on(
     window.interchange.take([tmp_path / "runs.json"])
     assert window.interchange.busy
     window.interchange.take([tmp_path / "runs.json"])
-    assert "still going on" in window.banner.text
+    assert "still running" in window.banner.text
     window.close()
 
 

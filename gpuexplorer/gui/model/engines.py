@@ -91,7 +91,7 @@ class EngineRow:
         if self.being_made:
             return ""
         if self.origin == "unfinished":
-            cut_off = "it was cut off; Go on continues with what was downloaded"
+            cut_off = "it was cut off; Continue sets up the rest"
             return (self.managed.problem if self.managed is not None else "") or cut_off
         if self.report is None or self.report.ok:
             return ""

@@ -86,7 +86,9 @@ class BlockMapView(QWidget):
         self.start = _button("blockMapStart", "Start", START_TIP)
         self.pause = _button("blockMapPause", "Pause", PAUSE_TIP)
         self.cancel = _button(
-            "blockMapCancel", "Cancel", "Leave the map; what was measured stays, Start goes on"
+            "blockMapCancel",
+            "Stop",
+            "End the race; what was measured is kept, and can be continued",
         )
         self.progress = QProgressBar()
         self.progress.setObjectName("blockMapProgress")
@@ -193,11 +195,11 @@ class BlockMapView(QWidget):
         self.start.setEnabled(control.can_start)
         words = "Start"
         if current is not None and current.map.begun:
-            words = "Measure again" if current.map.done else "Go on"
+            words = "Measure again" if current.map.done else "Continue"
         self.start.setText(words)
         for button in (self.pause, self.cancel):
             button.setVisible(running)
-        self.pause.setText("Go on" if control.paused else "Pause")
+        self.pause.setText("Continue" if control.paused else "Pause")
         for box in (self.fineness, self.z_box):
             box.setEnabled(not running)
         held = self.model.shown

@@ -403,7 +403,7 @@ class CompareBench(QWidget):
         other = self._session.jobs.current is not None and not measuring
         begun = self.model.comparing is not None and self.model.comparing.rounds > 0
         again = "Measure again" if self.model.result is not None else "Start"
-        self.start.setText("More rounds" if begun else again)
+        self.start.setText("Continue" if begun else again)
         self.start.setVisible(not measuring)
         self.cancel.setVisible(measuring)
         self.start.setEnabled(len(self.model.candidates) > 1 and not other)

@@ -145,8 +145,8 @@ class EnginesDialog(QDialog):
         answer = QMessageBox.question(
             self if self.isVisible() else self.parentWidget(),
             "An engine is being set up",
-            f"Stop setting up '{name}' and close?\n\nWhat was downloaded is kept: Go on, in "
-            "Settings > Engines, continues from there.",
+            f"Stop setting up '{name}' and close?\n\nWhat was downloaded is kept; Continue, in "
+            "Settings > Engines, sets up the rest.",
             buttons.Yes | buttons.Cancel,
             buttons.Cancel,
         )
@@ -166,7 +166,7 @@ class EnginesDialog(QDialog):
                 self._setup.stop_planning()
             if self.making:
                 self.said.emit(
-                    f"Setting up '{self.making}' goes on; Settings > Engines shows how far it is."
+                    f"Setting up '{self.making}' continues; Settings > Engines shows how far it is."
                 )
         super().hideEvent(event)
 

@@ -87,7 +87,7 @@ class EngineChoicePage(QWidget):
             self.back_asked.emit,
         )  # fmt: skip
         self.next_button = button(
-            "&Continue", "setUpContinue",
+            "&Next", "setUpContinue",
             "See which packages it would have and how large they are; nothing is fetched yet",
             self._choose, leads=True,
         )  # fmt: skip

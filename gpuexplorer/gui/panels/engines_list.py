@@ -34,6 +34,8 @@ ABOUT = (
     "The process that measures runs in one of these Pythons. Everything measured is kept when you "
     "choose another."
 )
+CHECK_TIP = "Start it and ask what it has; measuring pauses meanwhile"
+CANCEL_TIP = "End the check; nothing is found out"
 
 
 class EnginesList(QWidget):
@@ -126,11 +128,11 @@ class EnginesList(QWidget):
         )  # fmt: skip
         self.check_button = button(
             "&Check", "checkEngineButton",
-            "Start it and ask what it has; measuring pauses meanwhile",
+            CHECK_TIP,
             self._check_or_cancel,
         )  # fmt: skip
         self.go_on_button = button(
-            "&Go on", "goOnEngineButton",
+            "&Continue", "goOnEngineButton",
             "Finish setting it up, with what was downloaded",
             lambda: self._with_chosen(self.go_on),
         )  # fmt: skip
@@ -291,7 +293,7 @@ class EnginesList(QWidget):
     def _checked(self, name: str, report: EngineReport | None) -> None:
         self.model.checking = None
         if report is None:
-            self.tell("Stopped; nothing was found out.")
+            self.tell("Cancelled; nothing was found out.")
             return
         self.model.take(name, report)
         if report.ok:
@@ -372,6 +374,7 @@ class EnginesList(QWidget):
             and row.name != self.made.waiting
         )
         self.check_button.setText("&Cancel" if self.checking else "&Check")
+        self.check_button.setToolTip(CANCEL_TIP if self.checking else CHECK_TIP)
         self.check_button.setEnabled(
             self.checking or (row is not None and free and origin != "unfinished")
         )

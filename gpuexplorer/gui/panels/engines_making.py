@@ -115,10 +115,10 @@ class EngineMakingPage(QWidget):
             lambda: self._with_name(self.remove_asked.emit),
         )  # fmt: skip
         self.cancel_button = button(
-            "&Cancel", "makingCancel", "Stop; what is done is kept", self.cancel
+            "&Stop", "makingCancel", "End it; what is done is kept", self.cancel
         )
         self.again_button = button(
-            "&Go on", "makingGoOn", "Go on with what was downloaded", self.go_on, leads=True
+            "&Continue", "makingGoOn", "Set up what is missing", self.go_on, leads=True
         )
         self.use_button = button(
             "&Use this engine", "makingUse",
@@ -162,7 +162,9 @@ class EngineMakingPage(QWidget):
         self.title.setText(f"{planned.kind.title}: '{name}'")
         busy = self._busy_with()
         if busy:
-            self._say(f"The engine is {busy}, and this would disturb it: go on afterwards.", "bad")
+            self._say(
+                f"The engine is {busy}, and this would disturb it: continue afterwards.", "bad"
+            )
             self._enter("refused")
             return
         self._task = self._tasks.do("engine-making", self._making.run, self._ended)
@@ -196,7 +198,7 @@ class EngineMakingPage(QWidget):
         self._look()
         self._task = None
         if outcome is None:
-            self._say("Stopped. What is done is kept: Go on continues from there.", "muted")
+            self._say("Stopped. What is done is kept; Continue sets up the rest.", "muted")
             self._enter("stopped")
         elif isinstance(outcome, ExplorerError):
             self._say(sentence(outcome), "bad")
@@ -246,7 +248,7 @@ class EngineMakingPage(QWidget):
         ):
             widget.setVisible(shown)
         self.cancel_button.setEnabled(state == "making")
-        self.again_button.setText("&Try again" if state == "failed" else "&Go on")
+        self.again_button.setText("&Try again" if state == "failed" else "&Continue")
         self._show_phases()
         leading = {"making": self.cancel_button, "ready": self.use_button}.get(state)
         if state in ("refused", "stopped", "failed"):

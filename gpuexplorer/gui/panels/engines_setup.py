@@ -85,7 +85,10 @@ class EngineSetup(QWidget):
         bar.setTextVisible(False)
         bar.setFixedHeight(8)
         self.stop_planning_button = button(
-            "&Cancel", "planningCancel", "Stop asking; nothing was fetched", self.stop_planning
+            "&Cancel",
+            "planningCancel",
+            "Back to the choice; nothing was fetched",
+            self.stop_planning,
         )
         foot = QHBoxLayout()
         foot.addStretch(1)

@@ -170,7 +170,7 @@ class HistoryPanel(QWidget):
             self.notice.emit(
                 Notice(
                     "warning",
-                    f"{capital(self._told)}. Measuring goes on, and what is measured is kept and "
+                    f"{capital(self._told)}. Measuring continues, and what is measured is kept and "
                     "tried again.",
                     detail=trouble.error.detail,
                     stays=True,

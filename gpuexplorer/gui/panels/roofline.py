@@ -16,7 +16,7 @@ from gpuexplorer.gui.widgets.words import Words
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
 CALIBRATE_TIP = (
     "Measure this device's ceilings: memory, caches, multiply-adds and matrix products.\n"
-    "It takes a minute or a few; live measuring pauses and goes on afterwards."
+    "It takes a minute or a few; live measuring pauses and continues afterwards."
 )
 
 
@@ -57,7 +57,7 @@ class RooflineView(QWidget):
         self.button.setToolTip(CALIBRATE_TIP)
         self.cancel = QPushButton("Cancel")
         self.cancel.setObjectName("cancelCalibrationButton")
-        self.cancel.setToolTip("Stop calibrating; the calibration before stays as it was")
+        self.cancel.setToolTip("End it; the calibration before stays as it was, nothing is kept")
         self.progress = QProgressBar()
         self.progress.setObjectName("calibrationProgress")
         self.progress.setTextVisible(False)

@@ -1,0 +1,72 @@
+"""Whatever the window offers to press has the words in use (CONTRIBUTING.md, "Words")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.tune import TuneDialog
+from gpuexplorer.gui.selftest import SelfTestDialog
+from tests.gui.conftest import OpenWindow
+from tests.test_words import NOT_IN_USE
+
+BEING_REWRITTEN = ("sweepCancel", "labCancel")
+KEEPS_NOTHING = re.compile(r"nothing|as it was")
+KEEPS = re.compile(r"\bkept\b")
+
+
+def plain(words: str) -> str:
+    """Return a button's words without the mark of its key."""
+    return words.replace("&", "")
+
+
+@pytest.fixture
+def window(open_window: OpenWindow) -> MainWindow:
+    """The window with every view and every dialog that offers an act."""
+    made = open_window()
+    made.show()
+    for index in range(made.panels.tabs.count()):  # a view is made when it is first shown
+        made.panels.tabs.setCurrentIndex(index)
+    made.engine._made().setup  # noqa: B018  (made when it is first asked for)
+    TuneDialog(made, lambda: "")
+    SelfTestDialog(made, lambda: None)
+    return made
+
+
+def pressed(window: QWidget) -> Iterator[tuple[str, str, str]]:
+    """Yield name, words and tip of everything that can be pressed."""
+    for button in window.findChildren(QAbstractButton):
+        yield button.objectName(), plain(button.text()), button.toolTip()
+    for action in window.findChildren(QAction):
+        yield action.objectName(), plain(action.text()), action.toolTip()
+
+
+def test_nothing_to_press_or_read_has_a_word_that_is_not_in_use(window: MainWindow) -> None:
+    said = [text for _, words, tip in pressed(window) for text in (words, tip)]
+    said += [label.text() for label in window.findChildren(QLabel)]
+    said += [widget.toolTip() for widget in window.findChildren(QWidget)]
+    assert len(said) > 300
+    assert [text for text in said if NOT_IN_USE.search(text)] in ([], ["Go on with it"])
+
+
+def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
+    window: MainWindow,
+) -> None:
+    offered = [one for one in pressed(window) if one[1] in ("Cancel", "Stop")]
+    offered = [one for one in offered if one[0] not in BEING_REWRITTEN]
+    assert {name for name, words, _ in offered if words == "Cancel"} >= {
+        "tuneCancel", "planningCancel", "cancelCalibrationButton",
+    }  # fmt: skip
+    assert {name for name, words, _ in offered if words == "Stop"} >= {
+        "makingCancel", "blockMapCancel", "cancelCompareButton",
+    }  # fmt: skip
+    for name, words, tip in offered:
+        if words == "Cancel":
+            assert KEEPS_NOTHING.search(tip), f"{name} keeps something: {tip}"
+        elif name:
+            assert KEEPS.search(tip), f"{name} does not say what is kept: {tip}"
