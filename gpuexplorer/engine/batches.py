@@ -13,7 +13,7 @@ from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.throttle import Mask, throttled_batches
 
-PIECE = 16_384
+CHUNK = 16_384
 """Samples sorted at once, a group more or less."""
 NEAR_NS = 1_000_000_000
 """A reading further from a batch than this says nothing of its clock."""
@@ -143,7 +143,7 @@ def _medians(
     the program runs meanwhile.
     """
     ends = np.cumsum(counts)
-    cuts = np.searchsorted(ends, np.arange(PIECE, len(samples_s), PIECE))
+    cuts = np.searchsorted(ends, np.arange(CHUNK, len(samples_s), CHUNK))
     parts = np.split(counts, np.unique(cuts))
     series = np.split(samples_s, np.cumsum([part.sum() for part in parts])[:-1])
     found = [_medians_at_once(s, part) for s, part in zip(series, parts, strict=True) if len(part)]

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from gpuexplorer.analysis.plausible import Work, suspicion
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.memory import MemoryUse
-from gpuexplorer.core.pieces import as_list
 from gpuexplorer.core.result import (
     DeviceSummary,
     Phases,

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.charts.words import block_words, switch_words
+from gpuexplorer.core.chunked import as_array, as_list
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.pieces import as_array, as_list
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.unreadable import run_damaged
@@ -53,7 +53,7 @@ def unpack_samples(data: bytes) -> Floats:
 
 
 def chunks(samples_s: Floats) -> Iterator[Floats]:
-    """Yield samples in pieces of at most ``CHUNK_SAMPLES``."""
+    """Yield samples in chunks of at most ``CHUNK_SAMPLES``."""
     for start in range(0, len(samples_s), CHUNK_SAMPLES):
         yield samples_s[start : start + CHUNK_SAMPLES]
 

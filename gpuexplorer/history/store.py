@@ -129,9 +129,9 @@ class Store(Closing):
 
         came = 0
         with self._database.write() as connection:
-            for piece in runs.pieces(map(take_apart, results), BULK):
-                runs.add(connection, piece, group)
-                came += len(piece)
+            for part in runs.batched(map(take_apart, results), BULK):
+                runs.add(connection, part, group)
+                came += len(part)
         return came
 
     def add_group(
@@ -153,8 +153,8 @@ class Store(Closing):
 
         with self._database.write() as connection:
             made = groups.put(connection, group, kind, document, finished=finished)
-            for piece in runs.pieces(map(take_apart, results), BULK):
-                runs.add(connection, piece, made)
+            for part in runs.batched(map(take_apart, results), BULK):
+                runs.add(connection, part, made)
         return made
 
     def rows(self, ids: Iterable[str]) -> list[Row]:
@@ -162,14 +162,14 @@ class Store(Closing):
         from gpuexplorer.history.sql import runs, search
 
         with self._database.read() as connection:
-            return [row for piece in runs.pieces(ids) for row in search.rows(connection, piece)]
+            return [row for part in runs.batched(ids) for row in search.rows(connection, part)]
 
     def known(self, ids: Iterable[str]) -> set[str]:
         """Return those of some ids that are in the list; deleted runs are not."""
         from gpuexplorer.history.sql import runs
 
         with self._database.read() as connection:
-            return {i for piece in runs.pieces(ids) for i in runs.listed(connection, piece)}
+            return {i for part in runs.batched(ids) for i in runs.listed(connection, part)}
 
     def begin(self, record: RunRecord, *, group: str | None = None) -> None:
         """Enter a run that is about to be sampled, so that what it samples outlives the program."""
@@ -201,7 +201,7 @@ class Store(Closing):
         """
         import msgspec
 
-        from gpuexplorer.core.pieces import as_list
+        from gpuexplorer.core.chunked import as_list
         from gpuexplorer.history import documents
         from gpuexplorer.history.sql import live, runs
 
@@ -228,11 +228,11 @@ class Store(Closing):
         from gpuexplorer.history.sql import runs
 
         found: list[RunResult | StoreDamaged] = []
-        for piece in runs.pieces(ids):
+        for part in runs.batched(ids):
             known: dict[str, RunResult] = {}
             with suppress(StoreDamaged), self._database.read() as connection:
-                known = runs.readable(connection, piece, samples)
-            found += [known.get(run_id) or self._get_or_why(run_id, samples) for run_id in piece]
+                known = runs.readable(connection, part, samples)
+            found += [known.get(run_id) or self._get_or_why(run_id, samples) for run_id in part]
         return found
 
     def _get_or_why(self, run_id: str, samples: bool) -> RunResult | StoreDamaged:

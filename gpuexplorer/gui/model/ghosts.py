@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpuexplorer.charts.words import config_words
+from gpuexplorer.core.chunked import as_array
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.pieces import as_array
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.text import visible

@@ -48,7 +48,7 @@ from gpuexplorer.gui.model.times import sample_times_s
 from gpuexplorer.gui.model.trace import Drawing, Floats
 from gpuexplorer.workloads.workload import WorkloadSource
 
-PIECE = 100_000
+CHUNK = 100_000
 """Samples given to a trace at a time."""
 READINGS_AT_ONCE = 500
 
@@ -195,7 +195,7 @@ def replay(bench: Bench, origin: str, first_ticket: int) -> Live:
         arrays = _of(bench.arrays, f"pin{index}", PIN_ARRAYS)
         x, y = _drawing(arrays)
         samples = arrays.get("samples")
-        if samples is None or samples.ndim != 1 or not len(samples) or len(samples) > PIECE:
+        if samples is None or samples.ndim != 1 or not len(samples) or len(samples) > CHUNK:
             raise InputError("a ghost has no samples")
         if samples.dtype != np.float64 or not (np.isfinite(samples) & (samples >= 0)).all():
             raise InputError("a ghost has samples that cannot be")
@@ -263,8 +263,8 @@ def _replay_run(
     times_s: Floats = np.maximum.accumulate(engine_s - part.shift_s)
     if times_s[0] < live.end_s - 1e-3 or times_s[-1] > 1e9:
         raise InputError("its current run begins before the earlier ones end")
-    for start in range(0, len(times_s), PIECE):
-        stop = start + PIECE
+    for start in range(0, len(times_s), CHUNK):
+        stop = start + CHUNK
         run.trace.extend(times_s[start:stop], batch.durations_s[start:stop])
     for row in series_of(arrays, "medians", 4).tolist():
         run.medians.add(*row)

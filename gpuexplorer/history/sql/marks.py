@@ -12,7 +12,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, searched
 from gpuexplorer.history.model import Deletion
 from gpuexplorer.history.processes import is_running, this_host
-from gpuexplorer.history.sql.runs import erase, insert_new, numbers_of, pieces
+from gpuexplorer.history.sql.runs import batched, erase, insert_new, numbers_of
 from gpuexplorer.history.sql.tables import deletions, live, runs, tags
 
 MAX_TAG = 60
@@ -24,19 +24,19 @@ MAX_NOTE = 20_000
 
 def star(connection: Connection, ids: Iterable[str], on: bool) -> None:
     """Star runs, or take their stars away."""
-    for piece in pieces(numbers_of(connection, ids).values()):
-        connection.execute(update(runs).where(runs.c.seq.in_(piece)).values(starred=on))
+    for part in batched(numbers_of(connection, ids).values()):
+        connection.execute(update(runs).where(runs.c.seq.in_(part)).values(starred=on))
 
 
 def tag(connection: Connection, ids: Iterable[str], name: str, on: bool) -> None:
     """Give runs a tag, or take it away."""
     wanted = tag_name(name)
-    for piece in pieces(numbers_of(connection, ids).values()):
+    for part in batched(numbers_of(connection, ids).values()):
         if on:
-            insert_new(connection, tags, [{"tag": wanted, "run": number} for number in piece])
+            insert_new(connection, tags, [{"tag": wanted, "run": number} for number in part])
         else:
-            connection.execute(delete(tags).where(tags.c.tag == wanted, tags.c.run.in_(piece)))
-        _search_again(connection, piece)
+            connection.execute(delete(tags).where(tags.c.tag == wanted, tags.c.run.in_(part)))
+        _search_again(connection, part)
 
 
 def tag_name(name: str) -> str:
@@ -96,10 +96,10 @@ def remove(connection: Connection, ids: Iterable[str]) -> Deletion:
     assert key is not None
     token, removed = int(key[0]), 0
     free = or_(~runs.c.running, runs.c.seq.not_in(_going(connection)))
-    for piece in pieces(numbers.values()):
+    for part in batched(numbers.values()):
         removed += connection.execute(
             update(runs)
-            .where(runs.c.seq.in_(piece), runs.c.deleted == 0, free)
+            .where(runs.c.seq.in_(part), runs.c.deleted == 0, free)
             .values(deleted=token)
         ).rowcount
     return Deletion(token=token, runs=removed)

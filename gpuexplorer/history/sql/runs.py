@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, Select, Table, and_, delete, insert, or_, select, update
 
+from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.pieces import as_list
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.documents import (
     Document,
@@ -39,11 +39,11 @@ NEW = {"deleted": 0, "starred": False, "note": ""}
 """What a user has said of a run that was just stored."""
 
 
-def pieces(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+def batched(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
     """Yield items in lists of at most ``size``."""
     iterator = iter(items)
-    while piece := list(islice(iterator, size)):
-        yield piece
+    while part := list(islice(iterator, size)):
+        yield part
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
@@ -184,8 +184,8 @@ def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     """Return the number of each run, in the order of numbers; InputError when one is not there."""
     wanted = list(dict.fromkeys(map(clean, ids)))
     found: dict[str, int] = {}
-    for piece in pieces(wanted):
-        rows = connection.execute(select(runs.c.id, runs.c.seq).where(runs.c.id.in_(piece)))
+    for part in batched(wanted):
+        rows = connection.execute(select(runs.c.id, runs.c.seq).where(runs.c.id.in_(part)))
         found |= {row.id: row.seq for row in rows}
     for run_id in wanted:
         number = number_of(run_id) if run_id not in found else None
@@ -276,6 +276,6 @@ def any_going(connection: Connection) -> bool:
 
 def erase(connection: Connection, numbers: Sequence[int]) -> None:
     """Remove runs for good."""
-    for piece in pieces(numbers):
+    for part in batched(numbers):
         for column in (samples.c.run, documents.c.run, live.c.run, tags.c.run, runs.c.seq):
-            connection.execute(delete(column.table).where(column.in_(piece)))
+            connection.execute(delete(column.table).where(column.in_(part)))

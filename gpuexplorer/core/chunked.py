@@ -1,4 +1,4 @@
-"""Long series turned from arrays to lists and back, a piece at a time.
+"""Long series turned from arrays to lists and back, a chunk at a time.
 
 Such a conversion holds the interpreter from beginning to end: of a million samples for 100 ms, in
 which no other thread runs, the window's own included.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-PIECE = 16_384
+CHUNK = 16_384
 """Values converted at once: about a millisecond."""
 
 Floats = npt.NDArray[np.float64]
@@ -20,14 +20,14 @@ Floats = npt.NDArray[np.float64]
 def as_list(values: Floats) -> list[float]:
     """Return an array as a list, the same values bit for bit."""
     made: list[float] = []
-    for start in range(0, len(values), PIECE):
-        made += values[start : start + PIECE].tolist()
+    for start in range(0, len(values), CHUNK):
+        made += values[start : start + CHUNK].tolist()
     return made
 
 
 def as_array(values: Sequence[float]) -> Floats:
     """Return a list as an array, the same values bit for bit."""
     made: Floats = np.empty(len(values), np.float64)
-    for start in range(0, len(values), PIECE):
-        made[start : start + PIECE] = values[start : start + PIECE]
+    for start in range(0, len(values), CHUNK):
+        made[start : start + CHUNK] = values[start : start + CHUNK]
     return made

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from gpuexplorer.core.pieces import PIECE, as_array, as_list
+from gpuexplorer.core.chunked import CHUNK, as_array, as_list
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.engine.batches import PIECE as SORTED
+from gpuexplorer.engine.batches import CHUNK as SORTED
 from gpuexplorer.engine.batches import Batches
 
 
-@pytest.mark.parametrize("length", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
+@pytest.mark.parametrize("length", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
 def test_there_and_back(length: int) -> None:
     values = np.random.default_rng(length).random(length)
     assert as_list(values) == values.tolist()
