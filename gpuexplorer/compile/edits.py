@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _Segment:
     """A stretch of the new text, and what of the old one stood there."""
 
     start: int
@@ -21,13 +21,13 @@ class Edited:
     """A text after its edits."""
 
     text: str
-    pieces: tuple[_Piece, ...]
+    segments: tuple[_Segment, ...]
 
     def before(self, offset: int) -> int:
         """Return where in the old text stood what is at ``offset`` now."""
-        index = bisect.bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
-        piece = self.pieces[max(index, 0)]
-        return min(piece.old_start + max(offset - piece.start, 0), piece.old_end)
+        index = bisect.bisect_right(self.segments, offset, key=lambda segment: segment.start) - 1
+        segment = self.segments[max(index, 0)]
+        return min(segment.old_start + max(offset - segment.start, 0), segment.old_end)
 
 
 @dataclass
@@ -47,14 +47,14 @@ class Edits:
     def apply(self, text: str) -> Edited:
         """Return ``text`` with every replacement made."""
         parts: list[str] = []
-        pieces: list[_Piece] = []
+        segments: list[_Segment] = []
         length = at = 0
         for start, end, new in sorted(self._edits, key=lambda e: (e[0], e[1])):
             if start < at:
                 continue  # inside a stretch that was replaced as a whole
-            pieces += [_Piece(length, at, start), _Piece(length + start - at, start, end)]
+            segments += [_Segment(length, at, start), _Segment(length + start - at, start, end)]
             parts += [text[at:start], new]
             length += start - at + len(new)
             at = end
-        pieces.append(_Piece(length, at, len(text)))
-        return Edited("".join([*parts, text[at:]]), tuple(pieces))
+        segments.append(_Segment(length, at, len(text)))
+        return Edited("".join([*parts, text[at:]]), tuple(segments))
