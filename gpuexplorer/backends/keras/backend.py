@@ -27,7 +27,7 @@ DEFAULT = "tensorflow"
 """What Keras takes where nobody chose."""
 
 
-class Below(NamedTuple):
+class FrameworkInfo(NamedTuple):
     """A framework that Keras can compute with."""
 
     version: Callable[[], str | None]
@@ -37,10 +37,10 @@ class Below(NamedTuple):
     """What to install on this machine."""
 
 
-BELOW: dict[str, Below] = {
-    "tensorflow": Below(tensorflow_version, tensorflow_cuda, tensorflow_package),
-    "torch": Below(torch_version, torch_cuda, lambda: "torch"),
-    "jax": Below(jax_version, jax_cuda, jax_package),
+FRAMEWORK_INFO: dict[str, FrameworkInfo] = {
+    "tensorflow": FrameworkInfo(tensorflow_version, tensorflow_cuda, tensorflow_package),
+    "torch": FrameworkInfo(torch_version, torch_cuda, lambda: "torch"),
+    "jax": FrameworkInfo(jax_version, jax_cuda, jax_package),
 }
 
 
@@ -50,26 +50,26 @@ class KerasBackend(Backend):
     name: ClassVar[str] = "keras"
 
     def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
-        """Return the CPU, and NVIDIA's devices when the framework below is built for CUDA."""
+        """Return the CPU, and NVIDIA's devices when that framework is built for CUDA."""
         version, chosen = keras_version(), keras_backend()
         if version is None:
-            return missing(self.name, "Keras", "keras", *_first_below())
-        if chosen not in BELOW:
+            return missing(self.name, "Keras", "keras", *_default_framework())
+        if chosen not in FRAMEWORK_INFO:
             return Unavailable(
                 backend=self.name,
                 reason=f"Keras is set to the backend '{chosen}', which trains no models",
-                remedy=f"set KERAS_BACKEND to one of {', '.join(BELOW)}",
+                remedy=f"set KERAS_BACKEND to one of {', '.join(FRAMEWORK_INFO)}",
             )
-        below = BELOW[chosen].version()
-        if below is None:
+        framework = FRAMEWORK_INFO[chosen].version()
+        if framework is None:
             return _without(chosen)
         if chosen != "torch" and (without := lacks_avx(FRAMEWORKS[chosen], self.name)) is not None:
             return without
-        driver = f"Keras {version} on {FRAMEWORKS[chosen]} {below}"
+        driver = f"Keras {version} on {FRAMEWORKS[chosen]} {framework}"
         # On the others Keras computes fp64 in fp32, without a word.
         lacks = () if chosen == "tensorflow" else ("fp64",)
         cpu = model_cpu(self.name, driver, self.threads, without=lacks)
-        if BELOW[chosen].cuda() is None:
+        if FRAMEWORK_INFO[chosen].cuda() is None:
             return (cpu,)
         return (cpu, *model_gpus(self.name, driver, without=lacks))
 
@@ -79,13 +79,13 @@ class KerasBackend(Backend):
         return kind(plan, device, self.threads, keras_backend())
 
     def versions(self) -> dict[str, str]:
-        """Return Keras's version with the framework below, and that framework's."""
+        """Return Keras's version with its framework, and that framework's."""
         version, chosen = keras_version(), keras_backend()
         if version is None:
             return {}
         found = {"keras": f"{version} on {chosen}"}
-        below = BELOW[chosen].version() if chosen in BELOW else None
-        return found if below is None else {**found, chosen: below}
+        framework = FRAMEWORK_INFO[chosen].version() if chosen in FRAMEWORK_INFO else None
+        return found if framework is None else {**found, chosen: framework}
 
 
 def keras_version() -> str | None:
@@ -108,17 +108,17 @@ def keras_backend() -> str:
         return DEFAULT
 
 
-def _first_below() -> tuple[str, ...]:
+def _default_framework() -> tuple[str, ...]:
     """Return what to install beside Keras where no framework is there for it to compute with."""
-    return () if any(b.version() for b in BELOW.values()) else (tensorflow_package(),)
+    return () if any(b.version() for b in FRAMEWORK_INFO.values()) else (tensorflow_package(),)
 
 
 def _without(chosen: str) -> Unavailable:
     """Return the answer of a Keras whose framework is not installed."""
-    others = [name for name, below in BELOW.items() if below.version() is not None]
+    others = [name for name, one in FRAMEWORK_INFO.items() if one.version() is not None]
     instead = f", or set KERAS_BACKEND to {' or '.join(others)}" if others else ""
     return Unavailable(
         backend=KerasBackend.name,
         reason=f"Keras is set to {FRAMEWORKS[chosen]}, which is not installed",
-        remedy=f"install it with {pip_install(BELOW[chosen].package())}{instead}",
+        remedy=f"install it with {pip_install(FRAMEWORK_INFO[chosen].package())}{instead}",
     )

@@ -42,11 +42,11 @@ class KerasModel(FrameworkModel):
     _kept: ClassVar[Kept[Built]] = Kept()
     _built: Built
 
-    def __init__(self, plan: Plan, family: str, keras: Any, below: Any) -> None:
+    def __init__(self, plan: Plan, family: str, keras: Any, underlying: Any) -> None:
         super().__init__(plan, family)
         self._family = family
         self._keras = keras
-        self._below = below
+        self._underlying = underlying
         self._data: dict[str, Any] = {}
         self._written: dict[str, HostArray] = {}
 
@@ -71,11 +71,11 @@ class KerasModel(FrameworkModel):
         network = MODELS[self._family](self._plan.config.size, self._stored_as)
         names = tuple(network.data)
         if network.trains:
-            training = training_on(self._below, network, **switches)
+            training = training_on(self._underlying, network, **switches)
             built = Built(network, training, training.step, (*names, "labels"))
             training.begin()
         else:
-            call = self._below.compiled(network.call, network.model, **switches)
+            call = self._underlying.compiled(network.call, network.model, **switches)
             built = Built(network, None, call, names)
         if self._plan.flops < TRIED_FLOP:
             zeros = [
@@ -84,7 +84,7 @@ class KerasModel(FrameworkModel):
                 )
                 for name in built.names
             ]
-            self._below.wait(built.call(*zeros))
+            self._underlying.wait(built.call(*zeros))
         return built
 
     def write(self, arrays: Mapping[str, HostArray]) -> None:
@@ -95,7 +95,7 @@ class KerasModel(FrameworkModel):
                 self._data[name] = self._copied(name, arrays[name], layout)
         self._written.update(arrays)
         self._assign([held for held in self._built.weights if held.name in arrays])
-        self._below.wait(list(self._data.values()))
+        self._underlying.wait(list(self._data.values()))
 
     def _assign(self, weights: list[Any]) -> None:
         for held in weights:
@@ -121,7 +121,7 @@ class KerasModel(FrameworkModel):
 
     def wait(self, results: object) -> None:
         """Wait until results are there."""
-        self._below.wait(results)
+        self._underlying.wait(results)
 
     def read(self, results: Any, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy results and weights that learnt to the host."""
@@ -159,7 +159,7 @@ class KerasRunner(StartedRunner):
 
     title = "Keras"
 
-    _below: Any
+    _underlying: Any
     _keras: Any
 
     def __init__(self, plan: Plan, device: DeviceInfo, threads: int, chosen: str) -> None:
@@ -172,10 +172,10 @@ class KerasRunner(StartedRunner):
         return f"{super().method}; Keras on {FRAMEWORKS.get(self._chosen, self._chosen)}"
 
     def _start(self, *, memory_growth: bool) -> None:
-        from gpuexplorer.backends.keras.below import BELOW
+        from gpuexplorer.backends.keras.underlying import UNDERLYING
 
-        below = BELOW[self._chosen]
-        self._below = below(self._threads, self.device.id, memory_growth=memory_growth)
+        framework = UNDERLYING[self._chosen]
+        self._underlying = framework(self._threads, self.device.id, memory_growth=memory_growth)
         os.environ["KERAS_BACKEND"] = self._chosen
         self._keras = import_framework("keras", "Keras", "keras")
         if self._keras.backend.backend() != self._chosen:
@@ -186,18 +186,18 @@ class KerasRunner(StartedRunner):
             )
 
     def _model_of(self, family: str) -> Model:
-        return KerasModel(self.plan, family, self._keras, self._below)
+        return KerasModel(self.plan, family, self._keras, self._underlying)
 
     @contextmanager
     def _within(self) -> Iterator[None]:
         kind, _, index = self.device.id.partition(":")[2].partition(":")
-        place = f"gpu:{index}" if kind == "cuda" else self._below.cpu
+        place = f"gpu:{index}" if kind == "cuda" else self._underlying.cpu
         trains = REFERENCES[family_of(self.plan.model or "")].trains
         double = self.plan.config.precision == "fp64"
         self._keras.config.set_floatx("float64" if double else "float32")  # of losses and rates
         with (
             self._keras.device(place),
-            self._below.mode(self.plan.config.precision, trains=trains),
+            self._underlying.mode(self.plan.config.precision, trains=trains),
         ):
             yield
 
@@ -205,7 +205,7 @@ class KerasRunner(StartedRunner):
         return self._within()
 
     def _out_of_memory(self, error: Exception) -> bool:
-        return bool(self._below.out_of_memory(error))
+        return bool(self._underlying.out_of_memory(error))
 
 
 class KerasCpuRunner(KerasRunner):
@@ -223,4 +223,4 @@ class KerasCudaRunner(GroupedRunner, KerasRunner):
         """Return what writes twice the L2 cache."""
         ops, count = self._keras.ops, l2_flush_B(self.device) // 4
         values = ops.zeros(count, dtype="float32")
-        return lambda: self._below.wait(ops.add(values, 1))
+        return lambda: self._underlying.wait(ops.add(values, 1))

@@ -1,4 +1,4 @@
-"""One training step in Keras, as its own guides write the loop for each framework below."""
+"""One training step in Keras, as its own guides write the loop for each framework."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import keras
 
-from gpuexplorer.backends.keras.below import Below, OnJax, OnTensorFlow, OnTorch
 from gpuexplorer.backends.keras.models import Held, Network
+from gpuexplorer.backends.keras.underlying import OnJax, OnTensorFlow, OnTorch, UnderlyingFramework
 from gpuexplorer.backends.layouts import Layout
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM
 
@@ -49,9 +49,9 @@ class Training(ABC):
 class TensorFlowTraining(Training):
     """A step with a gradient tape."""
 
-    def __init__(self, network: Network, below: OnTensorFlow, **switches: bool) -> None:
+    def __init__(self, network: Network, framework: OnTensorFlow, **switches: bool) -> None:
         super().__init__(network)
-        tf, variables = below.tf, self.model.trainable_variables
+        tf, variables = framework.tf, self.model.trainable_variables
 
         def step(x: Any, labels: Any) -> Any:
             with tf.GradientTape() as tape:
@@ -59,15 +59,15 @@ class TensorFlowTraining(Training):
             self.optimizer.apply(tape.gradient(loss, variables), variables)
             return loss
 
-        self.step = below.compiled(step, None, **switches)
+        self.step = framework.compiled(step, None, **switches)
 
 
 class TorchTraining(Training):
     """A step with PyTorch's own backward pass."""
 
-    def __init__(self, network: Network, below: OnTorch, **switches: bool) -> None:
+    def __init__(self, network: Network, framework: OnTorch, **switches: bool) -> None:
         super().__init__(network)
-        torch, variables = below.torch, self.model.trainable_variables
+        torch, variables = framework.torch, self.model.trainable_variables
 
         def step(x: Any, labels: Any) -> Any:
             self.model.zero_grad()
@@ -77,7 +77,7 @@ class TorchTraining(Training):
                 self.optimizer.apply([v.value.grad for v in variables], variables)
             return loss.detach()
 
-        self.step = below.compiled(step, None, **switches)
+        self.step = framework.compiled(step, None, **switches)
 
 
 class JaxTraining(Training):
@@ -85,7 +85,7 @@ class JaxTraining(Training):
 
     _state: tuple[list[Any], ...] = ()
 
-    def __init__(self, network: Network, below: OnJax, **switches: bool) -> None:
+    def __init__(self, network: Network, framework: OnJax, **switches: bool) -> None:
         super().__init__(network)
         model, optimizer, loss_of = self.model, self.optimizer, self.loss
 
@@ -93,7 +93,7 @@ class JaxTraining(Training):
             y, keep = model.stateless_call(learn, keep, x, training=True)
             return loss_of(labels, y), keep
 
-        gradients_of = below.jax.value_and_grad(loss_and_rest, has_aux=True)
+        gradients_of = framework.jax.value_and_grad(loss_and_rest, has_aux=True)
 
         def advance(state: Any, x: Any, labels: Any) -> tuple[Any, Any]:
             learn, keep, kept = state
@@ -101,7 +101,7 @@ class JaxTraining(Training):
             learn, kept = optimizer.stateless_apply(kept, gradients, learn)
             return loss, (learn, keep, kept)
 
-        advance = below.compiled(advance, None, **switches)
+        advance = framework.compiled(advance, None, **switches)
 
         def step(x: Any, labels: Any) -> Any:
             loss, self._state = advance(self._state, x, labels)
@@ -123,11 +123,11 @@ class JaxTraining(Training):
                 variable.assign(value)
 
 
-def training_on(below: Below, network: Network, **switches: bool) -> Training:
-    """Return the training step of a framework below Keras."""
-    if isinstance(below, OnTensorFlow):
-        return TensorFlowTraining(network, below, **switches)
-    if isinstance(below, OnTorch):
-        return TorchTraining(network, below, **switches)
-    assert isinstance(below, OnJax)
-    return JaxTraining(network, below, **switches)
+def training_on(framework: UnderlyingFramework, network: Network, **switches: bool) -> Training:
+    """Return the training step of the framework that Keras computes with."""
+    if isinstance(framework, OnTensorFlow):
+        return TensorFlowTraining(network, framework, **switches)
+    if isinstance(framework, OnTorch):
+        return TorchTraining(network, framework, **switches)
+    assert isinstance(framework, OnJax)
+    return JaxTraining(network, framework, **switches)

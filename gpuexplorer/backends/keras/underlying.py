@@ -18,8 +18,8 @@ from gpuexplorer.core.errors import CannotRunHere, InputError
 Call = Callable[..., Any]
 
 
-class Below(ABC):
-    """One framework below Keras: started, and compiled for."""
+class UnderlyingFramework(ABC):
+    """One framework that Keras computes with: started, and compiled for."""
 
     title: ClassVar[str]
     cpu: ClassVar[str] = "cpu:0"
@@ -55,7 +55,7 @@ class Below(ABC):
         )
 
 
-class OnTensorFlow(Below):
+class OnTensorFlow(UnderlyingFramework):
     """Keras on TensorFlow."""
 
     title = "TensorFlow"
@@ -87,7 +87,7 @@ class OnTensorFlow(Below):
         return out_of_memory(error)
 
 
-class OnJax(Below):
+class OnJax(UnderlyingFramework):
     """Keras on JAX."""
 
     title = "JAX"
@@ -126,7 +126,7 @@ class OnJax(Below):
         return "RESOURCE_EXHAUSTED" in str(error)
 
 
-class OnTorch(Below):
+class OnTorch(UnderlyingFramework):
     """Keras on PyTorch."""
 
     title = "PyTorch"
@@ -166,4 +166,8 @@ class OnTorch(Below):
         return isinstance(error, self.torch.OutOfMemoryError)
 
 
-BELOW: dict[str, type[Below]] = {"tensorflow": OnTensorFlow, "jax": OnJax, "torch": OnTorch}
+UNDERLYING: dict[str, type[UnderlyingFramework]] = {
+    "tensorflow": OnTensorFlow,
+    "jax": OnJax,
+    "torch": OnTorch,
+}
