@@ -37,7 +37,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
-from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
 from gpuexplorer.search.call import kept_in, not_kept, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
@@ -46,7 +46,6 @@ from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.studies.once import study
 from gpuexplorer.search.study import Study
 from gpuexplorer.search.sweep import Step
 from gpuexplorer.search.tune import Options as TuningOptions
@@ -55,6 +54,7 @@ from gpuexplorer.search.tune import Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
+from gpuexplorer.studies.once import study
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.operators import told_variant
 
@@ -83,7 +83,7 @@ def run(
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[RunProgress], None] | None = None,
     **knobs: Unpack[RequestArguments],
 ) -> RunResult:
     """Measure one configuration and return its document; None takes the workload's default.

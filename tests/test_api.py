@@ -14,7 +14,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import Step
 from gpuexplorer.workloads.choose import complete
@@ -27,7 +27,7 @@ def test_devices_have_one_that_runs_kernels() -> None:
 
 
 def test_run_measures_and_verifies() -> None:
-    steps: list[Progress] = []
+    steps: list[RunProgress] = []
     result = gpuexplorer.run(
         "matmul", variant="naive", size=128, block=(32, 8), seconds=0.2, on_progress=steps.append
     )
@@ -42,7 +42,7 @@ def test_run_measures_and_verifies() -> None:
 def test_a_run_that_ends_early_has_what_it_sampled_with_its_error() -> None:
     before = psutil.Process().children(recursive=True)
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: RunProgress) -> None:
         if progress.samples:
             for child in set(psutil.Process().children(recursive=True)) - set(before):
                 child.kill()

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.core.units import count
-from gpuexplorer.engine.session import Progress
+from gpuexplorer.engine.session import RunProgress
 
 PLAIN_EVERY_S = 5.0
 STAGES = {
@@ -49,7 +49,7 @@ class NowAndThen:
 class ProgressSink(Protocol):
     """Takes in how far a run is."""
 
-    def __call__(self, progress: Progress) -> None: ...
+    def __call__(self, progress: RunProgress) -> None: ...
 
 
 @contextmanager
@@ -69,7 +69,7 @@ class _PlainLines:
         self._title = title
         self._line = NowAndThen()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         if not self._line.due():
             return
         samples = f", {count(progress.samples)} samples" if progress.samples else ""
@@ -93,7 +93,7 @@ def _bar(title: str) -> Iterator[ProgressSink]:
         task = bar.add_task(STAGES["start"], total=None)
         measuring_since: list[float] = []
 
-        def sink(progress: Progress) -> None:
+        def sink(progress: RunProgress) -> None:
             stage = STAGES.get(progress.stage, progress.stage)
             samples = f" · {count(progress.samples)} samples" if progress.samples else ""
             if progress.samples and progress.seconds:

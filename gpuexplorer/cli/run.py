@@ -24,7 +24,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.protocol import MAX_NOISE
-from gpuexplorer.engine.session import Progress
+from gpuexplorer.engine.session import RunProgress
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
@@ -68,7 +68,7 @@ def command(options: argparse.Namespace) -> int:
         try:
             with run_progress(config_words(config)) as progress, keeping:
 
-                def look(so_far: Progress) -> None:
+                def look(so_far: RunProgress) -> None:
                     progress(so_far)
                     keeping.take(session.record)
 

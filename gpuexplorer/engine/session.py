@@ -27,7 +27,7 @@ POLL_S = 0.25
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Where a run is: the step, and what was sampled so far."""
 
     stage: str
@@ -104,7 +104,7 @@ class Session(Closing):
         workload: Workload,
         options: RunOptions,
         *,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> RunRecord:
         """Measure one configuration and return its record, from which the document is made.
 
@@ -125,7 +125,7 @@ class Session(Closing):
         config: RunConfig,
         workload: Workload,
         *,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> Counters:
         """Run one launch under Nsight Compute and return what the hardware counted.
 
@@ -139,7 +139,7 @@ class Session(Closing):
         workload: Workload,
         *,
         shapes: bool = False,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> OperatorProfile:
         """Record the operators of one launch, with the shapes of their inputs if asked for.
 
@@ -154,7 +154,7 @@ class Session(Closing):
         workload: Workload,
         options: RunOptions,
         recording: protocol.Recording,
-        on_progress: Callable[[Progress], None] | None,
+        on_progress: Callable[[RunProgress], None] | None,
     ) -> Receiver:
         """Have the engine do a run, and wait until it has ended."""
         run = self._receiver = Receiver(config, options, self._ceilings)
@@ -168,7 +168,7 @@ class Session(Closing):
                 if on_progress is not None:
                     samples = run.record.samples if run.record is not None else 0
                     elapsed_s = time.monotonic() - started
-                    on_progress(Progress(run.stage, samples, elapsed_s, options.seconds))
+                    on_progress(RunProgress(run.stage, samples, elapsed_s, options.seconds))
         except KeyboardInterrupt:
             self._engine.cancel()
             while not run.ended and self._error is None:

@@ -7,7 +7,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.workloads.workload import Workload
 
@@ -36,6 +36,6 @@ class Guest:
         self._job.keep_going()
         return self._session.measure(config, workload, options, on_progress=self._look)
 
-    def _look(self, _: Progress) -> None:
+    def _look(self, _: RunProgress) -> None:
         if self._job.cancelled:
             raise Cancelled

@@ -20,7 +20,7 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.reproduce import command_line
 from gpuexplorer.selftest.task import Interrupted, Skipped
 from gpuexplorer.workloads.choose import complete, find_device
@@ -113,7 +113,7 @@ class Bench(Closing):
         """Whether the device under test is a GPU."""
         return self.device.kind == "gpu"
 
-    def check_stop(self, progress: Progress | None = None) -> None:
+    def check_stop(self, progress: RunProgress | None = None) -> None:
         """Raise Interrupted when the user wants to stop."""
         if self._stop_asked():
             raise Interrupted

@@ -11,7 +11,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Progress, Session
+from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.workloads.check import CheckCase, Depth, check_plan
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -89,7 +89,7 @@ def try_case(
     group: Group,
     case: CheckCase,
     session: Session,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[RunProgress], None] | None = None,
 ) -> Tried:
     """Run one case and note what came of it."""
     tried = Tried(case)
