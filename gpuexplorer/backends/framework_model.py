@@ -16,7 +16,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.layouts import Layout, Shape
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.models import MODELS as REFERENCES
@@ -84,7 +84,7 @@ class FrameworkModel(ABC):
 
     @property
     @abstractmethod
-    def queued(self) -> Step:
+    def queued(self) -> ModelStep:
         """What starts one step and may return before its results are there."""
 
     @abstractmethod
@@ -140,7 +140,7 @@ class FrameworkModel(ABC):
     # ---- steps
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ModelStep:
         """What runs one launch, waits for its results and returns them."""
         queued, wait = self.queued, self.wait
 

@@ -13,7 +13,7 @@ import numpy as np
 from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.framework_model import FrameworkModel
-from gpuexplorer.backends.models import Model, ModelRunner, Step, check_model, offered_by
+from gpuexplorer.backends.models import Model, ModelRunner, ModelStep, check_model, offered_by
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, WorkFailed
 from gpuexplorer.core.result import Arithmetic
@@ -94,7 +94,7 @@ class QueuedModel(Protocol):
     """A model whose steps can be started without waiting for them."""
 
     @property
-    def queued(self) -> Step:
+    def queued(self) -> ModelStep:
         """What starts one step and may return before its results are there."""
 
     def wait(self, results: object) -> None:

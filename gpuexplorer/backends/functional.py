@@ -16,7 +16,7 @@ import numpy as np
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.framework_model import TRIED_FLOP, FrameworkModel, Kept
 from gpuexplorer.backends.layouts import Layout, Shape
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.workloads.plan import Plan
 
 Arrays = dict[str, Any]
@@ -110,7 +110,7 @@ class FunctionalModel(FrameworkModel):
     # ---- steps
 
     @property
-    def queued(self) -> Step:
+    def queued(self) -> ModelStep:
         """What starts one step and may return before its results are there."""
         if self._samples:
             return self._one_by_one()
@@ -127,7 +127,7 @@ class FunctionalModel(FrameworkModel):
 
         return learn
 
-    def _one_by_one(self) -> Step:
+    def _one_by_one(self) -> ModelStep:
         function = self._compiled.function
         cut = [name for name in self._arrays if name in self._samples]
         whole = {name: array for name, array in self._arrays.items() if name not in cut}

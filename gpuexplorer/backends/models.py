@@ -44,7 +44,7 @@ SHORT_FLOP = 1e9
 """A step below this takes well under a second and needs no estimate."""
 STEP_WORDS = "host clock around each step, its dispatch included"
 
-Step = Callable[[], object]
+ModelStep = Callable[[], object]
 Made = TypeVar("Made")
 
 
@@ -72,7 +72,7 @@ class Model(Protocol):
         """
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ModelStep:
         """What runs one launch and returns its results: done where the host times, else queued."""
 
     def read(self, results: object, names: tuple[str, ...]) -> dict[str, HostArray]:
@@ -100,7 +100,7 @@ class ModelRunner(Runner):
 
     _model: Model | None = None
     _results: object = None
-    _flush: Step | None = None
+    _flush: ModelStep | None = None
     _arithmetic: Arithmetic | None = None
 
     @abstractmethod
@@ -126,7 +126,7 @@ class ModelRunner(Runner):
         """What steps run within, such as an inference mode; entered outside the time."""
         return nullcontext()
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return a call that empties the last-level cache."""
         return reading_flush()
 
@@ -232,7 +232,7 @@ class ModelRunner(Runner):
         self._results = results
         return Batch(start_ns=start_ns, seconds=durations_ns * 1e-9)
 
-    def _before(self) -> Step | None:
+    def _before(self) -> ModelStep | None:
         """Return what comes before each step and is not timed; None for nothing."""
         reset = self.model.reset if self.plan.reset else None
         if not self.cold:

@@ -14,7 +14,7 @@ from gpuexplorer.backends.framework_model import Kept
 from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
 from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
 from gpuexplorer.backends.jax.start import jax_device, load
-from gpuexplorer.backends.models import Model, Step
+from gpuexplorer.backends.models import Model, ModelStep
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.workloads.plan import Plan
 
@@ -122,7 +122,7 @@ class JaxCudaRunner(GroupedRunner, JaxRunner):
 
     uncounted = "JAX counts the peak since the engine started, not that of a run"
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return what writes twice the L2 cache."""
         jax, numpy = self._jax, self._jax.numpy
         count = l2_flush_B(self.device) // 4

@@ -12,7 +12,7 @@ from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.framework_model import MAX_KEPT_B, TRIED_FLOP, FrameworkModel, Kept
 from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
 from gpuexplorer.backends.frameworks import import_framework
-from gpuexplorer.backends.models import Model, Step
+from gpuexplorer.backends.models import Model, ModelStep
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, family_of
@@ -111,7 +111,7 @@ class KerasModel(FrameworkModel):
         return self._keras.ops.matmul(left, right)
 
     @property
-    def queued(self) -> Step:
+    def queued(self) -> ModelStep:
         """What starts one step and may return before its results are there."""
         call, data = self._built.call, [self._data[name] for name in self._built.names]
         if self._samples:
@@ -219,7 +219,7 @@ class KerasCudaRunner(GroupedRunner, KerasRunner):
 
     uncounted = "Keras keeps no count of the memory it uses"
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return what writes twice the L2 cache."""
         ops, count = self._keras.ops, l2_flush_B(self.device) // 4
         values = ops.zeros(count, dtype="float32")

@@ -10,7 +10,7 @@ from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.framework_model import Kept
 from gpuexplorer.backends.framework_runner import GroupedRunner, StartedRunner, l2_flush_B
 from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
-from gpuexplorer.backends.models import Model, Step
+from gpuexplorer.backends.models import Model, ModelStep
 from gpuexplorer.backends.tensorflow.start import load, on, out_of_memory, place_of, set_tf32
 from gpuexplorer.workloads.plan import Plan
 
@@ -49,7 +49,7 @@ class TensorFlowModel(FunctionalModel):
         return values
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ModelStep:
         """What runs one launch; on the CPU it returns when everything is done."""
         return super().step if self._queues else self.queued
 
@@ -110,7 +110,7 @@ class TensorFlowCudaRunner(GroupedRunner, TensorFlowRunner):
         peak_B = float(memory.get_memory_info(place)["peak"])
         return peak_B, "tf.config.experimental.get_memory_info"
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return what writes twice the L2 cache."""
         tf, count = self._tf, l2_flush_B(self.device) // 4
         values = tf.Variable(tf.zeros(count))

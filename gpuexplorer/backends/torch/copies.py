@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import Plan
@@ -94,7 +94,7 @@ class OverlappedModel(PinnedModel):
                         self.data[name][rows].copy_(part)
                 arrived.record(self._in)
 
-    def eager(self) -> Step:
+    def eager(self) -> ModelStep:
         """Return a step that computes each part as soon as it is there and sends it back."""
         call, cuda = self.called(), self.torch.cuda
         data = [self.data[name] for name in self.family.data]

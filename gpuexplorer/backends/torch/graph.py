@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 
 WARM_UPS = 3
 """Steps before one is recorded: libraries choose kernels and take their workspace in them."""
 
 
-def captured(torch: Any, step: Step, learned: Sequence[Any], wait: Callable[[], None]) -> Step:
+def captured(
+    torch: Any, step: ModelStep, learned: Sequence[Any], wait: Callable[[], None]
+) -> ModelStep:
     """Record a step after a warm-up on a stream of its own; return what replays it.
 
     What the warm-up and the recording changed of the tensors in ``learned`` is set back. The

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.backends.torch.compiled import STEPS, Compiled
 from gpuexplorer.backends.torch.formats import FORMATS, MODELS
 from gpuexplorer.backends.torch.settings import set_flags
@@ -55,7 +55,7 @@ class TorchModel:
         self.compiled: Compiled | None = None
         self._saved: dict[str, Any] = {}
         """What ``reset`` arrays held when they were written, on the device."""
-        self._bound: Step | None = None
+        self._bound: ModelStep | None = None
         self._built = False
 
     def set_flags(self) -> None:
@@ -138,7 +138,7 @@ class TorchModel:
         target.copy_(values, non_blocking=apart)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ModelStep:
         """What runs one launch and returns its results."""
         if self._bound is None:
             self._bound = self._bind()
@@ -294,7 +294,7 @@ class TorchModel:
 
         return cast
 
-    def eager(self) -> Step:
+    def eager(self) -> ModelStep:
         """Return the step as it is launched without a graph."""
         call = self.called()
         data = tuple(self.data[name] for name in self.family.data)
@@ -310,7 +310,7 @@ class TorchModel:
 
         return one_by_one
 
-    def _bind(self) -> Step:
+    def _bind(self) -> ModelStep:
         if not self.switches.get("cuda_graph"):
             return self.eager()
         from gpuexplorer.backends.torch.graph import captured

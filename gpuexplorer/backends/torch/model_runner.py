@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from gpuexplorer.backends.base import Batch
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
-from gpuexplorer.backends.models import Model, ModelRunner, Step, check_model
+from gpuexplorer.backends.models import Model, ModelRunner, ModelStep, check_model
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
 from gpuexplorer.backends.torch.compiled import graphs
@@ -200,7 +200,7 @@ class TorchCpuModelRunner(CountsOnCpu, TorchModelRunner):
         """How the cache is emptied before each launch, in words."""
         return cpu_flush().words
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return a sum, which PyTorch's own threads read; see NumPy's for why it only reads."""
         torch = self._torch
         return partial(torch.sum, torch.ones(cpu_flush().nbytes // 4, dtype=torch.float32))
@@ -268,7 +268,7 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
         nbytes = self.device.last_level_cache_B or 0
         return f"{FLUSH_FACTOR} × the {quantity(nbytes, 'B')} L2 cache written before each step"
 
-    def _flusher(self) -> Step:
+    def _flusher(self) -> ModelStep:
         """Return what writes twice the L2 cache, as the GPU benchmarks in use do."""
         nbytes = self.device.last_level_cache_B
         if not nbytes:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.backends.base import HostArray
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.backends.torch.compiled import STEPS, Compiled, check_compiler
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.own_model_file import Built, UserFile, mapped, tensors_in
@@ -217,7 +217,7 @@ class OwnModel(TorchModel):
         """Iterations of one launch: a size of files that have none of their own."""
         return 1 if self.said.sizes else self.plan.config.size.get(ITERATIONS, 1)
 
-    def eager(self) -> Step:
+    def eager(self) -> ModelStep:
         """Return the step as it is launched without a graph."""
         args, kwargs = self._args, self._kwargs
         call = self._cast(self.module if self._call is None else self._call)
@@ -247,7 +247,7 @@ class OwnModel(TorchModel):
         kwargs: dict[str, Any],
         *,
         plain: bool = False,
-    ) -> Step:
+    ) -> ModelStep:
         """Return one training step, which returns the loss; ``plain``: without autocast."""
         loss_of = self.built.loss
         assert loss_of is not None
@@ -282,7 +282,7 @@ class OwnModel(TorchModel):
             "cpu" if self.kind == "cpu" else "cuda", lower, enabled=lower is not None
         )
 
-    def _bind(self) -> Step:
+    def _bind(self) -> ModelStep:
         step = super()._bind()
         if self.trains:
             self.reset()  # recording a graph has learnt

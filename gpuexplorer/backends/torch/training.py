@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpuexplorer.backends.models import Step
+from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM
 
 
@@ -33,7 +33,7 @@ class Training:
             kept = torch.empty_like(weight, requires_grad=False)
             self.momentum[name] = self.optimizer.state[weight]["momentum_buffer"] = kept
 
-    def step(self, call: Callable[..., Any], data: tuple[Any, ...]) -> Step:
+    def step(self, call: Callable[..., Any], data: tuple[Any, ...]) -> ModelStep:
         """Return one step on a batch; it returns the loss."""
         optimizer = self.optimizer
 
