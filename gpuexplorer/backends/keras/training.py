@@ -13,13 +13,13 @@ from gpuexplorer.backends.keras.underlying import OnJax, OnTensorFlow, OnTorch, 
 from gpuexplorer.backends.layouts import Layout
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM
 
-Step = Callable[[Any, Any], Any]
+TrainingStep = Callable[[Any, Any], Any]
 
 
 class Training(ABC):
     """Network, loss and optimiser; a step takes data and labels and returns the loss."""
 
-    step: Step
+    step: TrainingStep
 
     def __init__(self, network: Network) -> None:
         self.model = network.model
