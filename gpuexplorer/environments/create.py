@@ -22,7 +22,7 @@ from gpuexplorer.environments.journal import (
     SCRATCH,
     Journal,
     Managed,
-    Step,
+    SetUpStep,
     engines_folder,
     key_of,
     read_journal,
@@ -140,7 +140,7 @@ class _Making:
             with suppress(ExplorerError):
                 msgspec.structs.replace(journal, environment=environment).write()
 
-    def _write(self, step: Step) -> None:
+    def _write(self, step: SetUpStep) -> None:
         Journal(step=step, key=self._key, environment=self._environment).write()
 
     def _tidy(self) -> None:

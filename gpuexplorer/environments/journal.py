@@ -23,7 +23,7 @@ SCRATCH = ".uv-"
 SCHEMA = "gpuexplorer/environment/1"
 MOST_B = 1 << 20
 
-Step = Literal["download", "install", "verify", "ready"]
+SetUpStep = Literal["download", "install", "verify", "ready"]
 
 
 class Managed(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """How far the making of an environment came."""
 
     schema: str = SCHEMA
-    step: Step
+    step: SetUpStep
     """What was under way."""
     key: str
     """What is being made; another plan begins anew."""
