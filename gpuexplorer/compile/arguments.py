@@ -20,7 +20,7 @@ from gpuexplorer.compile.parameters import CompiledParameter
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.fills import element_dtype
-from gpuexplorer.workloads.plan import Argument, Plan, Step
+from gpuexplorer.workloads.plan import Argument, KernelLaunch, Plan
 
 _FIXED: dict[str, npt.DTypeLike] = {
     "float": np.float32,
@@ -85,7 +85,7 @@ def unknown_types(signature: Signature, precision: str) -> list[Parameter]:
 
 
 def bind_arguments(
-    step: Step,
+    step: KernelLaunch,
     plan: Plan,
     signature: Signature,
     compiled: Sequence[CompiledParameter] = (),

@@ -20,7 +20,7 @@ from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.plan import Step
+from gpuexplorer.workloads.plan import KernelLaunch
 from gpuexplorer.workloads.planning import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
 
@@ -38,7 +38,7 @@ class _Launches:
     """A variant's launches with one block, and the macros they are compiled with."""
 
     defines: dict[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[KernelLaunch, ...]
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class Argument(msgspec.Struct, frozen=True, kw_only=True):
     value: float = 0
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class KernelLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel launch, ready: ``block`` and ``grid`` along x, y, z."""
 
     source: str
@@ -76,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     config: RunConfig
     arrays: tuple[ArrayPlan, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[KernelLaunch, ...] = ()
     library: str | None = None
     library_arguments: tuple[Argument, ...] = ()
     model: str | None = None

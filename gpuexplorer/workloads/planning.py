@@ -26,7 +26,7 @@ from gpuexplorer.workloads.manifest import (
 )
 from gpuexplorer.workloads.memory.fits import check_fits
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.plan import Argument, ArrayPlan, Plan, Step
+from gpuexplorer.workloads.plan import Argument, ArrayPlan, KernelLaunch, Plan
 from gpuexplorer.workloads.switches import check as check_switches
 from gpuexplorer.workloads.switches import effective
 from gpuexplorer.workloads.workload import Workload
@@ -224,7 +224,7 @@ def _launch_plan(
 
 def launch_steps(
     workload: Workload, config: RunConfig, device: DeviceInfo
-) -> tuple[dict[str, int], tuple[Step, ...]]:
+) -> tuple[dict[str, int], tuple[KernelLaunch, ...]]:
     """Return the macros and launches of a kernel variant; InputError when they cannot be."""
     variant = workload.variant(config.variant)
     if config.block is None:
@@ -275,7 +275,7 @@ def _triple(values: list[int]) -> Block:
     return x, y, z
 
 
-def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Names) -> Step:
+def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Names) -> KernelLaunch:
     if step.follows_sliders:
         chosen = config.block or (1, 1, 1)
         block = _triple(list(chosen[: len(step.block)]))
@@ -289,7 +289,7 @@ def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Name
     names = {**sliders, **block_names(block)}
     grid = _triple([formulas.whole(f, names) for f in step.grid])
     seen = {**names, **dict(zip(("grid_x", "grid_y", "grid_z"), grid, strict=True))}
-    return Step(
+    return KernelLaunch(
         source=step.source,
         entry=step.entry,
         block=block,
@@ -353,7 +353,7 @@ def check_requirements(
         )
 
 
-def check_launch(step: Step, device: DeviceInfo) -> None:
+def check_launch(step: KernelLaunch, device: DeviceInfo) -> None:
     """Raise InputError when the device cannot launch a step's block, grid or shared memory."""
     limits = device.limits
     shape = block_words(step.block)

@@ -17,7 +17,7 @@ from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.core.config import Cache, RunConfig
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.workloads.manifest import Role
-from gpuexplorer.workloads.plan import Argument, ArrayPlan, Plan, Step
+from gpuexplorer.workloads.plan import Argument, ArrayPlan, KernelLaunch, Plan
 from tests.backends.fake_cuda import FACTS, FakeCuda, LaunchCall
 
 DEVICE = describe(FACTS, "CUDA 13.0", None, ())
@@ -41,7 +41,7 @@ def make_plan(
         ),
         arrays=(array("x", "in"), array("y", "inout")),
         steps=(
-            Step(
+            KernelLaunch(
                 source="axpy.cu", entry="axpy", block=(block, 1, 1), grid=(N // block, 1, 1),
                 shared_B=shared_B, arguments=arguments,
             ),
@@ -50,7 +50,7 @@ def make_plan(
     )  # fmt: skip
 
 
-def build(plan: Plan, step: Step) -> BuiltStep:
+def build(plan: Plan, step: KernelLaunch) -> BuiltStep:
     return BuiltStep(b"cubin", "sm_90a", step.entry, [a.name for a in step.arguments])
 
 

@@ -17,7 +17,7 @@ from gpuexplorer.backends.cuda.session import Session
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, InputError, WorkFailed
 from gpuexplorer.search.ahead import exact_arch
-from gpuexplorer.workloads.plan import Plan, Step
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 from tests.backends.fake_cuda import FACTS, CUDARuntimeError, FakeCuda
 from tests.backends.test_cuda_runner import DEVICE, N, X, axpy, build, make_plan
 
@@ -85,7 +85,7 @@ def test_a_device_that_the_gate_loses_is_lost() -> None:
 
 
 def test_a_run_says_that_the_driver_compiled_its_kernels() -> None:
-    def build_ptx(plan: Plan, step: Step) -> BuiltStep:
+    def build_ptx(plan: Plan, step: KernelLaunch) -> BuiltStep:
         return dataclasses.replace(build(plan, step), code=b"// PTX\0", target="compute_90")
 
     session = Session(FACTS, FakeCuda(kernels={"axpy": (2, axpy)}).api, None)

@@ -10,13 +10,13 @@ from gpuexplorer.compile.arguments import bind_arguments, unknown_types
 from gpuexplorer.compile.cuda_source import Signature
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.plan import Plan, Step
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 
 def builder(arch: str) -> Build:
     """Return what compiles one step for a GPU of ``arch``, such as ``sm_90a``."""
 
-    def build(plan: Plan, step: Step) -> BuiltStep:
+    def build(plan: Plan, step: KernelLaunch) -> BuiltStep:
         known = signatures(step.source, plan.files)
 
         def signature(entry: str) -> Signature:

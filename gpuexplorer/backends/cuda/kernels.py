@@ -23,7 +23,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.plan import Plan, Step
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 DRIVER_COMPILED = "the driver compiled PTX for {}, as NVRTC does not know this GPU"
 
@@ -39,12 +39,12 @@ class BuiltStep:
     arguments: list[str | np.generic]
 
 
-Build = Callable[[Plan, Step], BuiltStep]
+Build = Callable[[Plan, KernelLaunch], BuiltStep]
 
 
 @dataclass
 class _Step:
-    step: Step
+    step: KernelLaunch
     kernel: LoadedKernel
     arguments: list[str | np.generic]
     packed: PackedArguments | None = None
@@ -192,7 +192,7 @@ class KernelRunner(CudaRunner):
         return predict_s(step.step.grid, min(resident, math.prod(step.step.grid)), time_s)
 
 
-def _check(step: Step, kernel: LoadedKernel, device: DeviceInfo) -> None:
+def _check(step: KernelLaunch, kernel: LoadedKernel, device: DeviceInfo) -> None:
     """Raise InputError when the compiled kernel cannot be launched with this block."""
     if step.threads_per_block > kernel.max_threads_per_block:
         raise InputError(

@@ -21,7 +21,7 @@ from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.plan import Plan, Step
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 PREDICT_FROM_S = 1e-3
 """A part of the grid that runs this long stands for the whole."""
@@ -35,7 +35,7 @@ WARP = 32
 class _Launch:
     """One step, ready to be queued."""
 
-    step: Step
+    step: KernelLaunch
     portable: PortableKernel
     made: MadeKernel
     arguments: list[str | np.generic]
@@ -76,7 +76,7 @@ class OpenCLRunner(Runner):
         if self._arrays is not None:
             self._set_arguments()
 
-    def _prepare(self, step: Step) -> _Launch:
+    def _prepare(self, step: KernelLaunch) -> _Launch:
         built = build_program(self._session, self.plan, step.source)
         portable = built.kernel(step.entry, step.source)
         precision = self.plan.config.precision
@@ -123,7 +123,7 @@ class OpenCLRunner(Runner):
             )
         return built.made[key]
 
-    def _check_warps(self, step: Step, portable: PortableKernel) -> None:
+    def _check_warps(self, step: KernelLaunch, portable: PortableKernel) -> None:
         if "shuffle" not in self.device.features:
             raise InputError(
                 f"{portable.signature.where}: '{step.entry}' exchanges values within a warp, which "
