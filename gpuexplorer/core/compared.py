@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.core.fields import Count, Ratio, Seconds, Tolerance
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 
@@ -23,14 +24,14 @@ class Contestant(msgspec.Struct, frozen=True, kw_only=True):
     """What tells it from the others, in a few words."""
     run: RunResult
     """All its samples; ``stopped_by`` is ``turns`` when they were taken in turns."""
-    turns_s: list[float | None] = []
+    turns_s: list[Seconds | None] = []
     """The median of each of its turns, in order; None for a round it rested because its verdict was
     clear. Empty when none were taken."""
-    ratio: float | None = None
+    ratio: Ratio | None = None
     """Its time over the reference's; below 1 it is faster. None for the reference itself, and while
     there are too few rounds."""
-    ci95_low: float | None = None
-    ci95_high: float | None = None
+    ci95_low: Ratio | None = None
+    ci95_high: Ratio | None = None
     verdict: Verdict | None = None
     """None for the reference."""
     too_slow: bool | None = None
@@ -38,7 +39,7 @@ class Contestant(msgspec.Struct, frozen=True, kw_only=True):
     be told, or was not asked."""
     stored_id: str | None = None
     """The stored run that it repeats, or is."""
-    stored_median_s: float | None = None
+    stored_median_s: Seconds | None = None
     """That run's median when it was stored."""
     warnings: tuple[str, ...] = ()
     """What a reader should know of it beside the reference, a sentence each."""
@@ -50,17 +51,17 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = COMPARISON_SCHEMA
     id: str
     time_utc: str
-    reference: int
+    reference: Count
     """Position of the run that the others are held against."""
     interleaved: bool
     """Whether they took turns in one session; otherwise nothing tells the machine's state on one
     occasion from that on the other."""
-    rounds: int
+    rounds: Count
     fixed_rounds: bool = False
     """Whether the number of rounds was fixed beforehand. Otherwise a look was taken after every
     round, and the intervals of all looks together hold the true ratio with 95 %."""
     stopped_by: ComparisonEnd
-    tolerance: float
+    tolerance: Tolerance
     """Ratios within this of 1 count as the same."""
     fail_if_slower: float | None = None
     contestants: list[Contestant]

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.fields import Count, Ratio
 from gpuexplorer.core.sequential import disagreeing
 
 Floats = npt.NDArray[np.float64]
@@ -32,10 +33,10 @@ Verdict = Literal["faster", "slower", "same", "can't tell"]
 class Comparison:
     """B's time over A's, with its 95 % interval; below 1, B is faster."""
 
-    ratio: float
-    ci95_low: float
-    ci95_high: float
-    pairs: int
+    ratio: Ratio
+    ci95_low: Ratio
+    ci95_high: Ratio
+    pairs: Count
     """0 when they were not measured in turns."""
     verdict: Verdict
     """What B is beside A."""

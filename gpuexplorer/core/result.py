@@ -11,6 +11,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.fields import Seconds
 from gpuexplorer.core.memory import MemoryUse
 
 RUN_SCHEMA = "gpuexplorer/run/1"
@@ -62,11 +63,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """The series in figures, and how it was taken."""
 
     samples: int
-    median_s: float
-    mean_s: float
-    min_s: float
-    p05_s: float
-    p95_s: float
+    median_s: Seconds
+    mean_s: Seconds
+    min_s: Seconds
+    p05_s: Seconds
+    p95_s: Seconds
     stdev_s: float | None
     ci95_low_s: float | None
     ci95_high_s: float | None

@@ -15,6 +15,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
 from gpuexplorer.core.sharing import shared
+from gpuexplorer.core.text import brief
 
 SWEEP_SCHEMA = "gpuexplorer/sweep/1"
 
@@ -80,14 +81,14 @@ def read_sweep(data: bytes, where: str = "the sweep") -> SweepDocument:
         raw = msgspec.json.decode(data, type=_Raw)
         if raw.schema != SWEEP_SCHEMA:
             raise InputError(
-                f"{where} is of the kind '{raw.schema[:MAX_SHOWN] or 'unknown'}', "
+                f"{where} is of the kind '{brief(raw.schema, MAX_SHOWN) or 'unknown'}', "
                 f"not {SWEEP_SCHEMA}",
                 remedy="give the file of 'gpuexplorer sweep --json'",
             )
         fields = {name: getattr(raw, name) for name in raw.__struct_fields__ if name != "runs"}
         return SweepDocument(**fields, runs=[_read_entry(entry) for entry in raw.runs])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{where} is not a sweep: {error}") from None
+        raise InputError(f"{where} is not a sweep: {brief(str(error))}") from None
 
 
 class _Raw(msgspec.Struct, kw_only=True):

@@ -30,6 +30,12 @@ def visible_json(data: bytes) -> bytes:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
 
 
+def brief(text: str, most: int = 200) -> str:
+    """Return text on one line, of ``most`` characters and a sign for the rest."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[:most]}…"
+
+
 def path_text(path: os.PathLike[str] | str) -> str:
     """Return a path as text that can be written; a file's name may hold bytes that are no text."""
     return os.fspath(path).encode(errors="backslashreplace").decode()

@@ -14,14 +14,13 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import brief
 
 MOST_DEPTH = 32
 MOST_VALUES = 16_000_000
 """Values and keys in one text: four runs of the greatest length."""
 MOST_TEXT_B = 1 << 20
 """The longest single string."""
-SAID = 200
-"""Characters of a decoder's sentence that are repeated."""
 
 _OPENING = (b"{", b"[")
 _CLOSING = (b"}", b"]")
@@ -121,10 +120,8 @@ def _refuse(path: Path, data: bytes, at: int, what: str) -> InputError:
 
 def not_readable(path: Path, what: str, error: Exception) -> InputError:
     """Return what a user is told of text that does not decode as ``what``."""
-    said = " ".join(str(error).split())
-    said = said if len(said) <= SAID else said[:SAID] + "…"
     return InputError(
-        f"{path} cannot be read as {what}: {said}",
+        f"{path} cannot be read as {what}: {brief(str(error))}",
         remedy="export it again from the program that wrote it",
     )
 

@@ -19,6 +19,7 @@ from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.fields import Amount, Count, Seconds
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.statistics import summarize
@@ -54,13 +55,13 @@ class MapCell:
     state: State
     reason: str = ""
     """Why there is no time, or why it is not believed."""
-    time_s: float | None = None
+    time_s: Seconds | None = None
     """The median of its launches; of a finalist that of its turns."""
-    error: float | None = None
+    error: Amount | None = None
     """Half the 95 % interval of the median, as a fraction of it; None for too few samples."""
-    samples: int = 0
-    flops: float = 0.0
-    compulsory_B: float = 0.0
+    samples: Count = 0
+    flops: Amount = 0.0
+    compulsory_B: Amount = 0.0
     out: bool = False
     """Whether it was found to be slower than the best."""
     ratio: Comparison | None = None

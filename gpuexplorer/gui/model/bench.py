@@ -11,15 +11,16 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.sharing import shared_environment
@@ -27,6 +28,7 @@ from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import MAX_READINGS, MAX_SAMPLES, RunRecord
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import MAX_PAST, MAX_PINS
+from gpuexplorer.gui.model.part_file import check_config, check_texts
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.workloads.loader import MAX_SOURCE_B, SOURCE_SUFFIXES
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
@@ -34,19 +36,17 @@ from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSour
 SESSION_SCHEMA = "gpuexplorer/session/1"
 MAX_NOTES = 200_000
 """Characters of notes."""
-MAX_TEXT = 20_000
-"""Characters of any other text but sources."""
-MAX_NAME = 200
 LATEST_NS = 1 << 62
 LONGEST_S = 1e9
 MAX_ROWS = 100_000
 """Rows of a thinned series."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_MARKUP = re.compile(r"<[A-Za-z/!?]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
+FolderName = Annotated[str, Meta(pattern=rf"^{_FILE_NAME.pattern}\Z")]
+PartName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}\Z")]
+Stretch = Annotated[int, Meta(ge=1)]
+"""Samples that one point of a drawing stands for."""
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -54,7 +54,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """What of the window was in front."""
 
     tab: str = "Live"
-    span_s: float = 0.0
+    span_s: Seconds = 0.0
     """The stretch of time shown; 0 is everything."""
 
 
@@ -64,14 +64,14 @@ class RunPart(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time_utc: str
     stopped_by: str
-    dropped: int
-    max_noise: float
+    dropped: Count
+    max_noise: Annotated[float, Meta(gt=0, le=1)]
     label: str
-    shift_s: float
+    shift_s: Annotated[float, Meta(gt=-1e10, lt=1e10)]
     """The engine's clock less the time axis of the plots, in seconds."""
     prepared: Prepared
     phases_s: Phases
-    readings: list[Reading]
+    readings: Annotated[list[Reading], Meta(max_length=MAX_READINGS)]
     ceilings: Ceilings | None = None
     idle_power_W: float | None = None
     missing: dict[str, str] = {}
@@ -82,22 +82,22 @@ class PastPart(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier configuration, thinned as it was drawn."""
 
     label: str
-    start_s: float
-    end_s: float
-    stretch: int
-    range_s: tuple[float, float, float]
+    start_s: Seconds
+    end_s: Seconds
+    stretch: Stretch
+    range_s: tuple[Seconds, Seconds, Seconds]
     traffic: dict[str, Traffic]
 
 
 class PinPart(msgspec.Struct, frozen=True, kw_only=True):
     """A ghost; ``run`` counts the runs of the document."""
 
-    number: int
+    number: Annotated[int, Meta(gt=0, lt=2**31)]
     label: str
     words: str
-    median_s: float
-    stretch: int
-    run: int
+    median_s: Seconds
+    stretch: Stretch
+    run: Count
 
 
 class SessionDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,17 +107,17 @@ class SessionDocument(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     """The version that wrote it."""
     saved_utc: str
-    notes: str = ""
+    notes: Annotated[str, Meta(max_length=MAX_NOTES)] = ""
     knobs: Knobs
     view: View = View()
-    runs: list[RunPart] = []
-    current: int | None = None
+    runs: Annotated[list[RunPart], Meta(max_length=MAX_PINS + 1)] = []
+    current: Count | None = None
     """Which of the runs was the current one."""
-    past: list[PastPart] = []
-    pins: list[PinPart] = []
-    kernels: dict[str, WorkloadSource] = {}
+    past: Annotated[list[PastPart], Meta(max_length=MAX_PAST)] = []
+    pins: Annotated[list[PinPart], Meta(max_length=MAX_PINS)] = []
+    kernels: dict[FolderName, WorkloadSource] = {}
     """Manifests and sources of the workloads used, by name; they are shown, never run from here."""
-    parts: list[str] = []
+    parts: list[PartName] = []
     """Documents of other views beside it, by name, such as ``sweep``."""
 
 
@@ -175,13 +175,9 @@ def sample_arrays(batches: Iterable[SampleBatch]) -> Arrays:
     return found
 
 
-def _wrong(what: str) -> InputError:
-    return InputError(what)
-
-
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise _wrong(what)
+        raise InputError(what)
 
 
 def one_batch(arrays: Mapping[str, np.ndarray[Any, Any]]) -> SampleBatch:
@@ -258,92 +254,26 @@ def series_of(
 
 
 def check_document(document: SessionDocument) -> None:
-    """Raise InputError for what no bench can hold: names, texts, counts and references."""
-    check_texts(msgspec.to_builtins(msgspec.structs.replace(document, kernels={}, notes="")))
-    _require(len(document.notes) <= MAX_NOTES, "its notes are too long")
-    _require(len(document.runs) <= MAX_PINS + 1, "it holds too many runs")
-    _require(len(document.past) <= MAX_PAST, "it holds too many earlier runs")
-    _require(len(document.pins) <= MAX_PINS, "it holds too many ghosts")
+    """Raise InputError for what no bench can hold: texts, and references that lead nowhere."""
+    check_texts(msgspec.structs.replace(document, kernels={}, notes=""))
     runs = range(len(document.runs))
     _require(document.current is None or document.current in runs, "it names a run it has not")
     _require(all(pin.run in runs for pin in document.pins), "a ghost names a run it has not")
     numbers = [pin.number for pin in document.pins]
-    _require(all(0 < n < 2**31 for n in numbers), "a ghost has an impossible number")
     _require(len(set(numbers)) == len(numbers), "two ghosts have one number")
-    _require(all(_time(p.median_s) and p.stretch >= 1 for p in document.pins), "an odd ghost")
-    for name in document.parts:
-        _require(bool(re.fullmatch(r"[a-z][a-z0-9-]{0,30}", name)), "a part has an odd name")
-    knobs = document.knobs
-    _names(knobs.workload, knobs.variant, knobs.precision, knobs.device, knobs.fill, *knobs.size)
-    _names(*knobs.switches, *(v for v in knobs.switches.values() if isinstance(v, str)))
-    _numbers((*knobs.size.values(), *(knobs.block or ())), knobs.tunables)
-    _require(0 <= document.view.span_s < LONGEST_S, "an odd stretch of time")
     for past in document.past:
         low, middle, high = past.range_s
-        _require(0 <= past.start_s <= past.end_s < LONGEST_S, "an earlier run at an odd time")
-        _require(_time(low) and low <= middle <= high and _time(high), "an odd earlier run")
-        _require(past.stretch >= 1, "an odd earlier run")
+        _require(past.start_s <= past.end_s, "an earlier run at an odd time")
+        _require(low <= middle <= high, "an odd earlier run")
     for run in document.runs:
-        _check_run(run)
-    for name, source in document.kernels.items():
-        _require(bool(_FILE_NAME.fullmatch(name)), "a workload has an odd name")
-        texts = {"": source.manifest, **source.files}
+        check_config(run.prepared.config)
+        times = [reading.t_ns for reading in run.readings]
+        _require(all(0 <= t < LATEST_NS for t in times), "a reading at an odd time")
+        _require(0 <= run.prepared.resolution_s < LONGEST_S, "a clock of an odd resolution")
+        _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
+    for source in document.kernels.values():
+        texts = {MANIFEST_NAME: source.manifest, **source.files}
         _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
         for file in source.files:
             known = file.endswith(SOURCE_SUFFIXES)
             _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")
-
-
-def _check_run(run: RunPart) -> None:
-    check_config(run.prepared.config)
-    _require(abs(run.shift_s) < 1e10, "a run at an odd time")
-    _require(0 < run.max_noise <= 1 and run.dropped >= 0, "a run with odd limits")
-    _require(len(run.readings) <= MAX_READINGS, "a run with too many readings")
-    times = [r.t_ns for r in run.readings]
-    _require(all(0 <= t < LATEST_NS for t in times), "a reading at an odd time")
-    step = run.prepared.resolution_s
-    _require(0 <= step < LONGEST_S, "a clock of an odd resolution")
-    _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
-
-
-def check_config(config: RunConfig) -> None:
-    """Raise InputError for names and numbers that no configuration can have."""
-    _names(config.workload, config.variant, config.precision, config.device, config.fill,
-           *config.size, *config.tunables, *config.switches)  # fmt: skip
-    _numbers((*config.size.values(), *(config.block or ()), *(config.grid or ())), config.tunables)
-    _require(bool(config.size), "a run without a size")
-
-
-def _time(value: float) -> bool:
-    return math.isfinite(value) and 0 <= value < LONGEST_S
-
-
-def _names(*names: str) -> None:
-    for name in names:
-        _require(len(name) <= MAX_NAME and bool(_NAME.fullmatch(name)), "a name that cannot be one")
-
-
-def _numbers(sizes: Iterable[int], tunables: Mapping[str, int]) -> None:
-    _require(all(1 <= n < 2**40 for n in sizes), "a size or a block that cannot be")
-    _require(all(abs(n) < 2**40 for n in tunables.values()), "a tunable that cannot be")
-
-
-def check_texts(value: object) -> None:
-    """Raise InputError for a text with markup or control characters, or one far too long.
-
-    Labels of the window may take markup for formatting; what a file says is words and no more.
-    Numbers that are not finite are refused too.
-    """
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            _require(len(one) <= MAX_TEXT, "a text far too long")
-            _require(not _MARKUP.search(one), "a text with markup")
-            _require(not _CONTROL.search(one), "a text with control characters")
-        elif isinstance(one, float):
-            _require(math.isfinite(one), "a number that is not finite")
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, (list, tuple)):
-            waiting += one

@@ -2,15 +2,15 @@
 
 Nothing in a file is ever executed or unpacked to the disk. Members are read by the names the
 document leads to, so a path in a name leads nowhere; sizes are limited before and while they are
-unpacked; an array's head is matched letter by letter and never evaluated, and pickles are no
-arrays. A file is read as a whole or refused in one sentence.
+unpacked; NumPy reads an array's head as a literal, and pickles are no arrays. A file is read as a
+whole or refused in one sentence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import re
+import math
 import struct
 import zipfile
 import zlib
@@ -22,9 +22,11 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import brief
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.bench import SESSION_SCHEMA, Bench, SessionDocument, check_document
 from gpuexplorer.gui.model.bench_name import SUFFIX
+from gpuexplorer.gui.model.part_file import Head, decode
 
 DOCUMENT = "session.json"
 SUMS = "sha256.json"
@@ -39,11 +41,7 @@ MAX_DIRECTORY_B = 1 << 18
 """The zip's list of members."""
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR_B = 20
-_NPY = re.compile(
-    rb"\{'descr': '<(f8|i8)', 'fortran_order': False, "
-    rb"'shape': \((\d{1,9}),(?: ?(\d{1,3}))?\), \} *\n"
-)
-_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_KINDS = (np.dtype("<f8"), np.dtype("<i8"))
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -77,22 +75,22 @@ def _npy(array: np.ndarray[Any, Any]) -> bytes:
 
 def read_array(data: bytes) -> np.ndarray[Any, Any]:
     """Read one ``.npy`` of whole numbers or floats with one or two axes; InputError otherwise."""
-    if not data.startswith(_NPY_MAGIC) or len(data) < 10:
-        raise InputError("an array is not one")
-    (length,) = struct.unpack_from("<H", data, len(_NPY_MAGIC))
-    body = len(_NPY_MAGIC) + 2 + length
-    found = _NPY.fullmatch(data[len(_NPY_MAGIC) + 2 : body])
-    if found is None:
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
+    except Exception:  # noqa: BLE001 - a literal can be wrong in more ways than NumPy tells apart
+        raise InputError("an array is not one") from None
+    if version != (1, 0) or by_columns or kind not in _KINDS or not 1 <= len(shape) <= 2:
         raise InputError("an array of a kind that is not read")
-    shape = (int(found[2]),) if found[3] is None else (int(found[2]), int(found[3]))
-    if len(data) - body != 8 * int(np.prod(shape, dtype=object)):
+    if min(shape) < 0 or len(data) - stream.tell() != 8 * math.prod(shape):
         raise InputError("an array is cut off")
-    return np.frombuffer(data, dtype=f"<{found[1].decode()}", offset=body).reshape(shape)
+    return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
 
 
 def damaged(path: Path, what: str) -> InputError:
     """Return what a user is told of a file that is no whole session."""
-    words = what.splitlines()[0][:200] if what else "it does not hold together"
+    words = brief(what) or "it does not hold together"
     return InputError(f"cannot open {path}: it is damaged: {words}", remedy="use another copy")
 
 
@@ -199,43 +197,26 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit_B: int) -> 
     return data
 
 
-class _Head(msgspec.Struct):
-    schema: str = ""
-
-
 def _document(data: bytes) -> SessionDocument:
-    try:
-        schema = msgspec.json.decode(data, type=_Head).schema
-    except (msgspec.MsgspecError, RecursionError):
-        raise InputError("its description cannot be read") from None
+    schema = decode(data, Head, "its description").schema
     if not schema.startswith(FAMILY):
         raise _Refused(_NOT_OURS, _CHOOSE)
+    version = schema.removeprefix(FAMILY)
+    if version.isdecimal() and len(version) < 9 and int(version) > 1:
+        raise _Refused(
+            f"it was saved by a newer GPU Explorer (format {version}; this one reads 1)",
+            "update GPU Explorer",
+        )
     if schema != SESSION_SCHEMA:
-        version = schema.removeprefix(FAMILY)
-        if version.isdecimal() and len(version) < 9 and int(version) > 1:
-            raise _Refused(
-                f"it was saved by a newer GPU Explorer (format {version}; this one reads 1)",
-                "update GPU Explorer",
-            )
         raise InputError("its format is unknown")
-    try:
-        return msgspec.json.decode(data, type=SessionDocument)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError(f"its description does not fit: {_line(error)}") from None
-
-
-def _line(error: Exception) -> str:
-    words = str(error).splitlines()
-    return words[0][:200] if words else type(error).__name__
+    return decode(data, SessionDocument, "its description")
 
 
 def _sums(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> dict[str, str]:
     if SUMS not in members:
         raise InputError("its check sums are missing")
-    try:
-        return msgspec.json.decode(_unpack(archive, members[SUMS], 1 << 20), type=dict[str, str])
-    except (msgspec.MsgspecError, RecursionError):
-        raise InputError("its check sums cannot be read") from None
+    data = _unpack(archive, members[SUMS], 1 << 20)
+    return decode(data, dict[str, str], "the list of its check sums")
 
 
 def _check_sum(name: str, data: bytes, sums: Mapping[str, str]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunRequest
+from gpuexplorer.core.config import OWN_FILL, Cache, RunRequest
+from gpuexplorer.core.fields import Name, Positive, Tunable
 from gpuexplorer.core.knobs import request_of
 
 
@@ -16,17 +17,17 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
     ``auto``.
     """
 
-    workload: str
-    variant: str
-    size: dict[str, int]
-    precision: str
-    device: str = "auto"
-    block: Block | None = None
-    tunables: dict[str, int] = {}
+    workload: Name
+    variant: Name
+    size: dict[Name, Positive]
+    precision: Name
+    device: Name = "auto"
+    block: tuple[Positive, Positive, Positive] | None = None
+    tunables: dict[Name, Tunable] = {}
     cache: Cache = "hot"
-    fill: str = OWN_FILL
+    fill: Name = OWN_FILL
     include_transfers: bool = False
-    switches: dict[str, bool | str] = {}
+    switches: dict[Name, bool | Name] = {}
     """Switches of a model's structure that are not at their default."""
 
     def request(self) -> RunRequest:

@@ -11,7 +11,7 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Study, study_json, with_runs, without_runs
-from gpuexplorer.gui.model.bench import check_texts
+from gpuexplorer.gui.model.part_file import check_texts
 from gpuexplorer.results.study import sheet_of
 
 SCHEMA = "gpuexplorer/lab/1"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
@@ -13,15 +13,16 @@ from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import SweepDocument, read_sweep, sweep_json
-from gpuexplorer.gui.model.bench import check_texts
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
+from gpuexplorer.gui.model.part_file import check_texts, decode_part
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell
 
 SCHEMA = "gpuexplorer/block-map-view/1"
 MOST_CELLS = 20_000
-MOST_THREADS = 1 << 31
-LONGEST_S = 1e9
+
+Threads = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
+Counts = Annotated[tuple[Threads, ...], msgspec.Meta(min_length=1)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,9 +41,9 @@ class _Document(msgspec.Struct, kw_only=True):
     words: str
     request: RunRequest
     device: DeviceInfo
-    x: tuple[int, ...]
-    y: tuple[int, ...]
-    z: int
+    x: Counts
+    y: Counts
+    z: Threads
     cells: list[MapCell]
     best: Block | None = None
     ties: list[Block] = []
@@ -75,13 +76,7 @@ def encode(held: HeldMap) -> bytes:
 
 def decode(data: bytes, origin: str) -> HeldMap:
     """Return the map that a file holds; InputError when it does not hold together."""
-    try:
-        found = msgspec.json.decode(data, type=_Document)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError(f"the block map cannot be read: {error}") from None
-    if found.schema != SCHEMA:
-        raise InputError("the block map is of an unknown format")
-    check_texts(msgspec.to_builtins((found.words, found.request, found.device, found.cells)))
+    found = decode_part(data, _Document, SCHEMA, "the block map")
     grid = _grid(found)
     blocks = [grid.block(number) for number in range(grid.count)]
     if [cell.block for cell in found.cells] != blocks:
@@ -106,30 +101,16 @@ def decode(data: bytes, origin: str) -> HeldMap:
 
 
 def _grid(found: _Document) -> Grid:
-    for counts in (found.x, found.y):
-        rises = all(a < b for a, b in itertools.pairwise(counts))
-        if not counts or not rises or not 1 <= counts[0] <= counts[-1] < MOST_THREADS:
-            raise InputError("the block map has impossible thread counts")
-    if not 1 <= found.z < MOST_THREADS or len(found.x) * len(found.y) > MOST_CELLS:
+    rises = all(a < b for counts in (found.x, found.y) for a, b in itertools.pairwise(counts))
+    if not rises or len(found.x) * len(found.y) > MOST_CELLS:
         raise InputError("the block map has impossible thread counts")
     return Grid(found.x, found.y, found.z)
 
 
 def _check_cell(cell: MapCell) -> None:
-    figures = [cell.flops, cell.compulsory_B, float(cell.samples)]
-    if cell.error is not None:
-        figures.append(cell.error)
-    fits = all(0 <= f < 1e30 for f in figures)
-    if cell.time_s is not None:
-        fits = fits and 0 < cell.time_s < LONGEST_S
-    elif cell.state == "measured":
-        fits = False
-    if cell.ratio is not None:
-        shares = (cell.ratio.ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
-        fits = fits and all(0 < s < 1e12 and math.isfinite(s) for s in shares)
-    if cell.resources is not None and cell.resources.occupancy is not None:
-        fits = fits and 0 <= cell.resources.occupancy <= 1
-    if not fits:
+    timed = cell.time_s is not None or cell.state == "measured"
+    occupancy = cell.resources.occupancy if cell.resources is not None else None
+    if (timed and not cell.time_s) or (occupancy is not None and not 0 <= occupancy <= 1):
         raise InputError("a cell of the block map has impossible figures")
 
 
@@ -137,10 +118,5 @@ def _runs(found: _Document) -> SweepDocument | None:
     if bytes(found.runs) == b"null":
         return None
     document = read_sweep(bytes(found.runs), "the block map's runs")
-    check_texts([document.title, document.workload, document.id, document.time_utc, document.axes])
-    for entry in document.runs:
-        check_texts(msgspec.to_builtins(msgspec.structs.replace(entry, run=None)))
-        if entry.run is not None:
-            run = msgspec.structs.replace(entry.run, samples_s=[], batches=[])
-            check_texts(msgspec.to_builtins(run))
+    check_texts(document)
     return document

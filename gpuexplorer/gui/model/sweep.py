@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,7 +19,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import PASSING, SweepDocument, read_sweep, sweep_json
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.gui.model.bench import check_texts
+from gpuexplorer.gui.model.part_file import check_texts
 from gpuexplorer.history.model import Group
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.measuring import Measuring
@@ -30,6 +30,10 @@ from gpuexplorer.workloads.workload import Workload
 State = Literal["empty", "running", "paused", "stopped", "done", "file"]
 _NUMBERS = re.compile(r"\d+(x\d+)*")
 NOT_REACHED = "not measured before the file was saved"
+
+Value = bool | int | str | Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=3)]
+"""What an axis may take; a block is the threads along x, y, z."""
+Values = dict[str, tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
@@ -193,30 +197,30 @@ def encode(held: Held) -> bytes:
 def decode(data: bytes, origin: str) -> Held:
     """Return the outcome that a file holds; InputError when it does not hold together."""
     document = read_sweep(data)
-    check_texts([document.title, document.workload, document.id, document.time_utc, document.axes])
-    axes = tuple(Axis(n, tuple(_value(v) for v in vs)) for n, vs in document.axes.items())
+    check_texts(document)
+    try:
+        axes = _axes(msgspec.convert(document.axes, Values))
+        places = [msgspec.convert(entry.values, dict[str, Value]) for entry in document.runs]
+    except msgspec.ValidationError:
+        raise InputError("an axis of the sweep has an odd value") from None
     if not document.runs or not axes:
         raise InputError("the sweep holds no runs")
     first = document.runs[0].config
     space = Space(RunRequest(workload=document.workload, variant=first.variant), axes)
     if space.count != document.points:
         raise InputError("the sweep's axes do not span its configurations")
-    found: dict[tuple[Any, ...], Cell] = {}
-    for entry in document.runs:
-        check_texts(msgspec.to_builtins(msgspec.structs.replace(entry, run=None)))
-        values = {name: _value(value) for name, value in entry.values.items()}
+    found: dict[tuple[int, ...], Cell] = {}
+    for values, entry in zip(places, document.runs, strict=True):
         if set(values) != set(space.by_name):
             raise InputError("a run of the sweep lies beside its axes")
         place = tuple(_place(axis, values[axis.name]) for axis in axes)
         point = Point(place, values, entry.config, None)
-        if entry.run is not None:
-            run = msgspec.structs.replace(entry.run, samples_s=[], batches=[])
-            check_texts(msgspec.to_builtins(run))
-            if not 0 < entry.run.timing.median_s < 1e9:
-                raise InputError("a run of the sweep took an impossible time")
+        if entry.run is None:
+            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
+        elif entry.run.timing.median_s > 0:
             found[place] = Cell(point, result=entry.run)
         else:
-            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
+            raise InputError("a run of the sweep took an impossible time")
     cells = [
         found.get(place) or _not_reached(axes, place)
         for place in product(*(range(len(axis.values)) for axis in axes))
@@ -226,15 +230,8 @@ def decode(data: bytes, origin: str) -> Held:
     )
 
 
-def _value(value: Any) -> Any:
-    made = tuple(value) if isinstance(value, list) else value
-    if isinstance(made, tuple) and not (
-        1 <= len(made) <= 3 and all(isinstance(v, int) for v in made)
-    ):
-        raise InputError("an axis of the sweep has an odd value")
-    if not isinstance(made, (str, int, tuple)):
-        raise InputError("an axis of the sweep has an odd value")
-    return made
+def _axes(axes: Mapping[str, tuple[Value, ...]]) -> tuple[Axis, ...]:
+    return tuple(Axis(name, values) for name, values in axes.items())
 
 
 def _place(axis: Axis, value: Any) -> int:
@@ -287,7 +284,7 @@ def unfinished(groups: Iterable[Group], workloads: dict[str, Workload]) -> Unfin
 
 class _Asked(msgspec.Struct):
     base: RunRequest
-    axes: dict[str, list[Any]]
+    axes: Values
     measuring: dict[str, Any]
     workload_sha256: str
 
@@ -295,8 +292,7 @@ class _Asked(msgspec.Struct):
 def _unfinished(group: Group, workloads: dict[str, Workload]) -> Unfinished | None:
     try:
         asked = msgspec.convert(group.document, _Asked)
-        axes = tuple(Axis(n, tuple(_value(v) for v in vs)) for n, vs in asked.axes.items())
-        space = Space(asked.base, axes)
+        space = Space(asked.base, _axes(asked.axes))
         measuring = Measuring(**asked.measuring)
     except (msgspec.ValidationError, ExplorerError, TypeError):
         return None
