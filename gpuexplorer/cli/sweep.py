@@ -8,31 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.charts.words import median_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.sessions import opener, python_of
+from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count
+from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
-from gpuexplorer.search.outcome import Cell, ranking
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
-from gpuexplorer.search.table import write_table
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
 
-SHOWN = 10
-"""Configurations that the summary lists."""
 SHOWN_REASONS = 6
 AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "tunable", "switch",
         "block", *BLOCK_AXES)  # fmt: skip
@@ -78,14 +76,14 @@ def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
             study.sweep.on_step = progress
             document = study.run(engines)
     except KeyboardInterrupt:
-        _deliver(study.document(), study.cells, options)
+        _deliver(study.document(), options)
         say(f"gpuexplorer: stopped with {_state(study)}{_again(study, options)}")
         return EXIT_INTERRUPTED
     except ExplorerError:
-        _deliver(study.document(), study.cells, options)
+        _deliver(study.document(), options)
         say(f"gpuexplorer: ended with {_state(study)}")
         raise
-    code = _deliver(document, study.cells, options)
+    code = _deliver(document, options)
     if wrong := study.count("wrong"):
         say(f"gpuexplorer: {_some(wrong)} gave a wrong result")
         code = code or WrongResult.exit_code
@@ -205,11 +203,11 @@ def _announce(study: Study, options: argparse.Namespace) -> None:
     say("gpuexplorer: " + ", ".join(parts))
 
 
-def _deliver(document: SweepDocument, cells: list[Cell], options: argparse.Namespace) -> int:
+def _deliver(document: SweepDocument, options: argparse.Namespace) -> int:
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    delivery.show(lambda: _show(document, cells))
+    delivery.show(lambda: _show(document))
     delivery.document(lambda: sweep_json(document))
-    delivery.file(options.csv, lambda path: write_table(document, path))
+    delivery.file(options.csv, lambda path: write_sheet(sheet_of(document), path))
     delivery.file(options.plot if document.measured else None, lambda path: _draw(document, path))
     delivery.say_written()
     return delivery.code
@@ -222,37 +220,13 @@ def _draw(document: SweepDocument, path: Path) -> None:
     render(chart_of_sweep(document), path)
 
 
-def _show(document: SweepDocument, cells: list[Cell]) -> None:
+def _show(document: SweepDocument) -> None:
     """Print the fastest configurations, of each size, and why others were skipped."""
-    from rich.table import Table
-
-    console = output_console()
-    ranked = ranking(cells)
-    sizes = {_size(cell): None for cell in cells if cell.ranked}
-    if len(sizes) > 1:  # times of different sizes are no race
-        first = {_size(cell): cell for cell in reversed(ranked)}
-        shown = [first[size] for size in sizes]
-        what = f"the fastest of each size, of {count(len(ranked))}"
-    else:
-        shown, what = ranked, f"the fastest of {count(len(ranked))}"
-    if ranked:
-        table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column("configuration")
-        for title in ("median", "throughput"):
-            table.add_column(title, justify="right")
-        for cell in shown[:SHOWN]:
-            assert cell.result is not None
-            speed = cell.result.throughput
-            table.add_row(
-                cell.point.words,
-                median_words(cell.result),
-                quantity(speed.flop_per_s, "FLOP/s")
-                if speed.flop_per_s
-                else quantity(speed.bandwidth_B_per_s, "B/s"),
-            )
-        console.print(f"{document.title}: {what}", markup=False)
-        console.print(table)
-    suspects = sum(cell.result is not None and not cell.ranked for cell in cells)
+    console, sheet = output_console(), fastest_sheet(document)
+    if sheet.rows:
+        console.print(sheet.title, markup=False)
+        print_sheet(sheet, console)
+    suspects = sum(run.timing.suspect is not None for run in document.measured)
     if suspects:
         console.print(f"{count(suspects)} cannot be true and are not ranked", markup=False)
     _show_reasons(document)
@@ -269,8 +243,3 @@ def _show_reasons(document: SweepDocument) -> None:
     if len(counted) > SHOWN_REASONS:
         more = f"  and {count(len(counted) - SHOWN_REASONS)} more reasons, in --json and --csv"
         console.print(more, style="dim", markup=False)
-
-
-def _size(cell: Cell) -> tuple[tuple[str, int], ...]:
-    config = cell.point.config
-    return tuple(config.size.items()) if config is not None else ()

@@ -6,7 +6,7 @@ A row has a cell for each column it fills, and the keys of the chart's marks tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from functools import cached_property
@@ -59,6 +59,9 @@ class Cell:
     role: Role = ""
 
 
+EMPTY = Cell()
+
+
 @dataclass(frozen=True)
 class Row:
     """One row; ``note`` says why it has no figures, or what it lacks."""
@@ -82,7 +85,14 @@ class Row:
 
     def cell(self, column: Column) -> Cell:
         """Return its cell in a column; an empty one where it has none."""
-        return self.cells.get(column.name, Cell())
+        return self.cells.get(column.name, EMPTY)
+
+    def texts(self, columns: Sequence[Column]) -> list[str]:
+        """Return its words in some columns; its note in the last one where that is for words."""
+        found = [self.cell(column).text for column in columns]
+        if self.note and columns and columns[-1].words:
+            found[-1] = self.note
+        return found
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ class Sheet:
 
     def rows_on(self, medium: Medium) -> tuple[Row, ...]:
         """Return the rows that a medium shows."""
-        return tuple(row for row in self.rows if row.media & medium)
+        return tuple(r for r in self.rows if r.media is Medium.ALL or r.media & medium)
 
     def parts_on(self, medium: Medium) -> dict[str, list[Row]]:
         """Return the rows that a medium shows by the titles of their parts, in order."""
@@ -113,12 +123,8 @@ class Sheet:
         return found
 
     def texts(self, row: Row, medium: Medium) -> list[str]:
-        """Return a row's words; its note stands in the last column where that one is for words."""
-        columns = self.columns_on(medium)
-        found = [row.cell(column).text for column in columns]
-        if row.note and columns and columns[-1].words:
-            found[-1] = row.note
-        return found
+        """Return a row's words."""
+        return row.texts(self.columns_on(medium))
 
     def records(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         """Return a file's columns and rows: raw values, None for what is not known."""

@@ -49,6 +49,11 @@ def size_words(config: RunConfig) -> str:
     return _pairs(config.size)
 
 
+def tunables_text(config: RunConfig) -> str:
+    """Return ``TILE=16 UNROLL=4``."""
+    return _pairs(config.tunables)
+
+
 def switches_text(config: RunConfig) -> str:
     """Return ``compile=default include_transfers=on``."""
     return " ".join(f"{name}={switch_value(value)}" for name, value in config.switches.items())
@@ -124,7 +129,7 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         "block": _times(config.block) or None,
         "grid": _times(config.grid) or None,
         "precision": config.precision or None,
-        "tunables": _pairs(config.tunables),
+        "tunables": tunables_text(config),
         "switches": switches_text(config),
         "cache": config.cache,
         "fill": config.fill if origin is None else None,

@@ -87,8 +87,3 @@ def fastest(cells: Sequence[Cell]) -> Cell | None:
     """Return the ranked cell with the shortest median; None when none has one."""
     ranked = [cell for cell in cells if cell.ranked]
     return min(ranked, key=lambda cell: cell.median_s or 0.0, default=None)
-
-
-def ranking(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the ranked cells, the fastest first."""
-    return sorted((cell for cell in cells if cell.ranked), key=lambda cell: cell.median_s or 0.0)

@@ -33,6 +33,7 @@ from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.ranges import whole_numbers
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sheet import Medium, Sheet
 from gpuexplorer.core.sweep import read_sweep
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.main_window import MainWindow
@@ -57,8 +58,10 @@ from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.panels.result_files import sweep_files
 from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.panels.sweep import SweepView
-from gpuexplorer.gui.panels.sweep_table import SweepTableModel
+from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of
 from gpuexplorer.search.space import Axis, Space
@@ -332,23 +335,51 @@ def test_what_was_lost_with_its_engine_is_told_apart_and_can_be_gone_on_with(
 # ---- the table
 
 
+def table_of(held: Held) -> Sheet:
+    """Return the table that the window shows of a sweep."""
+    rows = SweepRows({axis.name: axis.values for axis in held.space.axes})
+    return rows.sheet((c.point.values, c.result, c.skipped) for c in held.cells)
+
+
+def numbers(table: SheetTable) -> list[int]:
+    return [int(row.key) for row in table.shown.rows]
+
+
 def test_the_table_sorts_by_figure_with_those_without_one_last(
-    qapp: QApplication, experiment: Experiment
+    qtbot: QtBot, qapp: QApplication, experiment: Experiment
 ) -> None:
     held = swept(block_space(experiment), 5)
-    model = SweepTableModel()
-    model.show_space(held.space, list(held.cells))
-    titles = [c.title for c in model.columns]
-    assert titles[:2] == ["x", "y"]
-    median = titles.index("median")
-    model.sort(median)
-    figures = [held.cells[model.cell_of(r)].median_s for r in range(5)]
-    assert figures == sorted(f for f in figures if f is not None)
-    assert held.cells[model.cell_of(5)].median_s is None
-    model.sort(titles.index("throughput"), Qt.SortOrder.DescendingOrder)
-    assert held.cells[model.cell_of(0)].median_s == min(f for f in figures if f is not None)
-    model.sort(-1)
-    assert [model.cell_of(r) for r in range(model.rowCount())] == list(range(len(held.cells)))
+    make_theme(qapp, "light")
+    table = SheetTable("sweepTable", "Configurations")
+    qtbot.addWidget(table)
+    table.show_sheet(table_of(held))
+    titles = [column.title for column in table.shown.columns]
+    assert titles == ["x", "y", "median", "± 95 %", "throughput", "bandwidth", "result"]
+    table.sortByColumn(titles.index("median"), Qt.SortOrder.AscendingOrder)
+    medians = [held.cells[i].median_s for i in numbers(table)]
+    assert medians[:5] == sorted(m for m in medians[:5] if m is not None)
+    assert medians[5] is None
+    table.sortByColumn(titles.index("throughput"), Qt.SortOrder.DescendingOrder)
+    assert [held.cells[i].median_s for i in numbers(table)][:5] == medians[:5]
+    table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+    assert numbers(table) == list(range(len(held.cells)))
+
+
+def test_a_table_of_a_sweep_that_goes_on_keeps_what_did_not_change(experiment: Experiment) -> None:
+    held = swept(block_space(experiment), 3)
+    rows = SweepRows({axis.name: axis.values for axis in held.space.axes})
+    cells = list(held.cells)
+
+    def sheet() -> Sheet:
+        return rows.sheet((c.point.values, c.result, c.skipped) for c in cells)
+
+    first = sheet()
+    index = next(i for i, cell in enumerate(cells) if cell.waiting)
+    assert first.texts(first.rows[index], Medium.WINDOW)[-1] == "waiting"
+    cells[index] = cells[index].measured(result_of(cells[index], 2e-3))
+    then = sheet()
+    assert [i for i, row in enumerate(then.rows) if row is not first.rows[i]] == [index]
+    assert then.texts(then.rows[index], Medium.WINDOW)[2] == "2.00 ms"
 
 
 # ---- in files
@@ -493,7 +524,7 @@ def test_a_sweep_runs_and_live_goes_on_afterwards(
     until(qtbot, lambda: view._best is not None)
     assert view.chart.keys == [str(i) for i in range(14)]
     assert view.chart.spec == view.model.snapshot().chart(view._figure)  # type: ignore[union-attr]
-    assert view.table.runs.rowCount() == 14
+    assert len(view.table.shown.rows) == 14
     with Store.open() as store:
         (group,) = store.groups("sweep")
         assert group.finished and store.count(Query(group=group.id)) == 12
@@ -514,10 +545,11 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
     move_pointer(viewport, at)
     until(qtbot, lambda: view._hovered == index)
     assert find(window, "sweepWords", QLabel).text().startswith("block 8×2: ")
+    assert view.table.key == str(index), "the row of what is pointed at is chosen"
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     assert window.session.experiment.knobs.block == (8, 2, 1)
-    row = next(r for r in range(4) if view.table.runs.cell_of(r) != index)
-    view.table.activated.emit(view.table.runs.index(row, 0))
+    row = next(r for r, other in enumerate(numbers(view.table)) if other != index)
+    view.table.activated.emit(view.table.shown.index(row, 0))
     assert window.session.experiment.knobs.block != (8, 2, 1)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from gpuexplorer.core.sweep import SweepDocument, read_sweep, reasons, sweep_jso
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
-from gpuexplorer.search.table import COLUMNS, write_table
 from gpuexplorer.workloads.loader import load
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
@@ -86,15 +84,6 @@ def test_a_damaged_sweep_is_read_whole_or_refused(data: st.DataObject) -> None:
         assert isinstance(read_sweep(bytes(whole)), SweepDocument)
     except InputError:
         pass
-
-
-def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
-    write_table(DOCUMENT, tmp_path / "sweep.csv")
-    lines = (tmp_path / "sweep.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0].split(",") == list(COLUMNS)
-    assert len(lines) == 10
-    assert sum(line.endswith(",the result is wrong") for line in lines) == 2
-    assert sum(",0.001," in line for line in lines) == 2
 
 
 def test_a_document_of_a_kind_of_megabytes_is_refused_in_a_sentence() -> None:

@@ -27,9 +27,10 @@ def sweep_files(
     from gpuexplorer.core.sweep import sweep_json
 
     def csv(path: Path) -> None:
-        from gpuexplorer.search.table import write_table
+        from gpuexplorer.exchange.csv_table import write_sheet
+        from gpuexplorer.results.sweep import sheet_of
 
-        write_table(document(), path)
+        write_sheet(sheet_of(document()), path)
 
     def chart() -> ChartSpec:
         from gpuexplorer.charts.sweep import chart_of_sweep

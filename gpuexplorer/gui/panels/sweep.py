@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayo
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.sweep_points import Figure
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, cell_words
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers
@@ -24,13 +25,14 @@ from gpuexplorer.gui.panels.result_files import sweep_files
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.panels.sweep_head import SweepHead, SweepOffer
 from gpuexplorer.gui.panels.sweep_setup import SweepSetup
-from gpuexplorer.gui.panels.sweep_table import SweepTable
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.chart import ChartView
+from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.sweeping import SweepControl
 from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.workloads.workload import Workload
 
 DRAW_GAP_S = 0.25
@@ -39,6 +41,8 @@ DRAW_SHARE = 0.1
 WIDE = 900
 """From this width on the table stands beside the chart."""
 SETUP_WIDTH = 250
+Drawn = tuple[Held, ChartSpec, Sheet, float]
+"""What was drawn of a sweep, as chart and as table, and the seconds that it took."""
 BESIDE, BELOW = (0.54, 0.46), (0.64, 0.36)
 """How chart and table share their room."""
 
@@ -89,7 +93,12 @@ class SweepView(QWidget):
         )
         self.note = Words()
         self.note.setProperty("role", "muted")
-        self.table = SweepTable()
+        self.table = SheetTable(
+            "sweepTable",
+            "Configurations of the sweep",
+            "Double click sets the knobs to this configuration.",
+        )
+        self._rows = SweepRows({})
         above = QWidget()
         column = QVBoxLayout(above)
         column.setContentsMargins(0, 0, 0, 0)
@@ -140,7 +149,8 @@ class SweepView(QWidget):
         self.setup.changed.connect(control.look_soon)
         self.chart.hovered.connect(lambda key: self._hover(None if key is None else int(key)))
         self.chart.chosen.connect(lambda key: self._choose(int(key)))
-        self.table.chosen.connect(self._choose)
+        self.table.chosen.connect(lambda key: self._choose(int(key)))
+        self.table.current.connect(lambda _: self._ring())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the table beside the chart where there is room, else below it."""
@@ -216,7 +226,8 @@ class SweepView(QWidget):
         """Show another sweep, or none."""
         self._hovered = self._best = None
         held = self.model.held
-        self.table.show_space(held.space if held is not None else None, self.model.cells)
+        self._rows = SweepRows({a.name: a.values for a in held.space.axes} if held else {})
+        self.table.show_sheet(Sheet())
         self.chart.show_chart(None)  # whose keys were cells of the sweep before
         self._show_empty()
         self._refresh(at_once=True)
@@ -257,8 +268,15 @@ class SweepView(QWidget):
     def _words_of(self, index: int) -> str:
         return cell_words(self.model.cells[index])
 
+    def _ring(self) -> None:
+        """Mark in the chart what is measured now, else the row that is chosen."""
+        current = self.model.current
+        self.chart.set_current(self.table.key or None if current is None else str(current))
+
     def _hover(self, index: int | None) -> None:
         self._hovered = index
+        if index is not None:
+            self.table.show_key(str(index))
         self._show_words()
 
     def _choose(self, index: int) -> None:
@@ -285,25 +303,24 @@ class SweepView(QWidget):
         if held is None or self._drawing or not self.isVisible():
             return
         self._drawing, self._stale = True, False
-        self.table.runs.cells_changed()
-        self._background.ask("picture", partial(_drawing, held, self._figure))
+        self._background.ask("picture", partial(_drawing, held, self._figure, self._rows))
 
     @property
     def _figure(self) -> Figure:
         """What is shown of each configuration."""
         return cast(Figure, str(self.head.measure.currentData()))
 
-    def _drawn(self, _kind: str, outcome: tuple[Held, ChartSpec, float] | ExplorerError) -> None:
+    def _drawn(self, _kind: str, outcome: Drawn | ExplorerError) -> None:
         self._drawing = False
         if isinstance(outcome, ExplorerError):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}."))
             return
-        held, shown, took_s = outcome
+        held, shown, sheet, took_s = outcome
         self._draw_due = time.monotonic() + max(DRAW_GAP_S, took_s / DRAW_SHARE)
         if self.model.held is not None and held.space is self.model.held.space:
             self.chart.show_chart(shown)
-            current = self.model.current
-            self.chart.set_current(None if current is None else str(current))
+            self.table.show_sheet(sheet)
+            self._ring()
             self.note.setText(" ".join(shown.notes))
             self.note.setToolTip("\n".join(shown.notes))
             self._best = held.best
@@ -344,7 +361,8 @@ def _counts_flops(workload: Workload) -> bool:
     return str(workload.manifest.work.flops) not in ("0", "0.0")
 
 
-def _drawing(held: Held, figure: Figure) -> tuple[Held, ChartSpec, float]:
+def _drawing(held: Held, figure: Figure, rows: SweepRows) -> Drawn:
     began = time.monotonic()
     shown = held.chart(figure)
-    return held, shown, time.monotonic() - began
+    sheet = rows.sheet((cell.point.values, cell.result, cell.skipped) for cell in held.cells)
+    return held, shown, sheet, time.monotonic() - began

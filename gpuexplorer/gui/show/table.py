@@ -108,7 +108,7 @@ class SheetModel(QAbstractTableModel):
             return None
         row, column = self.rows[index.row()], self.columns[index.column()]
         if role == Roles.DisplayRole:
-            return self.sheet.texts(row, Medium.WINDOW)[index.column()]
+            return row.texts(self.columns)[index.column()]
         if role == Roles.ToolTipRole:
             return f"{row.tip}\n{self._act}" if row.key and self._act else row.tip
         if role == Roles.TextAlignmentRole:
@@ -144,7 +144,7 @@ class SheetModel(QAbstractTableModel):
     def tabbed(self) -> str:
         """Return titles and rows as lines with tabs, as spreadsheets take them."""
         lines = [[column.title for column in self.columns]]
-        lines += [self.sheet.texts(row, Medium.WINDOW) for row in self.rows]
+        lines += [row.texts(self.columns) for row in self.rows]
         return "\n".join("\t".join(" ".join(t.split()) for t in line) for line in lines) + "\n"
 
 
@@ -224,7 +224,7 @@ class SheetTable(QTableView):
         font.setBold(True)  # as titles are, and rows that stand out
         metrics = QFontMetrics(font)
         shown = self.shown
-        lines = [shown.sheet.texts(row, Medium.WINDOW) for row in shown.rows[:LOOKED_AT]]
+        lines = [row.texts(shown.columns) for row in shown.rows[:LOOKED_AT]]
         found = []
         for number, column in enumerate(shown.columns):
             words = {column.title, *(line[number] for line in lines)}
