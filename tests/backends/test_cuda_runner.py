@@ -13,7 +13,7 @@ from gpuexplorer.backends.cuda import gate, timing
 from gpuexplorer.backends.cuda.describe import describe
 from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
 from gpuexplorer.backends.cuda.memory import GUARD_BYTE
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.config import Cache, RunConfig
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.workloads.manifest import Role
@@ -66,14 +66,14 @@ def axpy(call: LaunchCall) -> None:
 
 def open_fake(
     kernel: Callable[[LaunchCall], None] = axpy,
-) -> tuple[FakeCuda, Session]:
+) -> tuple[FakeCuda, CudaSession]:
     fake = FakeCuda(kernels={"axpy": (2, kernel)})
-    session = Session(FACTS, fake.api, lambda: b"gate")
+    session = CudaSession(FACTS, fake.api, lambda: b"gate")
     fake.ran.clear()
     return fake, session
 
 
-def ready(session: Session, plan: Plan) -> KernelRunner:
+def ready(session: CudaSession, plan: Plan) -> KernelRunner:
     runner = KernelRunner(plan, DEVICE, session, build)
     runner.build()
     runner.allocate()
@@ -175,7 +175,7 @@ def test_without_a_gate_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_gate_that_opens_late_on_this_machine_is_not_used() -> None:
     fake = FakeCuda(kernels={"axpy": (2, axpy)}, gate_opens_late=True)
-    session = Session(FACTS, fake.api, lambda: b"gate")
+    session = CudaSession(FACTS, fake.api, lambda: b"gate")
     assert session.gate is None
 
 

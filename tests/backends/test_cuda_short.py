@@ -13,7 +13,7 @@ from gpuexplorer.backends.base import TimingLost
 from gpuexplorer.backends.cuda import activity, gate, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
 from gpuexplorer.backends.cuda.kernels import KernelRunner
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.backends.cuda.timing import GROUP_S, Work, group_size, time_launches
 from tests.backends.fake_cuda import FakeCuda
 from tests.backends.fake_cupti import FakeCupti
@@ -31,7 +31,7 @@ def no_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "open_records", lambda: "")
 
 
-def settled(launch_s: float = LAUNCH_S, **plan: Any) -> tuple[FakeCuda, Session, KernelRunner]:
+def settled(launch_s: float = LAUNCH_S, **plan: Any) -> tuple[FakeCuda, CudaSession, KernelRunner]:
     """Return a runner whose kernel takes ``launch_s``, after its first launch and ``settle``."""
     fake, session = open_fake()
     fake.seconds = lambda call: launch_s

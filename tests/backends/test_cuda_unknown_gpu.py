@@ -13,7 +13,7 @@ from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda import timing
 from gpuexplorer.backends.cuda.describe import architecture, describe
 from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, InputError, WorkFailed
 from gpuexplorer.search.ahead import exact_arch
@@ -31,7 +31,7 @@ def raises(error: Exception) -> Callable[[], bytes]:
     return compile_gate
 
 
-def check_axpy(session: Session) -> str:
+def check_axpy(session: CudaSession) -> str:
     """Run the textbook sequence, compare its result, and return the words on how it was timed."""
     runner = KernelRunner(make_plan(), DEVICE, session, build)
     runner.build()
@@ -58,7 +58,7 @@ def test_a_gate_that_does_not_compile_leaves_the_rest_of_the_device(
 ) -> None:
     fake = FakeCuda(kernels={"axpy": (2, axpy)})
     with caplog.at_level(logging.WARNING):
-        session = Session(FACTS, fake.api, raises(error))
+        session = CudaSession(FACTS, fake.api, raises(error))
     assert session.gate is None
     assert "not queued behind a gate: " in caplog.text
     assert timing.PLAIN in check_axpy(session)
@@ -74,21 +74,21 @@ def test_a_gate_that_cannot_be_loaded_or_given_memory_is_left_out(
     for call in ("cu_moduleGetFunction", "rt_hostAlloc"):
         with monkeypatch.context() as patch:
             patch.setattr(FakeCuda, call, refuse)
-            session = Session(FACTS, FakeCuda().api, lambda: b"gate")
+            session = CudaSession(FACTS, FakeCuda().api, lambda: b"gate")
         assert session.gate is None and not session.lost
 
 
 def test_a_device_that_the_gate_loses_is_lost() -> None:
     fake = FakeCuda(fail_wait=719)
     with pytest.raises(DeviceLost, match="while opening the gate"):
-        Session(FACTS, fake.api, lambda: b"gate")
+        CudaSession(FACTS, fake.api, lambda: b"gate")
 
 
 def test_a_run_says_that_the_driver_compiled_its_kernels() -> None:
     def build_ptx(plan: Plan, step: KernelLaunch) -> BuiltStep:
         return dataclasses.replace(build(plan, step), code=b"// PTX\0", target="compute_90")
 
-    session = Session(FACTS, FakeCuda(kernels={"axpy": (2, axpy)}).api, None)
+    session = CudaSession(FACTS, FakeCuda(kernels={"axpy": (2, axpy)}).api, None)
     runner = KernelRunner(make_plan(), DEVICE, session, build_ptx)
     runner.build()
     assert runner.method.endswith(

@@ -11,7 +11,7 @@ from gpuexplorer.backends.base import Backend, Runner
 from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.backends.cuda.describe import architecture, describe, peak_bandwidth_B_per_s
-from gpuexplorer.backends.cuda.session import Api, Session
+from gpuexplorer.backends.cuda.session import Api, CudaSession
 from gpuexplorer.core.cuda_choice import OLDEST_GPUS, Here, choose, fit, this_machine
 from gpuexplorer.core.cuda_driver import Driver as CudaDriver
 from gpuexplorer.core.cuda_driver import Gpu
@@ -29,7 +29,7 @@ class CudaBackend(Backend):
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self._facts: dict[str, cu.DeviceFacts] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, CudaSession] = {}
 
     def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
         """Return the GPUs, or what is missing: driver, device, CuPy, the right CuPy."""
@@ -70,7 +70,7 @@ class CudaBackend(Backend):
             return LibraryRunner(plan, device, session)
         return KernelRunner(plan, device, session, builder(architecture(session.facts.capability)))
 
-    def _session(self, device: DeviceInfo) -> Session:
+    def _session(self, device: DeviceInfo) -> CudaSession:
         if device.id not in self._facts:
             found = self.discover()
             if isinstance(found, Unavailable):
@@ -84,7 +84,7 @@ class CudaBackend(Backend):
 
             facts = self._facts[device.id]
             compile_gate = gate_compiler(architecture(facts.capability))
-            self._sessions[device.id] = Session(facts, Api.of_cupy(), compile_gate)
+            self._sessions[device.id] = CudaSession(facts, Api.of_cupy(), compile_gate)
         return self._sessions[device.id]
 
     def memory_free_B(self, device: DeviceInfo) -> int | None:

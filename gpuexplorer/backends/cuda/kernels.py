@@ -16,7 +16,7 @@ from gpuexplorer.backends.cuda.describe import multiprocessor_limits
 from gpuexplorer.backends.cuda.driver import MULTIPROCESSORS
 from gpuexplorer.backends.cuda.predict import predict_s
 from gpuexplorer.backends.cuda.runner import CudaRunner
-from gpuexplorer.backends.cuda.session import LoadedKernel, Session
+from gpuexplorer.backends.cuda.session import CudaSession, LoadedKernel
 from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
@@ -53,7 +53,7 @@ class _Step:
 class KernelRunner(CudaRunner):
     """Compiles, loads and launches the steps of a variant."""
 
-    def __init__(self, plan: Plan, device: DeviceInfo, session: Session, build: Build) -> None:
+    def __init__(self, plan: Plan, device: DeviceInfo, session: CudaSession, build: Build) -> None:
         """``build`` compiles one step for the device's exact architecture."""
         super().__init__(plan, device, session)
         self._build = build

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuexplorer.backends.base import Batch
 from gpuexplorer.backends.cuda.runner import CudaRunner
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
@@ -122,7 +122,7 @@ def offered() -> tuple[str, ...]:
 class LibraryRunner(CudaRunner):
     """Runs one library call."""
 
-    def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
+    def __init__(self, plan: Plan, device: DeviceInfo, session: CudaSession) -> None:
         super().__init__(plan, device, session)
         # A long call gains nothing from being held back until queued, and cannot be tried out.
         self._gated = (

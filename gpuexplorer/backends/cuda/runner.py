@@ -14,7 +14,7 @@ from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
 from gpuexplorer.backends.cuda.driver import L2_CACHE_B
 from gpuexplorer.backends.cuda.memory import DeviceArrays, lay_out
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
@@ -30,7 +30,7 @@ LEAST_SHARE = 0.1
 class CudaRunner(Runner):
     """One configuration on an NVIDIA GPU."""
 
-    def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
+    def __init__(self, plan: Plan, device: DeviceInfo, session: CudaSession) -> None:
         super().__init__(plan, device)
         self.session = session
         self.arrays: DeviceArrays | None = None

@@ -54,7 +54,7 @@ class LoadedKernel:
     max_threads_per_block: int
 
 
-class Session:
+class CudaSession:
     """One device, opened for the life of the process; used from one thread."""
 
     def __init__(

@@ -17,7 +17,7 @@ import numpy as np
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, TimingLost
 from gpuexplorer.backends.cuda.activity import SWITCH, KernelRecords
 from gpuexplorer.backends.cuda.gate import MAX_OPERATIONS
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 
 GATED = "CUDA events around launches queued behind a blocking kernel"
 GROUPED = "CUDA events around {} launches at a time queued behind a blocking kernel, their mean"
@@ -70,7 +70,7 @@ def group_size(launch_s: float, operations: int) -> int:
 
 
 def time_launches(
-    session: Session,
+    session: CudaSession,
     work: Work,
     count: int,
     *,
@@ -107,7 +107,7 @@ def time_launches(
     return Batch(batch.start_ns, records.seconds, clock_Hz=batch.clock_Hz)
 
 
-def _queue(session: Session, work: Work, samples: int, group: int, *, gated: bool) -> Batch:
+def _queue(session: CudaSession, work: Work, samples: int, group: int, *, gated: bool) -> Batch:
     runtime, stream = session.api.runtime, session.stream
     events = session.events(2 * samples)
     gate = session.gate if gated else None

@@ -13,7 +13,7 @@ from gpuexplorer.backends.cuda import CudaBackend, build
 from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.backends.cuda.arguments import PackedArguments
 from gpuexplorer.backends.cuda.describe import architecture
-from gpuexplorer.backends.cuda.session import Api, LoadedKernel, Session
+from gpuexplorer.backends.cuda.session import Api, CudaSession, LoadedKernel
 from gpuexplorer.compile.nvrtc import compile_kernels, target_for
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.workloads import loader
@@ -69,9 +69,9 @@ class Here:
         return architecture(self.facts.capability)
 
     @cached_property
-    def session(self) -> Session:
+    def session(self) -> CudaSession:
         """The device, opened, with its gate."""
-        return Session(self.facts, self._make_api(), build.gate_compiler(self.arch))
+        return CudaSession(self.facts, self._make_api(), build.gate_compiler(self.arch))
 
     def kernel(self, name: str, source: str, entry: str, precision: str = "fp32") -> LoadedKernel:
         """Compile a source for this device and load one of its kernels."""
@@ -123,7 +123,7 @@ class Here:
         """Give back what was opened; what is asked for afterwards is opened anew."""
         session, backend = self.__dict__.pop("session", None), self.__dict__.pop("backend", None)
         addresses, self._addresses = self._addresses, []
-        if isinstance(session, Session):
+        if isinstance(session, CudaSession):
             if not session.lost:
                 for address in addresses:
                     session.api.runtime.free(address)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpuexplorer.backends.cuda import activity, gate
 from gpuexplorer.backends.cuda.driver import MULTIPROCESSORS
-from gpuexplorer.backends.cuda.session import Session
+from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.backends.cuda.timing import Work, time_launches
 from gpuexplorer.telemetry.nvml import NvmlSource
 from tests.gpu.first_minutes.check import Failed, LeftOut, Note, require, within
@@ -165,13 +165,13 @@ def _warnings() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def _gate(session: Session) -> gate.Gate:
+def _gate(session: CudaSession) -> gate.Gate:
     if session.gate is None:
         raise Failed("launches cannot be queued behind a gate here")
     return session.gate
 
 
-def _pairs_s(session: Session, flag: int) -> npt.NDArray[np.float64]:
+def _pairs_s(session: CudaSession, flag: int) -> npt.NDArray[np.float64]:
     """Return the seconds between the two events of each pair, queued behind the gate."""
     runtime = session.api.runtime
     events = [int(runtime.eventCreateWithFlags(flag)) for _ in range(2 * EMPTY_PAIRS)]
@@ -197,7 +197,7 @@ def _spinner(here: Here, seconds: float) -> Callable[[], None]:
     return lambda: here.launch(kernel, (blocks, 1, 1), (BUSY_THREADS, 1, 1), arguments)
 
 
-def _clocks_while(session: Session, read: Callable[[], float | None]) -> list[float]:
+def _clocks_while(session: CudaSession, read: Callable[[], float | None]) -> list[float]:
     """Return what is read until a kernel that was just queued ends; its first part is left out."""
     runtime, event = session.api.runtime, session.events(1)[0]
     runtime.eventRecord(event, session.stream)
