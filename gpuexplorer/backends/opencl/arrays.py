@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.backends.opencl.fences import BOUNDS
-from gpuexplorer.backends.opencl.session import Session
+from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
@@ -22,7 +22,7 @@ _ZERO = np.uint8(0)
 class DeviceArrays:
     """Every array of one plan on one device."""
 
-    def __init__(self, plan: Plan, session: Session) -> None:
+    def __init__(self, plan: Plan, session: OpenclSession) -> None:
         """Allocate; raises WorkFailed when the memory is not there."""
         cl, context = session.cl, session.context
         self._cl, self._queue = cl, session.queue

@@ -26,7 +26,7 @@ from gpuexplorer.backends.opencl.drivers import (
     installed_drivers,
     probe,
 )
-from gpuexplorer.backends.opencl.session import Session
+from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.workloads.plan import Plan
@@ -46,7 +46,7 @@ class OpenCLBackend(Backend):
         super().__init__(threads)
         self._drivers: list[Driver] = []
         self._probed: dict[str, ProbedDevice] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, OpenclSession] = {}
 
     def discover(self) -> tuple[DeviceInfo, ...] | Unavailable:
         """Return the devices of every driver that ran a kernel in a child process."""
@@ -143,7 +143,7 @@ class OpenCLBackend(Backend):
 
         return OpenCLRunner(plan, device, self._session(device))
 
-    def _session(self, info: DeviceInfo) -> Session:
+    def _session(self, info: DeviceInfo) -> OpenclSession:
         if info.id not in self._probed:
             self.discover()
         if info.id not in self._probed:
@@ -152,7 +152,7 @@ class OpenCLBackend(Backend):
             self._sessions[info.id] = self._open(info, self._probed[info.id])
         return self._sessions[info.id]
 
-    def _open(self, info: DeviceInfo, probed: ProbedDevice) -> Session:
+    def _open(self, info: DeviceInfo, probed: ProbedDevice) -> OpenclSession:
         os.environ.update(environment(self._drivers, self.threads))
         import pyopencl as cl
 
@@ -163,7 +163,7 @@ class OpenCLBackend(Backend):
             context = cl.Context([device])
             profiling = cl.command_queue_properties.PROFILING_ENABLE
             queue = cl.CommandQueue(context, properties=profiling)
-            return Session(info, probed, cl, device, context, queue)
+            return OpenclSession(info, probed, cl, device, context, queue)
         raise CannotRunHere(
             f"the OpenCL platform '{probed.platform}' of {info.id} cannot be loaded",
             remedy="see 'gpuexplorer doctor'",

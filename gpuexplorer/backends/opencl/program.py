@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
-from gpuexplorer.backends.opencl.session import Session
+from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language, opencl_prelude
@@ -53,7 +53,7 @@ class BuiltProgram:
         return self.kernels[entry]
 
 
-def build_program(session: Session, plan: Plan, source: str) -> BuiltProgram:
+def build_program(session: OpenclSession, plan: Plan, source: str) -> BuiltProgram:
     """Build one source of a plan, or find it built.
 
     Raises WorkFailed with the compiler's message, which names the user's file and line, in
@@ -78,7 +78,7 @@ def _is_small(plan: Plan) -> bool:
     return max(a.nbytes for a in plan.arrays) < SIGNED_BELOW_B and widest < MOST_THREADS
 
 
-def _build(session: Session, plan: Plan, source: str, signed: bool) -> BuiltProgram:
+def _build(session: OpenclSession, plan: Plan, source: str, signed: bool) -> BuiltProgram:
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
     rewritten = rewrite(source, plan.files, language, signed=signed)
@@ -103,7 +103,7 @@ def _build(session: Session, plan: Plan, source: str, signed: bool) -> BuiltProg
     return BuiltProgram(program, rewritten.kernels)
 
 
-def _from_binary(session: Session, cache: DiskCache, entry: str, options: str) -> Any:
+def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: str) -> Any:
     cl = session.cl
     binary = cache.get(entry)
     if binary is None:
@@ -118,7 +118,7 @@ def _from_binary(session: Session, cache: DiskCache, entry: str, options: str) -
         return None
 
 
-def _compile(session: Session, text: str, options: str, source: str, origin: Origin) -> Any:
+def _compile(session: OpenclSession, text: str, options: str, source: str, origin: Origin) -> Any:
     cl = session.cl
     try:
         with warnings.catch_warnings():

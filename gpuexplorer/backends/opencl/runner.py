@@ -13,7 +13,7 @@ from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
-from gpuexplorer.backends.opencl.session import Session
+from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.device import DeviceInfo
@@ -56,7 +56,7 @@ class OpenCLRunner(Runner):
 
     timed_by: ClassVar[str] = "OpenCL profiling events, steps summed"
 
-    def __init__(self, plan: Plan, device: DeviceInfo, session: Session) -> None:
+    def __init__(self, plan: Plan, device: DeviceInfo, session: OpenclSession) -> None:
         super().__init__(plan, device)
         self._session = session
         self._cl = session.cl

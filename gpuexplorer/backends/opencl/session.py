@@ -11,7 +11,7 @@ from gpuexplorer.backends.opencl.surroundings import can_fence
 
 
 @dataclass
-class Session(OpenDevice):
+class OpenclSession(OpenDevice):
     """An open device, and the programs built for it."""
 
     programs: dict[str, Any] = field(default_factory=dict)
