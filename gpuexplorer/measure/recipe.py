@@ -45,7 +45,7 @@ from gpuexplorer.measure.job import (
     launch_deadline_s,
 )
 from gpuexplorer.measure.series import Series
-from gpuexplorer.measure.stop import StopRule
+from gpuexplorer.measure.stop import Slower, StopRule
 from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 from gpuexplorer.measure.verification import verify, verify_again
 from gpuexplorer.measure.warm_up import warm_up
@@ -55,6 +55,8 @@ REPEATED_PREDICTIONS = 2
 BEYOND_DOUBT = 10.0
 """A prediction so many times what is allowed is not made again: no neighbour's load does that."""
 MEMORY_DEADLINE_S = 60.0
+LOADED_S = 0.010
+"""A GPU's first launch of a kernel that took so long was not only loading its code."""
 LATER_S = 1.0
 """A run without an end checks its result again and counts its memory after so much sampling: a knob
 that still moves waits for nothing, and the figures are there soon."""
@@ -82,16 +84,26 @@ def run_job(job: Job, sink: Sink) -> str:
         sink.prepared(_ready(job, verification))
         verify_again(job, sink)
         stopped_by = _sample_sequences(job, sink, first_s)
-    elif job.slower is not None and job.slower.by_far(first_s):
+    elif _is_slower_by_far(job, first_s):
         sink.prepared(_ready(job, verification))
         sink.samples(_samples_of(first))
-        stopped_by = job.slower.reason
+        stopped_by = Slower.reason
     else:
         stopped_by = _settle_and_sample(job, sink, verification, first_s)
         if not job.cancelled():
             verify_again(job, sink)
     _count_memory(job, sink)
     return stopped_by
+
+
+def _is_slower_by_far(job: Job, first_s: float) -> bool:
+    """Return whether the launch that was verified is enough to give up on a configuration.
+
+    On a GPU a short one is not: its code may have been loaded meanwhile.
+    """
+    if job.slower is None or (job.runner.device.kind == "gpu" and first_s < LOADED_S):
+        return False
+    return job.slower.by_far(first_s)
 
 
 def _ready(job: Job, verification: Verification | None) -> Ready:

@@ -64,7 +64,7 @@ class Slower:
 
     reason = "slower"
     LAUNCHES = 3
-    FAR = 5.0
+    FAR = 3.0
 
     def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s

@@ -70,16 +70,16 @@ def verify(
 def _compare(job: Job, outputs: Mapping[str, HostArray], first_s: float) -> Verification:
     """Compare outputs with float64.
 
-    In a search on a GPU that keeps launching meanwhile, as far as a warm-up follows anyhow: nothing
-    is sampled before the result is known to be right. On a CPU launches would take the cores.
+    In a search on a GPU short launches go on meanwhile, which keep it warm: nothing is sampled
+    before the result is known to be right. On a CPU they would take the cores.
     """
     reference = job.problem.reference
-    if not job.in_search or job.runner.device.kind != "gpu" or first_s >= job.warm_up_s:
+    if not job.in_search or job.runner.device.kind != "gpu" or first_s > FIRST_BATCH_S:
         return reference.verify(outputs)
     with ThreadPoolExecutor(1, thread_name_prefix="compare") as beside:
         found = beside.submit(reference.verify, outputs)
         began = time.perf_counter()
-        while not found.done() and job.warmed_up_s < job.warm_up_s:
+        while not found.done():
             launch(job, batch_size(max(first_s, job.whole_s), FIRST_BATCH_S))
             job.warmed_up_s = time.perf_counter() - began
         return found.result()

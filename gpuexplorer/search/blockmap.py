@@ -18,7 +18,6 @@ import numpy.typing as npt
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.fields import Amount, Count, Seconds
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.run_options import RunOptions
@@ -26,17 +25,14 @@ from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.block_grid import Grid, heats
-from gpuexplorer.search.outcome import Cell, passes
-from gpuexplorer.search.racing import ROUNDS, Look, Race, Runner
+from gpuexplorer.search.leaders import ROUNDS
+from gpuexplorer.search.looking import Neighbourhood, Taken, take
+from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.racing import Look, Race, Runner
 from gpuexplorer.search.space import Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
-WARM_UP_S = 0.002
-TURN_WARM_UP_S = 0.005
-"""Launches before a turn's first sample, so that none of it pays for the one before."""
 STOPPED_BY = "race"
-NEIGHBOURS = 4
-"""Measured cells from which the time of another one is guessed."""
 PACE = 24
 """Looks over which the pace is taken."""
 
@@ -90,7 +86,6 @@ class _Entry:
     """Whether the last of them takes in further looks."""
     skipped: str = ""
     state: State = "waiting"
-    failures: int = 0
 
     def add(self, record: RunRecord) -> None:
         """Take in a look."""
@@ -137,6 +132,13 @@ class Step:
     """How many may still be the best."""
 
 
+def _why_withdrawn(taken: Taken) -> tuple[State, str]:
+    """Return the state of a cell that a look was the last of, and the reason."""
+    if taken.error is None:
+        return "suspect", taken.suspect or ""
+    return "long" if isinstance(taken.error, LongRun) else "failed", taken.error.what
+
+
 def map_points(
     base: RunRequest, grid: Grid, workload: Workload, devices: DeviceList
 ) -> list[Point]:
@@ -176,6 +178,9 @@ class BlockMap:
         for entry in self._entries:
             if entry.point.config is None:
                 entry.state, entry.skipped = "cannot", entry.point.skipped or ""
+        self._neighbourhood = Neighbourhood(
+            [divmod(number, len(grid.x)) for number in range(len(points))]
+        )
         self.race = Race(
             heats(grid, [e.point.config is not None for e in self._entries]),
             expect=self.expected_s,
@@ -241,27 +246,21 @@ class BlockMap:
             for entry in self._entries
         ]
 
+    @property
+    def records(self) -> list[RunRecord]:
+        """The cells' runs that further looks go on with."""
+        return [e.records[-1] for e in self._entries if e.open]
+
     def take_records(self) -> list[RunRecord]:
         """Return the cells' runs since the last time; further looks begin runs of their own."""
-        taken = [e.records[-1] for e in self._entries if e.open]
+        taken = self.records
         for entry in self._entries:
             entry.open = False
         return taken
 
     def expected_s(self, number: int) -> float | None:
         """Guess what a cell takes from the nearest others that were measured; None without any."""
-        y, x = divmod(number, len(self.grid.x))
-        near = []
-        for other, runner in self.race.runners.items():
-            if runner.fastest_s and other != number:
-                v, u = divmod(other, len(self.grid.x))
-                near.append(((u - x) ** 2 + (v - y) ** 2, runner.typical_s))
-        if not near:
-            return None
-        near = sorted(near)[:NEIGHBOURS]
-        weights = np.array([1 / (1e-9 + distance) for distance, _ in near])
-        logs = np.log([max(seconds, 1e-12) for _, seconds in near])
-        return float(np.exp((weights * logs).sum() / weights.sum()))
+        return self._neighbourhood.expected_s(number, self.race)
 
     def seconds_left(self) -> float | None:
         """Return about how much longer it takes; None before the first look."""
@@ -290,38 +289,12 @@ class BlockMap:
         entry = self._entries[look.number]
         config = entry.point.config
         assert config is not None  # others are not in the race
-        options = RunOptions(
-            samples=look.samples,
-            seconds=look.seconds,
-            warm_up_s=TURN_WARM_UP_S if look.phase == "turns" else WARM_UP_S,
-            keep_arrays=True,
-        )
-        try:
-            record = measure(config, self.workload, options)
-        except CannotRunHere:
-            raise
-        except LongRun as error:
-            self._withdraw(look.number, "long", error.what)
-            return
-        except ExplorerError as error:
-            entry.failures += 1
-            promising = entry.records or passes(error)
-            if not promising or entry.failures > 1:  # what may run is tried once more
-                self._withdraw(look.number, "failed", error.what)
-            return
-        samples_s = record.samples_s()
-        entry.add(record)
-        entry.state = "measured"
-        suspect = record.suspect(summarize(samples_s))
-        if suspect is not None:
-            self._withdraw(look.number, "suspect", suspect)
-        else:
-            self.race.took(look, samples_s)
-
-    def _withdraw(self, number: int, state: State, reason: str) -> None:
-        entry = self._entries[number]
-        entry.state, entry.skipped = state, reason
-        self.race.withdraw(number)
+        taken = take(self.race, look, lambda options: measure(config, self.workload, options))
+        if taken.record is not None:
+            entry.add(taken.record)
+            entry.state = "measured"
+        if taken.withdrawn:
+            entry.state, entry.skipped = _why_withdrawn(taken)
 
     # ---- inside
 

@@ -1,10 +1,10 @@
 """Racing: which configuration to measure next, with how many samples, and when one is out.
 
-Every configuration gets a first look. Those that may still be the best are looked at again in
-rounds, in an order that chance decides anew each time, and after each round the limit that they
-must hold is tighter. The few that are left then take turns, and only these turns decide who is
-named and who cannot be told from the best: an autotuner that names the smallest of many noisy
-figures names the luckiest.
+Every configuration gets a first look, and a clear loser no more than the launch that verifies it.
+Those that may still be the best are looked at again in rounds, in an order that chance decides anew
+each time, and after each round the limit that they must hold is tighter. The few that are left then
+take turns (``search.leaders``), and only these turns decide who is named and who cannot be told
+from the best: an autotuner that names the smallest of many noisy figures names the luckiest.
 
 A busy machine only ever makes a launch slower, so a look counts with its fastest launch until the
 turns. Nobody is dropped for another's luck: the fastest launch that a configuration ever had is
@@ -25,25 +25,34 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.comparison import Comparison, ratio_interval
+from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.search.leaders import ROUNDS, Leaders
 
 Phase = Literal["survey", "check", "race", "turns"]
 Floats = npt.NDArray[np.float64]
 
 FIRST_SAMPLES = 3
-LOOK_S = 0.01
-"""A look at a short kernel lasts about so long, with more samples than the fewest."""
+RACE_SAMPLES = 5
+TURN_SAMPLES = 3
 MOST_SAMPLES = 100
+LOOK_S = 0.002
+TURN_S = 0.02
+"""A look at a short kernel, and a turn, last about so long, with more samples than the fewest."""
+MOST_LOOK_S = 2.0
+"""A first look ends after so long while nothing is known, however few samples that makes."""
 SHORTEST_S = 1e-9
 """A launch below the clock's resolution takes so long as far as this is concerned."""
-PATIENCE = 6.0
-"""A look ends after so many times what the best takes: a clear loser gets one launch."""
+PATIENCE = 1.5
+"""A look ends after so many times what as many launches take that are just not clearly slower."""
+SLOWER = 1.3
+"""Sampling ends as soon as it is known that a launch takes so many times what a leader takes."""
 LIMITS = (2.0, 1.3, 1.15, 1.08)
 """How many times the bar a configuration may take after its first look, its second, ..."""
 BAR = 3
 """The bar is what the so-manieth of the leaders typically takes: one may have had luck."""
-RACE_SAMPLES = 5
-CHECK_EVERY = 8
+MOST_RACING = 48
+"""The fastest so many of those that are left are looked at in a round."""
+CHECK_EVERY = 12
 """The best is measured again after so many looks."""
 STEADY = 1.12
 """The machine is steady while the best takes at most this many times what it took."""
@@ -51,17 +60,12 @@ MOST_DOUBTS = 2
 """So often a configuration is looked at again because its time is doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
+MOST_FAILURES = 2
 FINALISTS = 16
 CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""
-ROUNDS = 12
-"""Rounds of the turns; up to twice as many while it is not known who leads."""
-SURE = 0.02
-"""It is known when half of every 95 % interval of a ratio to the best is at most so wide."""
-FEWEST_ROUNDS = 6
-"""From then on a finalist that is clearly slower takes no more turns."""
-CLEARLY = 1.02
-TURN_SAMPLES = 5
+FAVOURITE_WITHIN = 10.0
+"""The favourite takes turns, too, unless it is this much slower than the best."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ class Look:
     samples: int
     seconds: float
     round: int = 0
+    slower_than_s: float | None = None
+    """A launch that takes longer than this need not be sampled any further."""
+
+    def gave_up(self, samples_s: Floats) -> bool:
+        """Return whether these samples say that it was not worth going on."""
+        return self.slower_than_s is not None and bool(samples_s.min() > self.slower_than_s)
 
 
 @dataclass
@@ -90,6 +100,7 @@ class Runner:
     withdrawn: bool = False
     """Whether it cannot be measured."""
     doubts: int = 0
+    failures: int = 0
 
     @property
     def typical_s(self) -> float:
@@ -101,24 +112,39 @@ class Runner:
         """The fastest launch of all; infinite before the first look."""
         return min(self.fastest_s, default=float("inf"))
 
+    @property
+    def present(self) -> bool:
+        """Whether it can be measured and may still be the best."""
+        return not self.out and not self.withdrawn
+
 
 class Race:
     """Decides one look after another.
 
-    ``heats`` are the configurations by number, in the groups in which they get their first look:
-    the coarse ones first. ``expect`` guesses what one takes from others that were looked at:
-    promising ones of a group come first, and who is slow among fast neighbours is looked at again.
-    ``known`` are runners of an earlier race over the same configurations; they need no first look.
+    ``heats`` are configurations by number, in the groups in which they get their first look: the
+    coarse ones first. After them ``propose`` names one more at a time until it returns None.
+    ``expect`` guesses what one takes from others that were looked at: promising ones of a heat come
+    first, and who is slow among fast neighbours is looked at again. ``known`` are runners of an
+    earlier race over the same configurations; they need no first look. ``samples`` are those of a
+    first look (None: a few, more of short launches). The ``favourite`` takes turns with the
+    leaders. Without ``racing`` all first looks are alike and only the turns follow; without
+    ``turns`` only the first looks are taken. ``time_is_up`` may end the turns early.
     """
 
     def __init__(
         self,
         heats: Iterable[Sequence[int]],
         *,
+        propose: Callable[[], int | None] = lambda: None,
         expect: Callable[[int], float | None] = lambda number: None,
         known: dict[int, Runner] | None = None,
+        samples: int | None = None,
+        favourite: int | None = None,
+        racing: bool = True,
+        turns: bool = True,
         seed: int | None = None,
         rounds: int = ROUNDS,
+        time_is_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self._chance = np.random.default_rng(seed)
         self._heats = [list(heat) for heat in heats]
@@ -126,21 +152,27 @@ class Race:
         for number, runner in (known or {}).items():
             if number in self.runners and (runner.fastest_s or runner.withdrawn):
                 self.runners[number] = runner
-        self._expect = expect
-        self._rounds = rounds
+        self._propose, self._expect = propose, expect
+        self._samples, self._favourite = samples, favourite
+        self._racing_on, self._turns_on = racing, turns
+        self._rounds, self._time_is_up = rounds, time_is_up
         self._queue: list[int] = []
+        self._doubted: list[int] = []
+        """Those to be looked at again once the machine is steady."""
         self._limit = 0
         self._since_check: list[int] = []
         self._slow_checks = 0
-        self._looks = 0
+        self.looks = 0
+        """How many looks were taken."""
+        self.checks = self.disturbances = 0
+        """How often the best was measured again in between, and how often it was then slower."""
         self._best: int | None = None
         self._best_known = False
-        self.finalists: list[int] = []
+        self._leaders: Leaders | None = None
         self.crowd: frozenset[int] = frozenset()
         """Those near the best for which there was no place among the finalists."""
-        self._turn = 0
         self.phase: Phase = "survey"
-        self.done = not self.runners
+        self.done = False
 
     # ---- what is known
 
@@ -148,20 +180,12 @@ class Race:
     def best(self) -> int | None:
         """The best so far; None before the first look."""
         if not self._best_known:
-            self._best, self._best_known = self._find_best(), True
+            self._best = self._leaders.best if self._leaders is not None else None
+            if self._best is None:
+                seen = [n for n, r in self.runners.items() if r.fastest_s and not r.withdrawn]
+                self._best = min(seen, key=lambda n: self.runners[n].typical_s, default=None)
+            self._best_known = True
         return self._best
-
-    def _find_best(self) -> int | None:
-        turned = [n for n in self.finalists if self.runners[n].turns_s]
-        if turned:
-            pace_s = {
-                turn: median([r.turns_s[turn] for r in self._final_runners() if turn in r.turns_s])
-                for turn in range(1, self._turn + 1)
-                if any(turn in r.turns_s for r in self._final_runners())
-            }
-            return min(turned, key=lambda n: self._standing(n, pace_s))
-        seen = [n for n, r in self.runners.items() if r.fastest_s and not r.withdrawn]
-        return min(seen, key=lambda n: self.runners[n].typical_s, default=None)
 
     @property
     def best_s(self) -> float | None:
@@ -169,17 +193,34 @@ class Race:
         best = self.best
         return self.runners[best].typical_s if best is not None else None
 
+    @property
+    def finalists(self) -> list[int]:
+        """Those that take turns, the fastest of the looks first."""
+        return self._leaders.members if self._leaders is not None else []
+
+    @property
+    def rounds_taken(self) -> int:
+        """How many rounds of turns are over."""
+        if self._leaders is None:
+            return 0
+        return self._leaders.round - (self.phase == "turns" and bool(self._queue))
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds of turns there may be."""
+        return 2 * self._rounds
+
+    def ranked(self) -> list[int]:
+        """Return those who took turns, the fastest first and those who left last."""
+        return self._leaders.ranked() if self._leaders is not None else []
+
+    def compared(self, number: int, other: int) -> Comparison | None:
+        """Return the time of ``other`` over that of ``number``; None with too few common turns."""
+        return self._leaders.compared(number, other) if self._leaders is not None else None
+
     def against_best(self) -> dict[int, Comparison]:
         """Return each finalist's time over the best's, as far as they took turns together."""
-        best = self.best
-        if best is None or not self.runners[best].turns_s:
-            return {}
-        found = {}
-        for number in self.finalists:
-            compared = self._compare(best, number) if number != best else None
-            if compared is not None:
-                found[number] = compared
-        return found
+        return self._leaders.against_best() if self._leaders is not None else {}
 
     @property
     def ties(self) -> frozenset[int]:
@@ -187,33 +228,26 @@ class Race:
         best = self.best
         if not self.done or best is None:
             return frozenset()
-        compared = self.against_best()
-        near = {n for n, c in compared.items() if c.verdict != "slower"}
+        near = {n for n, c in self.against_best().items() if c.verdict != "slower"}
         return frozenset({best, *near, *self.crowd})
 
     @property
     def contenders(self) -> list[int]:
         """Those that were looked at and may still be the best."""
-        return self._active() if self.phase == "turns" else self._racing()
-
-    @property
-    def looks(self) -> int:
-        """How many looks were taken."""
-        return self._looks
+        return self._leaders.present if self._leaders is not None else self._racing()
 
     def looks_left(self) -> float:
-        """Return about how many looks are still to come."""
+        """Return about how many looks are still to come, apart from those of proposals."""
         if self.done:
             return 0
-        live = [n for n, r in self.runners.items() if not r.out and not r.withdrawn]
-        turns = min(len(live), FINALISTS) * 0.7 * self._rounds
-        if self.phase == "turns":
-            rounds = self._rounds if self._turn <= self._rounds else 2 * self._rounds
-            return len(self._queue) + len(self._active()) * (rounds - self._turn)
-        first = sum(not self.runners[n].fastest_s for n in live)
-        rounds = len(LIMITS) - max(1, self._limit)
+        if self._leaders is not None:
+            return len(self._queue) + self._leaders.turns_left()
+        live = [r for r in self.runners.values() if r.present]
+        first = sum(not runner.fastest_s for runner in live)
         share = 0.3 if self.phase == "survey" else 0.7
-        racing = max(1.0, share * len(live)) * rounds
+        rounds = len(LIMITS) - max(1, self._limit)
+        racing = max(1.0, min(share * len(live), MOST_RACING)) * rounds
+        turns = min(len(live), FINALISTS) * 0.7 * self._rounds
         return first * (1 + 1 / CHECK_EVERY) + racing + max(turns * share, self._rounds)
 
     # ---- what comes next
@@ -222,21 +256,20 @@ class Race:
         """Return what to measure next; None once the race is over."""
         if self.done:
             return None
-        if self.phase != "turns" and len(self._since_check) >= CHECK_EVERY:
+        if self._leaders is None and len(self._since_check) >= CHECK_EVERY:
             best = self.best
             if best is not None:
                 return self._look(best, "check")
         while self._queue or self._fill():
             number = self._queue[0]
-            runner = self.runners[number]
-            if not runner.withdrawn and not runner.out:
+            if self.runners[number].present:
                 return self._look(number, self.phase)
             self._queue.pop(0)
         return None
 
     def took(self, look: Look, samples_s: Floats) -> None:
         """Take in what a look measured, at least one launch in seconds."""
-        self._looks += 1
+        self.looks += 1
         self._best_known = False
         runner = self.runners[look.number]
         runner.samples += len(samples_s)
@@ -248,17 +281,41 @@ class Race:
             runner.turns_s[look.round] = float(np.median(samples_s))
             return
         runner.fastest_s.append(float(samples_s.min()))
-        self._best_known = False
+        if not self._racing_on:
+            return
         self._since_check.append(look.number)
         best_s = self.best_s
         if look.phase == "survey" and best_s is not None and runner.luckiest_s > LIMITS[0] * best_s:
             runner.out = True
+
+    def failed(self, look: Look, *, passing: bool) -> bool:
+        """Note that a look failed; return whether the configuration is withdrawn for that.
+
+        What was measured before, and what failed for a ``passing`` reason, is tried once more.
+        """
+        runner = self.runners[look.number]
+        runner.failures += 1
+        if runner.failures >= MOST_FAILURES or not (passing or runner.fastest_s):
+            self.withdraw(look.number)
+            return True
+        if look.phase == "check":
+            self._since_check = []
+        elif look.phase != "turns":
+            self._leave_queue(look.number)
+            self._doubted.append(look.number)
+        return False
 
     def withdraw(self, number: int) -> None:
         """Note that a configuration cannot be measured."""
         self.runners[number].withdrawn = True
         self._best_known = False
         self._leave_queue(number)
+
+    def end_search(self) -> None:
+        """Look at no more configurations: let those near the best take turns."""
+        if self._leaders is None and not self.done:
+            self._queue, self._doubted, self._since_check = [], [], []
+            self._begin_turns()
 
     # ---- inside
 
@@ -268,47 +325,67 @@ class Race:
 
     def _look(self, number: int, phase: Phase) -> Look:
         best_s = self.best_s
-        fewest = FIRST_SAMPLES if phase in ("survey", "check") else RACE_SAMPLES
         if phase == "turns":
-            fewest = TURN_SAMPLES
-        if best_s is None:
-            return Look(number, phase, fewest, LOOK_S * 10)
-        samples = int(min(MOST_SAMPLES, max(fewest, LOOK_S / max(best_s, SHORTEST_S))))
-        most_s = max(LOOK_S, PATIENCE * best_s)
-        if phase in ("check", "turns"):  # the count alone ends it, so that all turns are alike
-            most_s = max(1.0, 100 * samples * best_s)
-        return Look(number, phase, samples, most_s, self._turn)
+            assert self._leaders is not None
+            samples = _samples(TURN_SAMPLES, TURN_S, best_s)
+            most_s = max(1.0, 100 * samples * (best_s or 0.0))  # the count alone ends it
+            return Look(number, phase, samples, most_s, self._leaders.round)
+        samples = _samples(RACE_SAMPLES if phase == "race" else FIRST_SAMPLES, LOOK_S, best_s)
+        if phase == "survey" and self._samples is not None:
+            samples = self._samples
+        if phase == "check" or best_s is None or not self._racing_on:
+            return Look(number, phase, samples, max(MOST_LOOK_S, 100 * samples * (best_s or 0.0)))
+        slower_s = SLOWER * max(best_s, self._bar_s(), SHORTEST_S)
+        most_s = max(LOOK_S, PATIENCE * samples * slower_s)
+        return Look(number, phase, samples, most_s, slower_than_s=slower_s)
 
     def _fill(self) -> bool:
         """Queue up what the next heat or round consists of, or end the race; whether it goes on."""
-        if self.phase == "survey":
-            while self._heats:
-                heat = [n for n in self._heats.pop(0) if not self.runners[n].fastest_s]
-                if heat:
-                    self._queue = self._promising_first(heat)
-                    return True
+        if self._leaders is None:
+            self._queue = self._survey() if self.phase == "survey" else []
+            if self._queue:
+                return True
             self.phase = "race"
-        if self.phase == "race":
-            doubted = self._surprising()
-            if doubted:
-                self._queue = self._shuffled(doubted)
-                return True
-            self._drop(LIMITS[min(self._limit, len(LIMITS) - 1)])
-            self._limit += 1
-            racing = self._racing()
-            if self._limit < len(LIMITS) and len(racing) > 1:
-                self._queue = self._shuffled(racing)
-                return True
-            self._begin_turns(racing)
-        elif self._turn > 0:
-            self._drop_finalists()
-        active = self._active()
-        if not active or self._turn >= self._enough_rounds(active):
-            self.done = True
-            return False
-        self._turn += 1
-        self._queue = self._shuffled(active)
-        return True
+            if self._racing_on and self._turns_on:
+                self._queue = self._next_round()
+                if self._queue:
+                    return True
+            self._begin_turns()
+        assert self._leaders is not None
+        self._best_known = False
+        self._queue = self._leaders.next_round() if self._turns_on else []
+        self.done = not self._queue
+        return not self.done
+
+    def _survey(self) -> list[int]:
+        """Return who is looked at next for the first time, or anew now that it is steady."""
+        if self._doubted and not self._slow_checks:
+            return self._take_doubted()
+        while self._heats:
+            heat = [n for n in self._heats.pop(0) if not self.runners[n].fastest_s]
+            if heat:
+                return self._promising_first(heat)
+        proposed = self._propose()
+        if proposed is not None:
+            self.runners.setdefault(proposed, Runner())
+            return [proposed]
+        return self._take_doubted()
+
+    def _take_doubted(self) -> list[int]:
+        again, self._doubted = self._shuffled(list(dict.fromkeys(self._doubted))), []
+        return again
+
+    def _next_round(self) -> list[int]:
+        """Return who is looked at in the next round of the race; nobody once it is over."""
+        again = self._take_doubted() or self._shuffled(self._surprising())
+        if again:
+            return again
+        self._drop(LIMITS[min(self._limit, len(LIMITS) - 1)])
+        self._limit += 1
+        racing = self._racing()
+        if self._limit < len(LIMITS) and len(racing) > 1:
+            return self._shuffled(racing[:MOST_RACING])
+        return []
 
     def _promising_first(self, heat: list[int]) -> list[int]:
         """Return a heat shuffled, those that seem to come near the best before the others."""
@@ -329,13 +406,19 @@ class Race:
         return order
 
     def _racing(self) -> list[int]:
-        return [n for n, r in self.runners.items() if r.fastest_s and not r.out and not r.withdrawn]
+        """Return those that were looked at and may be the best, the fastest first."""
+        racing = [n for n, r in self.runners.items() if r.fastest_s and r.present]
+        return sorted(racing, key=lambda n: self.runners[n].typical_s)
+
+    def _bar_s(self) -> float:
+        """Return what one of the leaders typically takes; 0 before the first look."""
+        leaders = self._racing()[:BAR]
+        return self.runners[leaders[-1]].typical_s if leaders else 0.0
 
     def _drop(self, limit: float) -> None:
-        racing = self._racing()
-        leaders_s = sorted(self.runners[n].typical_s for n in racing)[:BAR]
-        for number in racing:
-            if self.runners[number].luckiest_s > limit * leaders_s[-1]:
+        limit_s = limit * self._bar_s()
+        for number in self._racing():
+            if self.runners[number].luckiest_s > limit_s:
                 self.runners[number].out = True
 
     def _surprising(self) -> list[int]:
@@ -343,12 +426,9 @@ class Race:
 
         Load may have met such a one alone; where it is as slow as it seems, that costs little.
         """
-        leaders_s = sorted(self.runners[n].typical_s for n in self._racing())[:BAR]
-        if not leaders_s:
-            return []
-        near_s, doubted = LIMITS[1] * leaders_s[-1], []
+        near_s, doubted = LIMITS[1] * self._bar_s(), []
         for number, runner in self.runners.items():
-            if runner.withdrawn or not runner.fastest_s or runner.doubts >= MOST_DOUBTS:
+            if runner.withdrawn or not runner.fastest_s or runner.doubts:
                 continue
             expected_s = self._expect(number)
             if expected_s is None or expected_s > near_s:
@@ -361,77 +441,45 @@ class Race:
 
     def _checked(self, number: int, fastest_s: float) -> None:
         """Judge the machine by the best, which was measured again."""
-        self._best_known = False
+        self.checks += 1
         seen, self._since_check = self._since_check, []
         runner = self.runners[number]
         if fastest_s <= STEADY * runner.typical_s:
             runner.fastest_s.append(fastest_s)
             self._slow_checks = 0
             return
+        self.disturbances += 1
         self._slow_checks += 1
         if self._slow_checks > MOST_DOUBTS:  # this is how fast the machine is now
             runner.fastest_s += [fastest_s, fastest_s]
             self._slow_checks = 0
-        again = []
         for doubted in dict.fromkeys(seen):
             other = self.runners[doubted]
             if doubted != number and other.doubts < MOST_DOUBTS and other.fastest_s:
                 other.doubts += 1
                 other.fastest_s.pop()
                 other.out = False
-                again.append(doubted)
-        self._queue += [n for n in self._shuffled(again) if n not in self._queue]
+                self._doubted.append(doubted)
 
-    # ---- turns
-
-    def _begin_turns(self, racing: list[int]) -> None:
+    def _begin_turns(self) -> None:
         self.phase = "turns"
-        ranked = sorted(racing, key=lambda n: self.runners[n].typical_s)
-        self.finalists = ranked[:FINALISTS]
+        limit_s = LIMITS[-1 if self._racing_on else -2] * self._bar_s()
+        ranked = [n for n in self._racing() if self.runners[n].luckiest_s <= limit_s]
+        members = ranked[:FINALISTS]
         best_s = self.runners[ranked[0]].typical_s if ranked else 0.0
         self.crowd = frozenset(
             n for n in ranked[FINALISTS:] if self.runners[n].typical_s <= CROWD * best_s
         )
+        if self._favourite is not None and self._favourite not in members:
+            favourite = self.runners[self._favourite]
+            if not favourite.withdrawn and favourite.luckiest_s <= FAVOURITE_WITHIN * best_s:
+                favourite.out = False
+                members.append(self._favourite)
+        self._leaders = Leaders(self.runners, members, self._chance, self._rounds, self._time_is_up)
 
-    def _active(self) -> list[int]:
-        return [
-            n for n in self.finalists if not self.runners[n].out and not self.runners[n].withdrawn
-        ]
 
-    def _enough_rounds(self, active: list[int]) -> int:
-        if len(active) == 1:
-            return min(FEWEST_ROUNDS, self._rounds)
-        if self._turn < self._rounds:
-            return self._rounds
-        compared = self.against_best()
-        widths = [
-            (compared[n].ci95_high - compared[n].ci95_low) / 2 for n in active if n in compared
-        ]
-        return self._rounds if max(widths, default=0.0) <= SURE else 2 * self._rounds
-
-    def _standing(self, number: int, pace_s: dict[int, float]) -> tuple[bool, float]:
-        """Return how a finalist ranks: its time over the pace of the rounds it took part in."""
-        runner = self.runners[number]
-        relative = [
-            seconds / max(pace_s[turn], SHORTEST_S) for turn, seconds in runner.turns_s.items()
-        ]
-        return runner.out or runner.withdrawn, median(relative)
-
-    def _final_runners(self) -> list[Runner]:
-        return [self.runners[n] for n in self.finalists]
-
-    def _compare(self, best: int, number: int) -> Comparison | None:
-        a, b = self.runners[best].turns_s, self.runners[number].turns_s
-        common = sorted(a.keys() & b.keys())
-        if min((a[t] for t in common), default=0) <= 0 or min(b[t] for t in common) <= 0:
-            return None
-        return ratio_interval(np.array([a[t] for t in common]), np.array([b[t] for t in common]))
-
-    def _drop_finalists(self) -> None:
-        """Let those that are clearly slower take no more turns."""
-        if self._turn < FEWEST_ROUNDS:
-            return
-        for number, compared in self.against_best().items():
-            if compared.verdict == "slower" and compared.ratio > CLEARLY:
-                self.runners[number].out = True
-        self._best_known = False
+def _samples(fewest: int, seconds: float, launch_s: float | None) -> int:
+    """Return how many launches fill ``seconds``, within limits."""
+    if launch_s is None:
+        return fewest
+    return int(min(MOST_SAMPLES, max(fewest, seconds / max(launch_s, SHORTEST_S))))

@@ -16,8 +16,8 @@ from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.ahead import BuildAhead
 from gpuexplorer.search.document import sweep_document
-from gpuexplorer.search.floor import least_launch_s
 from gpuexplorer.search.keeping import SweepHeld, SweepKeeper, request_document
+from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of
 from gpuexplorer.search.space import Space

@@ -1,4 +1,4 @@
-"""Who goes to the final of a tuning, and what is named after it.
+"""What is named after the final of a tuning.
 
 Of those that cannot be told from the best the simplest is preferred, where that costs next to
 nothing.
@@ -7,84 +7,52 @@ nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.tuning import Evaluation, Finalist
-from gpuexplorer.search.tune_final import FinalRun
+from gpuexplorer.core.tuning import Finalist
 
-LEADERS = 16
-LEAST_LEADERS = 6
-WITHIN = 1.15
-"""Who took at most this many times the bar in the search goes to the final, and some more."""
-BAR = 3
-"""The bar is what the so-manieth fastest typically takes: one or two may have had luck."""
-START_WITHIN = 10.0
-"""The configuration one gets without tuning goes there too, unless it is this much slower."""
 SIMPLER_AT_MOST = 1.02
 """A simpler configuration is preferred when it is surely not slower than the best by more."""
 
 
-def finalists_of(
-    evaluations: Sequence[Evaluation], start: RunConfig
-) -> tuple[list[RunConfig], int]:
-    """Return who goes to the final, the fastest first, and how many as near do not.
+@dataclass(frozen=True)
+class Finished:
+    """One that took its turns to the end, or until it was clearly slower."""
 
-    A configuration counts with what it typically took. At least one must have been measured.
-    """
-    looks = looks_of(evaluations)
-    typical_s = {key: median(found) for key, found in looks.items()}
-    measured = {e.config.key: e.config for e in evaluations if e.outcome == "measured"}
-    ranked = sorted(measured, key=typical_s.__getitem__)
-    limit_s = WITHIN * bar_s(looks)
-    near = sum(typical_s[key] <= limit_s for key in ranked)
-    configs = [measured[key] for key in ranked[: min(max(near, LEAST_LEADERS), LEADERS)]]
-    own = looks.get(start.key)
-    if own is not None and start.key not in {c.key for c in configs}:
-        if min(own) <= START_WITHIN * typical_s[ranked[0]]:
-            configs.append(start)
-    return configs, max(0, near - LEADERS)
+    number: int
+    """As the race counts it."""
+    result: RunResult
+    """The document of all its turns."""
 
 
-def looks_of(evaluations: Sequence[Evaluation]) -> dict[str, list[float]]:
-    """Return the medians in seconds of all looks at each configuration, by its key."""
-    looks: dict[str, list[float]] = {}
-    for evaluation in evaluations:
-        if evaluation.outcome != "failed" and evaluation.median_s is not None:
-            looks.setdefault(evaluation.config.key, []).append(evaluation.median_s)
-    return looks
+Compare = Callable[[int, int], Comparison | None]
+"""Compares two by their numbers: the second's time over that of the first."""
 
 
-def bar_s(looks: Mapping[str, Sequence[float]]) -> float:
-    """Return the time against which others are held: a typical one of a leader, in seconds.
-
-    Infinite while nothing was looked at; with fewer than ``BAR`` the slowest of them.
-    """
-    typical_s = sorted(median(found) for found in looks.values())
-    return typical_s[min(BAR, len(typical_s)) - 1] if typical_s else math.inf
-
-
-def named_of(runs: Sequence[tuple[FinalRun, RunResult]], start: RunConfig) -> dict[str, Any]:
+def named_of(runs: Sequence[Finished], compare: Compare, start: RunConfig) -> dict[str, Any]:
     """Return what a tuning's document says of its final, by field.
 
-    ``runs`` are those that were measured, the fastest first, with the document of each.
+    ``runs`` are those that were measured, the fastest first.
     """
-    best = runs[0][0]
-    compared = {r.config.key: r.against(best) for r, _ in runs if r is not best}
-    finalists = tuple(
-        _finalist(result, compared.get(r.config.key), r is best) for r, result in runs
-    )
-    tied = [(f.config, compared.get(f.config.key)) for f in finalists if f.tied]
+    best = runs[0]
+    compared = {run.number: compare(best.number, run.number) for run in runs[1:]}
+    finalists = tuple(_finalist(run.result, compared.get(run.number), run is best) for run in runs)
+    tied = [
+        (finalist.config, compared.get(run.number))
+        for run, finalist in zip(runs, finalists, strict=True)
+        if finalist.tied
+    ]
     chosen, why = prefer(tied, start)
-    over = _over_start([r for r, _ in runs], start, chosen)
+    over = _over_start(runs, compare, start, chosen)
     return {
         "finalists": finalists,
-        "best": best.config,
+        "best": best.result.config,
         "chosen": chosen,
         "why": why,
         "start_ratio": over.ratio if over else 1.0 if chosen.key == start.key else None,
@@ -93,11 +61,13 @@ def named_of(runs: Sequence[tuple[FinalRun, RunResult]], start: RunConfig) -> di
     }
 
 
-def _over_start(runs: Sequence[FinalRun], start: RunConfig, chosen: RunConfig) -> Comparison | None:
+def _over_start(
+    runs: Sequence[Finished], compare: Compare, start: RunConfig, chosen: RunConfig
+) -> Comparison | None:
     """Return the time without tuning over that of ``chosen``; None where both did not run."""
-    by_key = {r.config.key: r for r in runs}
+    by_key = {run.result.config.key: run.number for run in runs}
     own, used = by_key.get(start.key), by_key[chosen.key]
-    return own.against(used) if own is not None and own is not used else None
+    return compare(used, own) if own is not None and own != used else None
 
 
 def _finalist(result: RunResult, found: Comparison | None, is_best: bool) -> Finalist:

@@ -264,6 +264,15 @@ def test_the_launch_that_is_verified_is_the_only_one_of_what_is_slower_by_far() 
     assert [batch.durations_s.tolist() for batch in diary.batches] == [[6e-3]]
 
 
+@pytest.mark.parametrize(("launch_s", "samples"), [(6e-3, 3), (12e-3, 1)])
+def test_a_gpus_short_first_launch_alone_does_not_say_that_it_is_slower(
+    launch_s: float, samples: int
+) -> None:
+    runner, diary = on_device(Arithmetic(plan(), launch_s=launch_s), kind="gpu"), Diary()
+    assert run_job(job(runner, slower=Slower(1e-3), in_search=True), diary) == "slower"
+    assert sum(sum(batch.counts) for batch in diary.batches) == samples
+
+
 def test_three_launches_say_that_a_configuration_is_slower() -> None:
     rules, diary = [Enough(20)], Diary()
     runner = Arithmetic(plan(), launch_s=1.5e-3)

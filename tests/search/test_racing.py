@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuexplorer.search.racing import FEWEST_ROUNDS, FINALISTS, ROUNDS, Look, Race
+from gpuexplorer.core.comparison import FEWEST_PAIRS
+from gpuexplorer.search.leaders import ROUNDS
+from gpuexplorer.search.racing import FINALISTS, MOST_DOUBTS, Look, Race
 from tests.support.racecourse import Machine
 
 
@@ -26,7 +28,10 @@ def race(times: list[float], machine: Machine, seed: int = 0) -> tuple[Race, lis
     looks = []
     while (look := made.next()) is not None:
         looks.append(look)
-        made.took(look, machine.look(times[look.number], look.samples, look.seconds))
+        taken = machine.look(
+            times[look.number], look.samples, look.seconds, slower_than_s=look.slower_than_s
+        )
+        made.took(look, taken)
         assert len(looks) < 5000
     return made, looks
 
@@ -134,7 +139,7 @@ def test_equal_ones_tie_and_a_slower_one_does_not() -> None:
     against = made.against_best()
     others = [against[n] for n in (0, 1, 2) if n in against]
     assert all(c.ci95_low < 1.005 and c.ci95_high > 0.995 for c in others)
-    assert against[3].verdict == "slower" and against[3].pairs >= FEWEST_ROUNDS
+    assert against[3].verdict == "slower" and against[3].pairs >= FEWEST_PAIRS
 
 
 def test_more_equal_ones_than_take_turns_are_not_called_slower() -> None:
@@ -157,6 +162,71 @@ def test_what_cannot_be_measured_is_withdrawn() -> None:
         nothing.withdraw(look.number)
     assert nothing.done and nothing.best is None and nothing.ties == frozenset()
     assert Race([]).next() is None
+
+
+def test_what_fails_for_no_fault_of_its_own_is_tried_once_more() -> None:
+    made = Race([[0, 1, 2]], seed=1)
+    failures = {1: 0, 2: 0}
+    while (look := made.next()) is not None:
+        if look.number in failures and failures[look.number] < look.number:
+            failures[look.number] += 1
+            withdrawn = made.failed(look, passing=True)
+            assert withdrawn == (failures[look.number] == 2)
+        else:
+            made.took(look, np.full(look.samples, (3 - look.number) * 1e-3))
+    assert failures == {1: 1, 2: 2}
+    assert made.runners[2].withdrawn and made.best == 1
+
+
+def test_what_fails_by_itself_is_not_tried_again() -> None:
+    made = Race([[0, 1]], seed=1)
+    looks = 0
+    while (look := made.next()) is not None:
+        looks += look.number == 1
+        if look.number == 1:
+            assert made.failed(look, passing=False)
+        else:
+            made.took(look, np.full(look.samples, 1e-3))
+    assert looks == 1 and made.best == 0
+
+
+def test_what_is_proposed_one_by_one_is_raced_like_the_rest() -> None:
+    times, told = course(6, 40, 4), list[int]()
+    machine = Machine(6, bursts=False)
+
+    def propose() -> int | None:
+        told.append(len(told) + 1)
+        return told[-1] if told[-1] < len(times) else None
+
+    made = Race([[0]], propose=propose, seed=6)
+    while (look := made.next()) is not None:
+        made.took(look, machine.look(times[look.number], look.samples, look.seconds))
+    assert set(made.runners) == set(range(len(times)))
+    assert made.best is not None and times[made.best] <= 1.03 * min(times)
+
+
+def test_nobody_is_doubted_for_ever() -> None:
+    """Whenever the best is measured again, the machine is slow: what was seen is not believed."""
+    made = Race([list(range(30))], seed=2)
+    while (look := made.next()) is not None:
+        slow = 1.5 if look.phase == "check" else 1.0
+        made.took(look, np.full(look.samples, slow * 1e-3 * (1 + look.number)))
+        assert made.looks < 1000
+    assert made.disturbances > 0
+    assert max(r.doubts for r in made.runners.values()) <= MOST_DOUBTS
+    assert made.best == 0
+
+
+def test_without_racing_all_first_looks_are_alike() -> None:
+    times = course(7, 30, 4)
+    made, survey = Race([list(range(30))], racing=False, samples=9, seed=1), list[Look]()
+    while (look := made.next()) is not None:
+        survey += [look] if look.phase != "turns" else []
+        made.took(look, np.full(look.samples, times[look.number]))
+    assert sorted(look.number for look in survey) == list(range(30))
+    assert {look.samples for look in survey} == {9}
+    assert all(look.slower_than_s is None for look in survey)
+    assert made.best is not None and times[made.best] == min(times)
 
 
 def test_short_launches_get_more_samples_in_a_look() -> None:

@@ -14,6 +14,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.measure.stop import Slower
 from gpuexplorer.workloads.workload import Workload
 from tests.support.situations import made_prepared
 
@@ -40,13 +41,25 @@ class Machine:
         self.now_s += seconds
         return float(seconds)
 
-    def look(self, true_s: float, samples: int, seconds: float, overhead_s: float = 0.008) -> Any:
+    def look(
+        self,
+        true_s: float,
+        samples: int,
+        seconds: float,
+        overhead_s: float = 0.008,
+        slower_than_s: float | None = None,
+    ) -> Any:
         """Return the samples of one run, which verifies with a launch before it samples."""
         self.now_s += overhead_s
-        self.launch(true_s)
+        first_s = self.launch(true_s)
+        slower = Slower(slower_than_s) if slower_than_s is not None else None
+        if slower is not None and slower.by_far(first_s):
+            return np.array([first_s])
         found: list[float] = []
         while len(found) < samples and sum(found) < seconds:
             found.append(self.launch(true_s))
+            if slower is not None and slower.met(np.array(found), sum(found)):
+                break
         return np.array(found)
 
 
@@ -94,7 +107,9 @@ class Bench:
             variant=config.variant,
         )
         record = RunRecord(msgspec.structs.replace(prepared, config=config))
-        taken = self.machine.look(self.true_s(block), samples, seconds)
+        taken = self.machine.look(
+            self.true_s(block), samples, seconds, slower_than_s=options.slower_than_s
+        )
         record.add(
             SampleBatch(seconds=taken.astype("<f8").tobytes(), counts=(len(taken),), starts_ns=(0,))
         )

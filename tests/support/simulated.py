@@ -12,6 +12,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.measure.stop import Slower
 from gpuexplorer.workloads.workload import Workload
 from tests.support.prepared import prepared
 
@@ -54,6 +55,7 @@ class SimulatedMachine:
     ) -> RunRecord:
         """Return the samples at once."""
         samples, seconds = options.samples, options.seconds
+        slower = Slower(options.slower_than_s) if options.slower_than_s is not None else None
         self.now += RUN_S
         failure = self._fails(config)
         if failure is not None:
@@ -65,6 +67,8 @@ class SimulatedMachine:
             taken.append(launch_s)
             self.now += launch_s
             enough = samples is not None and len(taken) >= samples
+            if slower is not None and slower.met(np.array(taken), self.now - began):
+                break
             if enough or (seconds is not None and self.now - began >= seconds):
                 break
         self.runs.append((config, len(taken)))

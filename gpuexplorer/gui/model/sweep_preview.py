@@ -13,7 +13,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.sweep import grouped_reasons
 from gpuexplorer.search.estimate import Estimator
-from gpuexplorer.search.floor import least_launch_s
+from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import cells_of
 from gpuexplorer.search.space import Space

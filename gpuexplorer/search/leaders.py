@@ -1,0 +1,154 @@
+"""The leaders of a race take turns: only these say who is best and who cannot be told from it.
+
+What is compared are ratios of turns that stood side by side, so that a machine that is slow for
+longer than a turn is slow for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Protocol
+
+import numpy as np
+
+from gpuexplorer.core.comparison import (
+    FEWEST_PAIRS,
+    Comparison,
+    interval_so_far,
+    ratio_interval,
+)
+
+ROUNDS = 12
+"""Rounds of the turns; up to twice as many while it is not known who leads."""
+SURE = 0.02
+"""It is known when half of every 95 % interval of a ratio to the best is at most so wide."""
+CLEARLY = 1.02
+"""Who is slower than the best by more than this for certain takes no more turns."""
+SHORTEST_S = 1e-9
+
+
+class TakesTurns(Protocol):
+    """What is known of one configuration (``racing.Runner``)."""
+
+    turns_s: dict[int, float]
+    out: bool
+    withdrawn: bool
+
+    @property
+    def present(self) -> bool:
+        """Whether it still takes turns."""
+
+
+class Leaders:
+    """Decides who takes turns in the next round, and compares those who took them.
+
+    ``runners`` are looked up by the numbers of ``members``. There are ``rounds`` rounds, up to
+    twice as many while intervals are wide, and fewer once ``time_is_up``, but enough for intervals.
+    """
+
+    def __init__(
+        self,
+        runners: Mapping[int, TakesTurns],
+        members: list[int],
+        chance: np.random.Generator,
+        rounds: int = ROUNDS,
+        time_is_up: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._runners, self.members = runners, members
+        self._chance, self._rounds, self._time_is_up = chance, rounds, time_is_up
+        self.round = 0
+        """The round that is taken at present, from 1."""
+
+    @property
+    def present(self) -> list[int]:
+        """Those that still take turns."""
+        return [n for n in self.members if self._runners[n].present]
+
+    @property
+    def best(self) -> int | None:
+        """Who takes least beside the others; None before the first turn."""
+        return next((n for n in self.ranked() if not self._runners[n].withdrawn), None)
+
+    def ranked(self) -> list[int]:
+        """Return those who took turns, the fastest first and those who left last.
+
+        One counts with its time over the pace of the rounds that it took part in.
+        """
+        turned = [n for n in self.members if self._runners[n].turns_s]
+        pace_s: dict[int, float] = {}
+        for turn in range(1, self.round + 1):
+            taken = [t[turn] for n in turned if turn in (t := self._runners[n].turns_s)]
+            if taken:
+                pace_s[turn] = max(median(taken), SHORTEST_S)
+
+        def standing(number: int) -> tuple[bool, float]:
+            runner = self._runners[number]
+            return not runner.present, median(s / pace_s[t] for t, s in runner.turns_s.items())
+
+        return sorted(turned, key=standing)
+
+    def against_best(self) -> dict[int, Comparison]:
+        """Return each one's time over the best's, as far as they took turns together."""
+        best = self.best
+        found: dict[int, Comparison] = {}
+        for number in self.members:
+            if best is not None and number != best:
+                compared = self.compared(best, number)
+                if compared is not None:
+                    found[number] = compared
+        return found
+
+    def compared(self, number: int, other: int) -> Comparison | None:
+        """Return the time of ``other`` over that of ``number``; None with too few common turns.
+
+        Who left early was looked at after every round, and its interval allows for that.
+        """
+        left = self._runners[number].out or self._runners[other].out
+        compare = interval_so_far if left else ratio_interval
+        return self._compare(number, other, compare)
+
+    def next_round(self) -> list[int]:
+        """Return who takes the next round's turns, in order; nobody once it is decided."""
+        if self.round:
+            self._drop_slower()
+        present = self.present
+        if not present or self._is_enough(present):
+            return []
+        self.round += 1
+        order: list[int] = self._chance.permutation(np.array(present, dtype=int)).tolist()
+        return order
+
+    def turns_left(self) -> int:
+        """Return about how many turns are to come after this round."""
+        rounds = self._rounds if self.round <= self._rounds else 2 * self._rounds
+        return len(self.present) * (rounds - self.round)
+
+    def _is_enough(self, present: list[int]) -> bool:
+        if self.round < min(FEWEST_PAIRS, self._rounds):
+            return False
+        if len(present) == 1 or self._time_is_up() or self.round >= 2 * self._rounds:
+            return True
+        if self.round < self._rounds:
+            return False
+        compared = self.against_best()
+        widths = [
+            (compared[n].ci95_high - compared[n].ci95_low) / 2 for n in present if n in compared
+        ]
+        return max(widths, default=0.0) <= SURE
+
+    def _drop_slower(self) -> None:
+        best = self.best
+        for number in self.present:
+            if best is not None and number != best:
+                found = self._compare(best, number, interval_so_far)
+                self._runners[number].out = found is not None and found.ci95_low > CLEARLY
+
+    def _compare(
+        self, number: int, other: int, compare: Callable[..., Comparison | None]
+    ) -> Comparison | None:
+        first, second = self._runners[number].turns_s, self._runners[other].turns_s
+        common = sorted(first.keys() & second.keys())
+        if min((min(first[t], second[t]) for t in common), default=0.0) <= 0:
+            return None
+        return compare(np.array([first[t] for t in common]), np.array([second[t] for t in common]))

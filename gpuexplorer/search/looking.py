@@ -1,0 +1,128 @@
+"""One look of a race, taken: what it asks of a measurement, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine.errors import LongRun
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.outcome import passes
+from gpuexplorer.search.racing import SHORTEST_S, Look, Race
+
+FIRST_WARM_UP_S = 0.25
+"""Launches before the very first sample: a device that rested runs slower at first."""
+TURN_WARM_UP_S = 0.005
+"""Launches before a turn's first sample, so that none of it pays for the one before."""
+NEIGHBOURS = 4
+"""Measured configurations from which the time of another one is guessed."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a look brought: a record that counts, or why it does not."""
+
+    look: Look
+    record: RunRecord | None = None
+    gave_up: bool = False
+    """Whether sampling ended early because it was clearly slower."""
+    error: ExplorerError | None = None
+    suspect: str | None = None
+    """Why the figure cannot be true; such a configuration is withdrawn."""
+    withdrawn: bool = False
+
+
+def take(
+    race: Race,
+    look: Look,
+    measure: Callable[[RunOptions], RunRecord],
+    *,
+    allow_long: bool = False,
+) -> Taken:
+    """Take a look and tell the race.
+
+    A configuration whose launch would take too long, that fails or is wrong is withdrawn, one whose
+    failure says nothing of it only when it fails again. Raises CannotRunHere when nothing can be
+    measured any more, and whatever else is no error of the configuration.
+    """
+    options = RunOptions(
+        samples=look.samples,
+        seconds=look.seconds,
+        warm_up_s=_warm_up_s(race, look),
+        allow_long=allow_long,
+        keep_arrays=True,
+        slower_than_s=look.slower_than_s,
+    )
+    try:
+        record = measure(options)
+    except CannotRunHere:
+        raise
+    except LongRun as error:
+        race.withdraw(look.number)
+        return Taken(look, error=error, withdrawn=True)
+    except ExplorerError as error:
+        return Taken(look, error=error, withdrawn=race.failed(look, passing=passes(error)))
+    samples_s = record.samples_s()
+    suspect = record.suspect(summarize(samples_s))
+    if suspect is not None:
+        race.withdraw(look.number)
+        return Taken(look, record, suspect=suspect, withdrawn=True)
+    race.took(look, samples_s)
+    return Taken(look, record, look.gave_up(samples_s))
+
+
+def _warm_up_s(race: Race, look: Look) -> float:
+    """Return how long to warm up; the launch that verifies is one already."""
+    if not race.looks:
+        return FIRST_WARM_UP_S
+    return TURN_WARM_UP_S if look.phase == "turns" else 0.0
+
+
+class Neighbourhood:
+    """Guesses what a configuration takes from those beside it.
+
+    ``places`` says where each stands, one row of coordinates for each number.
+    """
+
+    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+        self._places = np.array(places, dtype=np.float64)
+        self._seen = _Seen(-1, np.empty(0, int), np.empty(0))
+
+    def expected_s(self, number: int, race: Race) -> float | None:
+        """Return the mean (of logarithms) of the nearest others that were looked at.
+
+        The nearer weigh more. None without any.
+        """
+        seen = self._seen
+        if seen.looks != race.looks:  # made once for all that are guessed between two looks
+            seen = self._seen = _Seen.of(race)
+        others = seen.numbers != number
+        numbers, logs = seen.numbers[others], seen.logs[others]
+        if not len(numbers):
+            return None
+        distances = ((self._places[numbers] - self._places[number]) ** 2).sum(axis=1)
+        nearest = np.lexsort((logs, distances))[:NEIGHBOURS]
+        weights = 1 / (1e-9 + distances[nearest])
+        return float(np.exp((weights * logs[nearest]).sum() / weights.sum()))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was looked at after so many looks, and the logarithms of what it typically takes."""
+
+    looks: int
+    numbers: npt.NDArray[np.int_]
+    logs: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, race: Race) -> _Seen:
+        looks = race.looks
+        typical_s = {n: r.typical_s for n, r in list(race.runners.items()) if r.fastest_s}
+        logs = np.log(np.maximum(np.array(list(typical_s.values())), SHORTEST_S))
+        return cls(looks, np.array(list(typical_s), dtype=int), logs)
