@@ -9,7 +9,7 @@ import msgspec
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
-from gpuexplorer.core.studies import Measured, PrecisionStudy, Speedup, SpeedupStudy, Study
+from gpuexplorer.core.studies import Measured, Speedup
 from gpuexplorer.core.units import percent, quantity, ratio
 
 
@@ -18,14 +18,6 @@ def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
     switches = {k: v for k, v in config.switches.items() if k != EVEN_IF_WRONG}
     parts = config_parts(msgspec.structs.replace(config, switches=switches))
     return " · ".join(words for name, words in parts.items() if words and name not in without)
-
-
-def study_subject(study: Study) -> str:
-    """Return what a study is about in words: the devices, or what all its runs have in common."""
-    if isinstance(study, SpeedupStudy):
-        return f"{study.first.label} and {study.second.label}"
-    without = ("precision",) if isinstance(study, PrecisionStudy) else ()
-    return subject(study.config, without=without)
 
 
 def effect_words(effect: Comparison | None) -> str:
@@ -43,6 +35,11 @@ def factor_words(effect: Comparison) -> str:
     if effect.ratio < 1:
         return f"{times(1 / effect.ratio)} as fast"
     return f"{times(effect.ratio)} the time"
+
+
+def times_as_fast(ratio_of_times: Comparison) -> str:
+    """Return a ratio of times as a speed, such as ``2.1× as fast as``."""
+    return f"{times(1 / ratio_of_times.ratio)} as fast as"
 
 
 def times(factor: float | None) -> str:

@@ -95,7 +95,7 @@ TABLE: dict[str, Command] = {
         compare_options.EXAMPLES,
     ),
     "study": Command(
-        "precision against speed, what each switch buys, CPU against GPU: in turns",
+        "precision, switches, CPU against GPU, time against size: measured in turns",
         "study",
         study_options.add_options,
         study_options.EXAMPLES,

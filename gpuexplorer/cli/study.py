@@ -1,12 +1,11 @@
-"""``gpuexplorer study``: precision against speed, what each switch buys, CPU against GPU."""
+"""``gpuexplorer study``: measures any of the studies, prints its table, writes its files."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from gpuexplorer.charts.studies import can_draw, study_chart
-from gpuexplorer.charts.studies_words import study_subject
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import keep, say_kept
@@ -18,12 +17,12 @@ from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.studies import KINDS, STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.exchange.csv_table import write_sheet
-from gpuexplorer.results.study import sheet_of
 from gpuexplorer.search.engines import Several
-from gpuexplorer.studies import How, Lab, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import KINDS, chart_of, kind_of, sheet_of
+from gpuexplorer.studies.running import How, Running
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
@@ -35,7 +34,7 @@ def command(options: argparse.Namespace) -> int:
     with Several(opener(options), options.threads) as session:
         lab = lab_of(options, workload, session.devices)
         try:
-            with steps_progress(KINDS[options.study]) as progress:
+            with steps_progress(KINDS[options.study].heading) as progress:
                 study: Study = lab.run(session, lambda s: progress(s.done, s.total, s.words))
         except KeyboardInterrupt:
             study = lab.document()
@@ -53,26 +52,20 @@ def command(options: argparse.Namespace) -> int:
     return _deliver(study, options)
 
 
-def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Lab:
+def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Running[Any]:
     """Return the study that the options ask for."""
+    kind = KINDS[options.study]
     how = How(
         options.rounds or ROUNDS, options.seconds, options.samples, options.yes,
         exact=options.rounds is not None,
     )  # fmt: skip
-    if options.study == "precision":
-        return PrecisionLab(
-            request_of(options), workload, devices, how, precisions=options.precisions
-        )
-    if options.study == "switches":
-        return SwitchesLab(
-            request_of(options), workload, devices, how, switches=options.switches,
-            threads=options.try_threads, order=options.order,
-        )  # fmt: skip
-    symbol, sizes, others = _sizes(options.size)
-    request = request_of(argparse.Namespace(**{**vars(options), "size": others}))
-    return SpeedupLab(
-        request, workload, devices, how, names=options.devices, symbol=symbol, sizes=sizes
-    )
+    given = {choice.name: getattr(options, f"study_{choice.name}") for choice in kind.choices}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if kind.over_sizes:
+        symbol, sizes, others = _sizes(options.size)
+        chosen |= {"symbol": symbol, "sizes": sizes}
+        options = argparse.Namespace(**{**vars(options), "size": others})
+    return kind.lab(request_of(options), workload, devices, how, **chosen)
 
 
 def _sizes(
@@ -105,7 +98,7 @@ def _deliver(study: Study, options: argparse.Namespace) -> int:
     delivery.show(lambda: _print(study))
     delivery.document(lambda: study_json(study))
     delivery.file(options.csv, lambda path: write_sheet(sheet_of(study), path))
-    delivery.file(options.plot if can_draw(study) else None, lambda path: _draw(study, path))
+    delivery.file(options.plot if study.runs else None, lambda path: _draw(study, path))
     say_kept(group, "study.html", options)
     delivery.say_written()
     return delivery.code
@@ -116,7 +109,7 @@ def _print(study: Study) -> None:
 
     console = output_console()
     console.print(Text(study.title, style="bold"))
-    console.print(Text(study_subject(study), style="dim"))
+    console.print(Text(kind_of(study).subject_of(study), style="dim"))
     console.print(Text(f"{study.device}\n", style="dim"))
     print_sheet(sheet_of(study), console)
     console.print()
@@ -127,4 +120,4 @@ def _print(study: Study) -> None:
 def _draw(study: Study, path: Path) -> None:
     from gpuexplorer.charts.render import render
 
-    render(study_chart(study), path)
+    render(chart_of(study), path)

@@ -7,16 +7,8 @@ import argparse
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import PROBLEM, add_knobs, add_several
-from gpuexplorer.core import ranges
-from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.studies.running import SECONDS
-
-COMMANDS = {
-    "precision": "every precision: its speed beside its error against float64",
-    "switches": "what each switch buys: by itself, and all that pay together",
-    "speedup": "CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
-}
 
 EXAMPLES = """examples:
   gpuexplorer study precision attention --variant torch --plot precision.png
@@ -25,6 +17,7 @@ EXAMPLES = """examples:
   gpuexplorer study switches cnn --switches compile=default,channels_last --order channels_last
   gpuexplorer study speedup matmul --size 64:4096:*2 --plot break-even.png
   gpuexplorer study speedup matmul --devices opencl:0,torch:cpu --size 32:512:*2
+  gpuexplorer study scaling matmul --variants naive,tiled --size 64:2048:*2 --plot scaling.png
 
 Everything is measured in turns, in an order that chance decides. What fails or is not offered
 stands in the result with its reason. Runs are kept in the history as one group; 'gpuexplorer report
@@ -35,11 +28,14 @@ exit codes: 0 done, 1 nothing could be measured, 2 usage or input error, 3 nothi
 
 
 def add_options(study: argparse.ArgumentParser) -> None:
-    """Add the three studies with their options."""
+    """Add every study with its options."""
+    from gpuexplorer.studies import KINDS
+
     made = study.add_subparsers(
         title="studies", metavar="STUDY", dest="study", required=True, parser_class=type(study)
     )
-    for name, words in COMMANDS.items():
+    for name, kind in KINDS.items():
+        words = kind.command
         parser = made.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", epilog=EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
@@ -48,46 +44,19 @@ def add_options(study: argparse.ArgumentParser) -> None:
         common.workload(parser)
         what = parser.add_argument_group("what to run")
         add_knobs(what, *PROBLEM)
-        {"precision": _precision, "switches": _switches, "speedup": _speedup}[name](what)
+        if kind.over_sizes:
+            add_several(
+                what, "size", "A:B:*2|N=..,M=..",
+                "the sizes: one symbol has several values (default: doubling around the "
+                "workload's)",
+            )  # fmt: skip
+        for choice in kind.choices:
+            what.add_argument(
+                choice.option, *choice.also, dest=f"study_{choice.name}", metavar=choice.metavar,
+                type=values.option(choice.read), help=choice.help,
+            )  # fmt: skip
         _how(parser)
         common.everywhere(parser)
-
-
-def _precision(what: argparse._ActionsContainer) -> None:
-    what.add_argument(
-        "--precision", "--precisions", dest="precisions", type=values.option(ranges.names),
-        metavar="P,..", help="which precisions (default: all that the workload and device have)",
-    )  # fmt: skip
-    what.set_defaults(precision=None)
-
-
-def _switches(what: argparse._ActionsContainer) -> None:
-    what.add_argument(
-        "--switches", type=values.option(ranges.names), metavar="S,..",
-        help="which switches, by name or as NAME=VALUE, or 'none' with --try-threads "
-        "(default: all that are offered)",
-    )  # fmt: skip
-    what.add_argument(
-        "--try-threads", type=values.several(BY_AXIS["threads"]), default=(), metavar="T,..",
-        help="numbers of CPU threads to try as well, such as 1,2,4",
-    )  # fmt: skip
-    what.add_argument(
-        "--order", type=values.option(ranges.names), metavar="S,..",
-        help="combine these, in this order, whether they pay or not (default: those that pay, the "
-        "best first, each kept if it still pays)",
-    )  # fmt: skip
-
-
-def _speedup(what: argparse._ActionsContainer) -> None:
-    add_several(
-        what, "size", "A:B:*2|N=..,M=..",
-        "the sizes: one symbol has several values (default: doubling around the workload's)",
-    )  # fmt: skip
-    what.add_argument(
-        "--devices", "--device", dest="devices", type=values.option(ranges.names), metavar="A,B",
-        help="two devices; the first has the data at hand (default: the CPU, then the GPU)",
-    )  # fmt: skip
-    what.set_defaults(device="auto")
 
 
 def _how(parser: argparse.ArgumentParser) -> None:

@@ -37,16 +37,7 @@ rows = option(limits.ROWS.read)
 
 def several(knob: Knob) -> Callable[[str], tuple[Any, ...]]:
     """Return a reader of a knob's values, such as ``8,16,32`` or ``8:256:*2``, all in its range."""
-
-    def read(text: str) -> tuple[Any, ...]:
-        found = knob.read(text)
-        if (within := knob.within) is not None:
-            for value in found:
-                if not within.least <= value <= within.most:
-                    raise InputError(f"'{text}' holds {value}", remedy=f"use {within.words}")
-        return found
-
-    return option(read)
+    return option(knob.values)
 
 
 def several_by_name(knob: Knob) -> Callable[[str], tuple[str, tuple[Any, ...]]]:

@@ -76,6 +76,15 @@ class Knob:
         """What stands for it in the Python API when nothing is given."""
         return None if self.named else getattr(_DEFAULTS, self.field, False)
 
+    def values(self, text: str) -> tuple[Any, ...]:
+        """Read several values, such as ``8,16,32`` or ``8:256:*2``, all in its range."""
+        found = self.read(text)
+        if (within := self.within) is not None:
+            for value in found:
+                if not within.least <= value <= within.most:
+                    raise InputError(f"'{text}' holds {value}", remedy=f"use {within.words}")
+        return found
+
 
 _DEFAULTS = RunRequest(workload="")
 KNOBS = (

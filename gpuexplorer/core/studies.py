@@ -1,4 +1,4 @@
-"""The three studies as documents: precision, what each switch bought, one device against another.
+"""Studies as documents, with those of precision, of switches, and of one device against another.
 
 Every run of a study stands once in ``runs``; whatever else speaks of a run has its id and the
 figures that belong there. So a document without its runs is still whole, and the history keeps it
@@ -7,14 +7,13 @@ so, beside the runs themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 
@@ -51,8 +50,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Why the time cannot be true; such a run never wins."""
 
 
-class _Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """What all studies have."""
+class Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """What all studies have; each kind adds its own and a tag."""
 
     schema: str = STUDY_SCHEMA
     id: str
@@ -99,7 +98,7 @@ class PrecisionPoint(msgspec.Struct, frozen=True, kw_only=True):
     """Whether no other precision is both faster and nearer to float64."""
 
 
-class PrecisionStudy(_Study, frozen=True, kw_only=True, tag="precision"):
+class PrecisionStudy(Study, frozen=True, kw_only=True, tag="precision"):
     """Speed against accuracy, over all precisions that a workload, variant and device have."""
 
     config: RunConfig
@@ -156,7 +155,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was not kept."""
 
 
-class SwitchesStudy(_Study, frozen=True, kw_only=True, tag="switches"):
+class SwitchesStudy(Study, frozen=True, kw_only=True, tag="switches"):
     """What each switch buys by itself, and what they buy together."""
 
     config: RunConfig
@@ -258,7 +257,7 @@ class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
     """The finding in a sentence, also when there is none."""
 
 
-class SpeedupStudy(_Study, frozen=True, kw_only=True, tag="speedup"):
+class SpeedupStudy(Study, frozen=True, kw_only=True, tag="speedup"):
     """One workload on two devices over a range of sizes, with and without transfers."""
 
     workload: str
@@ -270,14 +269,6 @@ class SpeedupStudy(_Study, frozen=True, kw_only=True, tag="speedup"):
     points: list[SizePoint] = []
     break_even: BreakEven | None = None
     break_even_with: BreakEven | None = None
-
-
-Study = PrecisionStudy | SwitchesStudy | SpeedupStudy
-KINDS: dict[str, str] = {
-    "precision": "Precision lab",
-    "switches": "What did each switch buy?",
-    "speedup": "One device against another",
-}
 
 
 def study_json(study: Study) -> bytes:
@@ -302,50 +293,21 @@ def without_runs(study: Study) -> dict[str, Any]:
     return plain
 
 
-def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
-    """Return a study from its document and its runs; InputError when it is not one."""
-    try:
-        found: Study = msgspec.convert({**document, "runs": []}, Study)
-    except msgspec.ValidationError as error:
-        raise InputError(
-            f"this is no study that is known here: {error}",
-            remedy="give a document of 'gpuexplorer study --json'",
-        ) from None
-    if found.schema != STUDY_SCHEMA:
-        raise InputError(
-            f"a study of another version of GPU Explorer ('{found.schema[:60]}')",
-            remedy="open it with that version, or update this one",
-        )
-    whole: Study = msgspec.structs.replace(found, runs=list(runs))
-    return whole
-
-
-def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> Study | None:
-    """Return the study that some runs are the runs of; None when they are of none."""
-    for rest in rests:
-        if rest.get("schema") != STUDY_SCHEMA:
-            continue
-        try:
-            study = with_runs(rest, runs)
-        except InputError:
-            continue
-        if {run.id for run in runs} <= ids_of(study):
-            return study
-    return None
-
-
 def ids_of(study: Study) -> set[str]:
     """Return the ids of the runs that a study's figures speak of."""
-    found: list[Measured | None]
-    if isinstance(study, PrecisionStudy):
-        found = [point.measured for point in study.points]
-    elif isinstance(study, SwitchesStudy):
-        found = [study.baseline, study.beside, study.together]
-        found += [one.measured for one in (*study.alone, *study.shares)]
-        found += [m for step in study.added for m in (step.before, step.measured)]
-    else:
-        found = [m for p in study.points for m in (p.first, p.second, p.second_with)]
-    return {measured.run for measured in found if measured is not None}
+    found: set[str] = set()
+    waiting: list[object] = [{n: getattr(study, n) for n in study.__struct_fields__ if n != "runs"}]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Measured):
+            found.add(one.run)
+        elif isinstance(one, msgspec.Struct):
+            waiting += (getattr(one, name) for name in one.__struct_fields__)
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, (list, tuple)):
+            waiting += one
+    return found
 
 
 def _compact(value: object) -> str:

@@ -12,7 +12,7 @@ log = logging.getLogger("gpuexplorer.gui")
 MODULES = (
     "gpuexplorer.gui.model.advice",
     "gpuexplorer.gui.panels.sweep",
-    "gpuexplorer.gui.panels.lab",
+    "gpuexplorer.gui.views.lab",
     "gpuexplorer.gui.panels.compare_bench",
     "gpuexplorer.gui.panels.blockmap",
     "gpuexplorer.gui.panels.operators",

@@ -21,8 +21,6 @@ import gpuexplorer
 from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.spec import ChartSpec
-from gpuexplorer.charts.studies import can_draw, study_chart
-from gpuexplorer.charts.studies_words import study_subject
 from gpuexplorer.charts.sweep import chart_of_sweep
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
@@ -30,7 +28,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import places_of, shared_text
-from gpuexplorer.core.studies import Study, study_json, study_of
+from gpuexplorer.core.studies import Study, study_json
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.document import run_json, runs_json
@@ -43,7 +41,6 @@ from gpuexplorer.report.html import bullets, paragraph, section, text
 from gpuexplorer.report.sheet import sheet_sections
 from gpuexplorer.report.style import page_head
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
-from gpuexplorer.results.study import sheet_of as study_sheet
 from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
@@ -51,6 +48,7 @@ MOST_BARS = 40
 MOST_TRACES = 6
 """Runs that are drawn over each other, each with its own details below."""
 TITLE = 160
+from gpuexplorer.studies import kind_of, study_of
 
 
 @dataclass
@@ -123,10 +121,11 @@ def _details(result: RunResult) -> str:
 
 
 def _on_study(study: Study) -> tuple[str, str]:
-    body = paragraph(f"{study_subject(study)} · {study.device} · {study.time_utc}", "lead")
-    if can_draw(study):
-        body += section("Chart", figure(partial(study_chart, study), 1))
-    body += sheet_sections(study_sheet(study))
+    kind = kind_of(study)
+    body = paragraph(f"{kind.subject_of(study)} · {study.device} · {study.time_utc}", "lead")
+    if study.runs:
+        body += section("Chart", figure(partial(kind.chart, study), 1))
+    body += sheet_sections(kind.sheet(study))
     return study.title, body + section("How it was measured", bullets(study.notes))
 
 

@@ -1,4 +1,7 @@
-"""A study as a table: precisions, switches, or one device against another over sizes."""
+"""Studies as tables: precisions, switches, one device against another over sizes.
+
+Times are in seconds, a file's ``ratio`` is the time over the reference's.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ from gpuexplorer.core.studies import (
     SizePoint,
     Speedup,
     SpeedupStudy,
-    Study,
     Switched,
     SwitchesStudy,
     SwitchValue,
@@ -46,29 +48,17 @@ SPEEDUP = {"speedup": "factor", "speedup_ci95_low": "ci95_low", "speedup_ci95_hi
 TIME_TIP = "Median time of one launch, with half its 95 % interval"
 
 
-def sheet_of(study: Study) -> Sheet:
-    """Return a study as a table.
-
-    Times are in seconds, a file's ``ratio`` is the time over the reference's.
-    """
-    if isinstance(study, PrecisionStudy):
-        return _precision(study)
-    if isinstance(study, SwitchesStudy):
-        return _switches(study)
-    return _speedup(study)
-
-
-def _kept(name: str) -> Column:
+def file_only(name: str) -> Column:
     """Return a column that a file alone has."""
     return Column(name, fields={name: ""}, media=Medium(0))
 
 
-def _time(measured: Measured | None) -> Cell:
+def time_cell(measured: Measured | None) -> Cell:
     value = measured.time_s if measured is not None else None
     return Cell(time_words(measured), value, measured)
 
 
-def _tip(title: str, measured: Measured, lines: Sequence[str]) -> str:
+def figures_tip(title: str, measured: Measured, lines: Sequence[str]) -> str:
     return "\n".join((title, *_figures_words(measured), *(line for line in lines if line)))
 
 
@@ -104,7 +94,8 @@ def _ratio_words(effect: Comparison | None) -> str:
 # ---- precision
 
 
-def _precision(study: PrecisionStudy) -> Sheet:
+def precision_sheet(study: PrecisionStudy) -> Sheet:
+    """Return every precision with its time, speed and error."""
     columns = (
         Column("precision", "precision", "What was wanted", words=True,
                fields={"precision": ""}, media=Medium.WINDOW | Medium.TERMINAL),
@@ -120,10 +111,10 @@ def _precision(study: PrecisionStudy) -> Sheet:
                words=True, fields={"ran": ""}, media=Medium.WINDOW | Medium.PAGE),
         Column("sums", "added up in", "The type that products are added in", words=True,
                fields={"accumulates_in": ""}),
-        _kept("fallback"),
+        file_only("fallback"),
         Column("front", "on the front", "Whether nothing is both faster and nearer to float64",
                words=True, fields={"front": ""}, media=Medium.PAGE),
-        _kept("skipped"),
+        file_only("skipped"),
         Column("remarks", "remarks", "What a reader should know of it", words=True),
     )  # fmt: skip
     rows = tuple(_precision_row(study, point) for point in study.points)
@@ -141,7 +132,7 @@ def _precision_row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     cells = {
         "precision": Cell(point.precision, point.precision),
         "title": Cell(point.title, point.title),
-        "time": _time(measured),
+        "time": time_cell(measured),
         "speed": Cell(words if measured is not None else "–", speed, against),
         "ran": Cell((point.ran or "–") + (" ⚠" if point.fallback else ""), point.ran),
         "sums": Cell(point.accumulates_in or "–", point.accumulates_in),
@@ -158,7 +149,9 @@ def _precision_row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     cells["remarks"] = Cell("; ".join(_remarks(point, study)))
     how = f"Ran in {point.ran}; {point.how}" if point.ran and point.how else point.how or ""
     front = "On the Pareto front: nothing is both faster and nearer to float64."
-    tip = _tip(point.title, measured, [point.fallback or "", how, front if point.front else ""])
+    tip = figures_tip(
+        point.title, measured, [point.fallback or "", how, front if point.front else ""]
+    )
     role: Role = "best" if point.front else ""
     return Row(point.title, cells, tip, {measured.run: tip}, role=role)
 
@@ -193,7 +186,8 @@ PARTS = {
 """What a file calls each part of the table, with the part's title and its words in a cell."""
 
 
-def _switches(study: SwitchesStudy) -> Sheet:
+def switches_sheet(study: SwitchesStudy) -> Sheet:
+    """Return every switch with what it does to the time, alone and on top of others."""
     rows = list(_switch_rows(study))
     memory = any(row.cells["memory"].value is not None for row in rows)
     columns = (
@@ -201,16 +195,16 @@ def _switches(study: SwitchesStudy) -> Sheet:
         Column("part", "measured", "By itself beside the baseline; on top of those that were kept "
                "before it; or in turns with the combination", words=True, fields={"part": ""},
                media=Medium.WINDOW),
-        _kept("switch"),
-        _kept("value"),
+        file_only("switch"),
+        file_only("value"),
         Column("time", "time", TIME_TIP, "s", fields=FIGURES),
         Column("effect", "effect", "What it does to the time of what it was measured beside",
                fields=RATIO),
         Column("interval", "95 % interval", "Of its time over that of what it was measured beside"),
         *([Column("memory", "peak memory", "Peak of the device's memory, where it was counted",
                   "B")] if memory else []),
-        _kept("kept"),
-        _kept("skipped"),
+        file_only("kept"),
+        file_only("skipped"),
         Column("remarks", "remarks", "Whether it was kept, or why not", words=True),
     )  # fmt: skip
     return Sheet("Switches", columns, tuple(rows), tuple(_switches_notes(study)))
@@ -290,7 +284,7 @@ def _switch_row(
         "part": Cell(where, part),
         "switch": Cell(value=switch),
         "value": Cell(value=value),
-        "time": _time(measured),
+        "time": time_cell(measured),
         "effect": Cell(told or words, effect.ratio if effect is not None else None, effect),
         "interval": Cell(interval, effect.ratio if effect is not None else None),
         "memory": Cell(quantity(memory_B, "B"), memory_B),
@@ -307,14 +301,15 @@ def _switch_row(
         return Row(title, cells, tip, note=missing, role=role, part=heading, media=media)
     about = "The knobs as they stand." if part == "baseline" else _ratio_words(effect)
     lines = [about, f"Not kept: {reason}." if kept is False else "Kept." if kept else ""]
-    tip = _tip(title, measured, lines)
+    tip = figures_tip(title, measured, lines)
     return Row(title, cells, tip, {measured.run: tip}, role=role, part=heading, media=media)
 
 
 # ---- one device against another
 
 
-def _speedup(study: SpeedupStudy) -> Sheet:
+def speedup_sheet(study: SpeedupStudy) -> Sheet:
+    """Return every size with the times on both devices and the speed-up."""
     first, second = study.first, study.second
     columns = (
         Column(study.symbol, study.symbol, f"{study.symbol_title}: the size that varies"),
@@ -327,10 +322,10 @@ def _speedup(study: SpeedupStudy) -> Sheet:
         Column("speedup_with", "with transfers", "First over second, with transfers"),
         Column("remarks", "not measured", "Why a figure is missing", words=True,
                media=Medium.WINDOW | Medium.PAGE),
-        *(_kept(name) for name in ("size", "device", "transfers")),
+        *(file_only(name) for name in ("size", "device", "transfers")),
         Column("time", fields=FIGURES, media=Medium(0)),
         Column("factor", fields=SPEEDUP, media=Medium(0)),
-        _kept("skipped"),
+        file_only("skipped"),
     )  # fmt: skip
     rows = [_size_row(study, point) for point in study.points]
     rows += [row for point in study.points for row in _side_rows(study, point)]
@@ -350,12 +345,12 @@ def _size_row(study: SpeedupStudy, point: SizePoint) -> Row:
     sides = {"second": point.second, "first": point.first, "second_with": point.second_with}
     cells = {study.symbol: Cell(count(point.value), point.value)}
     for name, one in sides.items():
-        cells[name] = _time(one)
+        cells[name] = time_cell(one)
     speedups = {"speedup": point.speedup, "speedup_with": point.speedup_with}
     for name, found in speedups.items():
         cells[name] = Cell(speedup_words(found), found.factor if found is not None else None)
     marks = {
-        one.run: _tip(f"{title}, {names[name]}", one, ())
+        one.run: figures_tip(f"{title}, {names[name]}", one, ())
         for name, one in sides.items()
         if one is not None
     }
@@ -381,7 +376,7 @@ def _side_rows(study: SpeedupStudy, point: SizePoint) -> list[Row]:
             "size": Cell(value=point.value),
             "device": Cell(value=device),
             "transfers": Cell(value=name == "second_with"),
-            "time": _time(measured),
+            "time": time_cell(measured),
             "factor": Cell(record=found),
             "skipped": Cell(value=point.skipped.get(name)),
         }

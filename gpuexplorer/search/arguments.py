@@ -315,6 +315,7 @@ READERS: dict[str, Reader] = {
     "try_threads": several(limits.THREADS.check, WHOLE),
     "tunables": optional(_whole_by_name),
     "variant": optional(text),
+    "variants": optional(some(_names)),
     "workload": place,
 }
 """How each argument is read, wherever it stands."""

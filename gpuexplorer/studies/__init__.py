@@ -1,4 +1,4 @@
-"""Studies: precision against speed, what each switch buys, one device against another.
+"""Studies: everything that is measured in turns to answer one question, a file each.
 
 Each is an object made from what is asked for, so that it can be looked at before it runs:
 
@@ -8,13 +8,81 @@ Each is an object made from what is asked for, so that it can be looked at befor
 ``session`` is anything with ``measure``: a blocking ``Session``, or a window's job.
 ``cancel`` may be called from any thread and acts between two runs; then, and after whatever ``run``
 lets through, ``document`` returns what was measured by then.
+
+``KINDS`` has every kind by its name, with its form, options, table and chart.
 """
 
-from gpuexplorer.studies.precision import PrecisionLab
-from gpuexplorer.studies.running import How, Step
-from gpuexplorer.studies.speedup import SpeedupLab
-from gpuexplorer.studies.switches import SwitchesLab
+from __future__ import annotations
 
-Lab = PrecisionLab | SwitchesLab | SpeedupLab
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
 
-__all__ = ["How", "Lab", "PrecisionLab", "SpeedupLab", "Step", "SwitchesLab"]
+import msgspec
+
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sheet import Sheet
+from gpuexplorer.core.studies import STUDY_SCHEMA, Study, ids_of
+from gpuexplorer.studies import precision, scaling, speedup, switches
+from gpuexplorer.studies.kind import StudyKind
+
+KINDS: dict[str, StudyKind[Any]] = {
+    kind.name: kind for kind in (precision.KIND, switches.KIND, speedup.KIND, scaling.KIND)
+}
+"""By the name that a document has, in the order in which they are offered."""
+_DOCUMENTS: Any = reduce(or_, (kind.document for kind in KINDS.values()))
+
+
+def kind_of(study: Study) -> StudyKind[Any]:
+    """Return the kind of a study."""
+    return KINDS[str(study.__struct_config__.tag)]
+
+
+def decode(data: bytes | str) -> Study:
+    """Return the study that ``core.studies.study_json`` wrote; msgspec.DecodeError for no study."""
+    found: Study = msgspec.json.decode(data, type=_DOCUMENTS)
+    return found
+
+
+def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
+    """Return a study from its document and its runs; InputError when it is not one."""
+    try:
+        found: Study = msgspec.convert({**document, "runs": []}, _DOCUMENTS)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"this is no study that is known here: {error}",
+            remedy="give a document of 'gpuexplorer study --json'",
+        ) from None
+    if found.schema != STUDY_SCHEMA:
+        raise InputError(
+            f"a study of another version of GPU Explorer ('{found.schema[:60]}')",
+            remedy="open it with that version, or update this one",
+        )
+    return msgspec.structs.replace(found, runs=list(runs))
+
+
+def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> Study | None:
+    """Return the study that some runs are the runs of; None when they are of none."""
+    for rest in rests:
+        if rest.get("schema") != STUDY_SCHEMA:
+            continue
+        try:
+            study = with_runs(rest, runs)
+        except InputError:
+            continue
+        if {run.id for run in runs} <= ids_of(study):
+            return study
+    return None
+
+
+def sheet_of(study: Study) -> Sheet:
+    """Return a study as a table."""
+    return kind_of(study).sheet(study)
+
+
+def chart_of(study: Study) -> ChartSpec:
+    """Return the chart of a study; one of which nothing was measured has empty panels."""
+    return kind_of(study).chart(study)

@@ -10,7 +10,10 @@ import msgspec
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.studies import SwitchValue
+from gpuexplorer.engine.cores import usable_cores
+from gpuexplorer.studies.kind import Scene
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.frameworks import framework_of
 from gpuexplorer.workloads.planning import make_plan
@@ -20,6 +23,10 @@ from gpuexplorer.workloads.workload import Workload
 
 THREADS = "threads"
 """The number of CPU threads, which stands among the switches here."""
+THREADS_TIP = (
+    "The model with so many CPU threads, in an engine of its own beside the window's:\n"
+    "starting it takes a few seconds"
+)
 NO_SWITCH = "none"
 """Asks for no switch at all, so that numbers of CPU threads alone are tried."""
 
@@ -78,6 +85,17 @@ def choices_of(
             remedy="choose a framework's model, such as --variant torch",
         )
     return Choices(baseline, tuple(found), refused)
+
+
+def thread_offers(scene: Scene) -> list[Offer]:
+    """Return other numbers of CPU threads that a model could be tried with on its processor."""
+    device = scene.device
+    if device is None or device.threads is None or scene.variant.model is None:
+        return []
+    cores = usable_cores()
+    powers = (1 << k for k in range(cores.bit_length()))
+    numbers = sorted({n for n in (*powers, cores - 1, cores) if 1 <= n <= cores} - {device.threads})
+    return [Offer(str(n), title_of(THREADS, n), tip=THREADS_TIP) for n in numbers]
 
 
 def with_switches(config: RunConfig, values: Mapping[str, SwitchValue]) -> RunConfig:

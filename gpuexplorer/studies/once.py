@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack
 
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
@@ -17,12 +15,11 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
-from gpuexplorer.studies import How, Lab, PrecisionLab, SpeedupLab, Step, SwitchesLab
-from gpuexplorer.studies.running import SECONDS
+from gpuexplorer.studies import KINDS
+from gpuexplorer.studies.running import SECONDS, How, Step
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.workload import Workload
 
-Kind = Literal["precision", "switches", "speedup"]
+Kind = Literal["precision", "switches", "speedup", "scaling"]
 
 
 @arguments()
@@ -35,6 +32,7 @@ def study(
     order: Sequence[str] | None = None,
     try_threads: Sequence[int] = (),
     devices: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
     sizes: Sequence[int] | None = None,
     symbol: str | None = None,
     seconds: float = SECONDS,
@@ -53,6 +51,7 @@ def study(
         lab = gpuexplorer.study("precision", "attention", variant="torch")
         bought = gpuexplorer.study("switches", "mlp_training", variant="torch")
         both = gpuexplorer.study("speedup", "matmul", sizes=[64, 256, 1024])
+        grows = gpuexplorer.study("scaling", "matmul", variants=["naive", "tiled"])
 
     ``precision``: every precision that the workload and the device have, or those of
     ``precisions``, with its error against float64. ``switches``: every switch by itself, or those
@@ -60,6 +59,7 @@ def study(
     (``try_threads``), beside a baseline that has the ``switches``; then all that pay together, or
     those of ``order``. ``speedup``: two ``devices`` (None: the CPU and the GPU) over ``sizes`` of
     ``symbol`` (None: of the first, doubling around its default), with and without transfers.
+    ``scaling``: how the time of some ``variants`` grows over such ``sizes``.
 
     Each configuration is sampled for ``seconds`` over ``rounds`` turns (None: 12, or fewer where
     each takes long), and for ``samples`` launches at most. What fails or is not offered has its
@@ -70,14 +70,15 @@ def study(
     needs, WorkFailed when nothing could be measured.
     """
     chosen = workload_of(workload, kernels, trust=trust)
-    if kind not in get_args(Kind):
-        raise InputError(f"no study '{kind}'", remedy=suggestion(kind, get_args(Kind)))
+    if kind not in KINDS:
+        raise InputError(f"no study '{kind}'", remedy=suggestion(kind, KINDS))
     request = request_of(chosen.name, **knobs)
     how = How(rounds or ROUNDS, seconds, samples, allow_long, exact=rounds is not None)
     options: dict[str, dict[str, Any]] = {
         "precision": {"precisions": precisions},
         "switches": {"switches": look_at, "threads": try_threads, "order": order},
         "speedup": {"names": devices, "symbol": symbol, "sizes": sizes},
+        "scaling": {"variants": variants, "symbol": symbol, "sizes": sizes},
     }
     ceilings = CeilingStore().find
 
@@ -85,26 +86,11 @@ def study(
         return Session(python=python, threads=number, ceilings=ceilings)
 
     with kept_in(history) as store, Several(opened, request.threads) as session:
-        lab = _lab(kind, request, chosen, session.devices, how, options[kind])
-        found = lab.run(session, on_step)
+        lab = KINDS[kind].lab(request, chosen, session.devices, how, **options[kind])
+        found: Study = lab.run(session, on_step)
         if store is not None:
             try:
                 store.add_group(STUDY_GROUP, without_runs(found), found.runs)
             except ExplorerError as error:
                 not_kept(error)
     return found
-
-
-def _lab(
-    kind: Kind,
-    request: RunRequest,
-    workload: Workload,
-    devices: DeviceList,
-    how: How,
-    more: Mapping[str, Any],
-) -> Lab:
-    if kind == "precision":
-        return PrecisionLab(request, workload, devices, how, **more)
-    if kind == "switches":
-        return SwitchesLab(request, workload, devices, how, **more)
-    return SpeedupLab(request, workload, devices, how, **more)

@@ -1,19 +1,25 @@
-"""The precision lab: every precision a workload can run in, its time beside its error."""
+"""Speed against accuracy: every precision a workload can run in, its time beside its error."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
+from gpuexplorer.charts.studies_precision import precision_chart
+from gpuexplorer.charts.studies_words import error_words, times_as_fast
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Measured, PrecisionPoint, PrecisionStudy
+from gpuexplorer.core.units import count
 from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.results.study import precision_sheet
+from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
 from gpuexplorer.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import complete, find_device
@@ -99,6 +105,17 @@ class PrecisionLab(Running[PrecisionStudy]):
             entries, workload, self.how, self._step, self._expect, even_if_wrong=True
         )
         self._places = {entry.label: place for place, entry in enumerate(entries)}
+
+    @property
+    def configurations(self) -> int:
+        """How many precisions can be run."""
+        return len(self._places)
+
+    @property
+    def total(self) -> str:
+        """What will be measured, in a sentence."""
+        number = self.configurations
+        return f"{count(number)} precision{'s' if number != 1 else ''}, measured in turns."
 
     def _measure(self, session: Measures) -> None:
         self._turns.measure(session)
@@ -222,3 +239,50 @@ def on_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
         msgspec.structs.replace(p, front=p.precision in places and not beaten(*places[p.precision]))
         for p in points
     ]
+
+
+def finding(study: PrecisionStudy) -> str:
+    """Return the fastest precision within the tolerance, in a sentence; empty for no run."""
+    able = [p for p in study.points if p.measured is not None and p.front and not p.measured.wrong]
+    if not able:
+        number = len(study.runs)
+        return f"{number} precision{'' if number == 1 else 's'} measured." if number else ""
+    best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
+    words = f"Fastest within the tolerance: {best.precision}"
+    if best.against is not None and study.reference is not None:
+        words += f", {times_as_fast(best.against)} {study.reference}"
+    error = study.error(best)
+    return f"{words}, error {error_words(error)}." if error is not None else f"{words}."
+
+
+def _settle(chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not chosen["precisions"]:
+        raise InputError("no precision is ticked", remedy="tick one at least")
+    return chosen
+
+
+KIND = StudyKind(
+    title="Precision",
+    heading="Precision lab",
+    tip="Speed against accuracy, over every precision that the workload has here",
+    question="How much accuracy does each precision cost, and what does it buy?",
+    about="The workload runs in every precision it has here, in turns. Each point's error is "
+    "against float64; the line joins those that nothing beats in both.",
+    doing="measuring precisions",
+    command="every precision: its speed beside its error against float64",
+    document=PrecisionStudy,
+    lab=PrecisionLab,
+    sheet=precision_sheet,
+    chart=precision_chart,
+    finding=finding,
+    choices=(
+        Choice(
+            "precisions", "--precision", "P,..",
+            "which precisions (default: all that the workload and device have)",
+            also=("--precisions",), title="Precisions",
+            offers=lambda scene: scene.precision_offers(),
+        ),
+    ),
+    varies=("precision",),
+    settle=_settle,
+)  # fmt: skip

@@ -15,6 +15,8 @@ from gpuexplorer.engine.interleave import ROUNDS, Measures
 
 SECONDS = 0.6
 """What a configuration is sampled for, over all its turns."""
+EACH_S = {"kernel": 0.06, "model": 0.25}
+"""What a turn takes beside its samples, before anything was measured."""
 S = TypeVar("S", bound=Study)
 
 
@@ -81,6 +83,24 @@ class Running(ABC, Generic[S]):
         finally:
             self._ended = True
         return self.document()
+
+    @property
+    @abstractmethod
+    def configurations(self) -> int:
+        """How many configurations are measured, as far as that is known before it runs."""
+
+    @property
+    @abstractmethod
+    def total(self) -> str:
+        """What will be measured, in a sentence."""
+
+    compiles = False
+    """Whether a model is compiled anew for some of them."""
+
+    def estimate_s(self, *, model: bool) -> float:
+        """Return about how long it takes, in seconds; compiling is not in it."""
+        each_s = EACH_S["model" if model else "kernel"]
+        return self.configurations * (self.how.seconds + (1 + self.how.rounds) * each_s)
 
     @abstractmethod
     def document(self) -> S:

@@ -10,10 +10,39 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.studies import Side
+from gpuexplorer.studies.kind import Scene
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.workload import Workload
 
+Pair = tuple[str | None, str | None]
 REMEDY = "name any two devices with --devices, such as opencl:0,torch:cpu"
+
+
+def able_devices(scene: Scene) -> list[DeviceInfo]:
+    """Return the devices that can run any variant of the workload."""
+    variants = scene.workload.manifest.variants.values()
+    calls = {v.call for v in variants if v.call is not None}
+    kernels = any(v.launch for v in variants)
+    return [
+        device
+        for device in scene.devices or ()
+        if (kernels and device.runs_kernels) or calls & set(device.libraries)
+    ]
+
+
+def usual_sides(scene: Scene) -> Pair:
+    """Return the two devices that are compared at first: a CPU, then a GPU where there is one.
+
+    What the knobs stand at comes first of its kind; None where there are not two.
+    """
+    able = able_devices(scene)
+    if scene.device in able:
+        able = [scene.device, *(device for device in able if device is not scene.device)]
+    cpus = [device for device in able if device.kind == "cpu"]
+    gpus = [device for device in able if device.kind != "cpu"]
+    pair = [*cpus[:1], *gpus[:1]] if cpus and gpus else able[:2]
+    first, second = ([device.id for device in pair] + [None, None])[:2]
+    return first, second
 
 
 def two_sides(

@@ -7,47 +7,37 @@ back and frees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.charts.studies_speedup import speedup_chart
+from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import BreakEven, SizePoint, Speedup, SpeedupStudy
+from gpuexplorer.core.units import count
 from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.results.study import speedup_sheet
 from gpuexplorer.studies.breakeven import break_even
-from gpuexplorer.studies.running import How, Running, turns_words
-from gpuexplorer.studies.sides import side_of, two_sides
-from gpuexplorer.studies.turns import Entry, InTurns, measured_of
-from gpuexplorer.workloads.choose import find_device
-from gpuexplorer.workloads.manifest import SizeSpec
-from gpuexplorer.workloads.planning import make_plan
-from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.studies.kind import Choice, Scene, StudyKind
+from gpuexplorer.studies.over_sizes import OverSizes
+from gpuexplorer.studies.running import How, turns_words
+from gpuexplorer.studies.sides import able_devices, side_of, two_sides, usual_sides
+from gpuexplorer.studies.turns import measured_of
 from gpuexplorer.workloads.workload import Workload
 
-Part = Literal["first", "second", "second_with"]
-PARTS: tuple[Part, ...] = ("first", "second", "second_with")
-BELOW, ABOVE = 16, 4
-"""Sizes looked at without being asked for: from a 16th of the default to four times it."""
+PARTS = ("first", "second", "second_with")
 HOW_TRANSFERS = (
     "With transfers: allocate, copy there, launch, copy back, free, for every launch; the first "
     "device has its data at hand."
 )
 
 
-def default_sizes(spec: SizeSpec) -> tuple[int, ...]:
-    """Return sizes that double around a symbol's default, within its range."""
-    low, high = max(spec.min, spec.default // BELOW), min(spec.max, spec.default * ABOVE)
-    sizes = [low]
-    while sizes[-1] * 2 <= high:
-        sizes.append(sizes[-1] * 2)
-    return tuple(sizes)
-
-
-class SpeedupLab(Running[SpeedupStudy]):
+class SpeedupLab(OverSizes[SpeedupStudy]):
     """One workload on two devices, size by size; all of a size is measured in turns."""
 
     def __init__(
@@ -61,92 +51,33 @@ class SpeedupLab(Running[SpeedupStudy]):
         symbol: str | None = None,
         sizes: Sequence[int] | None = None,
     ) -> None:
-        """``names`` are two devices, None: the CPU and the GPU. ``sizes`` are those of ``symbol``
-        (None: the first; sizes doubling around its default); the request holds the other sizes.
+        """``names`` are two devices, None: the CPU and the GPU; sizes are as ``OverSizes`` has it.
 
         Raises CannotRunHere without a GPU where none is named, InputError for an unknown symbol or
         no sizes, and what ``complete`` raises.
         """
-        super().__init__(how)
-        self.workload, self._devices = workload, devices
-        specs = workload.manifest.sizes
-        self.symbol = symbol or next(iter(specs))
-        if self.symbol not in specs:
-            raise InputError(
-                f"workload '{workload.name}' has no size '{self.symbol}'",
-                remedy=suggestion(self.symbol, specs),
-            )
-        chosen = default_sizes(specs[self.symbol]) if sizes is None else sizes
-        self.sizes = tuple(sorted(dict.fromkeys(chosen)))
-        if not self.sizes:
-            raise InputError("there are no sizes to measure", remedy="give some with --size")
-        first_symbol = next(iter(specs))
-        others = {(s or first_symbol): v for s, v in request.size.items()}
-        others[self.symbol] = self.sizes[0]
-        request = msgspec.structs.replace(
-            request,
-            size=others,
-            switches={k: v for k, v in request.switches.items() if k != "include_transfers"},
-        )
-        self._configs = two_sides(request, workload, devices, names)
-        for size in self.sizes:
-            self._check_size(size, specs[self.symbol])
-        self._turns: dict[int, InTurns] = {}
-        self._refused: dict[tuple[int, Part], str] = {}
+        super().__init__(request, workload, devices, how, symbol=symbol, sizes=sizes)
+        first, second = two_sides(self._request, workload, devices, names)
+        switches = {**second.switches, "include_transfers": True}
+        whole = msgspec.structs.replace(second, switches=switches)
+        self._configs = dict(zip(PARTS, (first, second, whole), strict=True))
 
-    def _check_size(self, size: int, spec: SizeSpec) -> None:
-        if not spec.min <= size <= spec.max:
-            raise InputError(
-                f"size {self.symbol}={size} is out of range",
-                remedy=f"choose {spec.min} to {spec.max}",
-            )
-
-    def _config(self, size: int, part: Part) -> RunConfig:
-        config = self._configs[0 if part == "first" else 1]
-        switches = dict(config.switches)
-        if part == "second_with":
-            switches["include_transfers"] = True
-        return msgspec.structs.replace(
-            config, size={**config.size, self.symbol: size}, switches=switches
-        )
-
-    # ---- measuring
+    @property
+    def total(self) -> str:
+        """What will be measured, in a sentence."""
+        return f"{count(len(self.sizes))} sizes on two devices, with and without transfers."
 
     def _measure(self, session: Measures) -> None:
-        for size in self.sizes:
-            entries = [
-                Entry(f"{self.symbol} = {size}, {self._label(part)}", config)
-                for part in PARTS
-                if (config := self._legal(size, part)) is not None
-            ]
-            if entries:
-                self._turns[size] = InTurns(
-                    entries, self.workload, self.how, self._step, self._expect
-                )
-        for turns in self._turns.values():
-            self._expect(len(turns.entries) * (1 + turns.rounds))
-        for turns in self._turns.values():
-            self._expect(-len(turns.entries) * (1 + turns.rounds))  # it counts itself in
-            turns.measure(session)
+        super()._measure(session)
         points = self.document().points
         if not any(point.speedup or point.speedup_with for point in points):
             reasons = [reason for point in points for reason in point.skipped.values()]
             why = reasons[0] if reasons else "too few rounds"
             raise WorkFailed(f"no size was measured on both devices: {why}")
 
-    def _label(self, part: Part) -> str:
-        config = self._configs[0 if part == "first" else 1]
-        return config.device + (" with transfers" if part == "second_with" else "")
-
-    def _legal(self, size: int, part: Part) -> RunConfig | None:
-        config = self._config(size, part)
-        try:
-            return make_plan(
-                self.workload, config, find_device(self._devices, config.device)
-            ).config
-        except ExplorerError as error:
-            self._refused[size, part] = error.what
-            return None
+    def _label(self, part: str) -> str:
+        device = self._configs[part].device
+        return device + (" with transfers" if part == "second_with" else "")
 
     # ---- the document
 
@@ -154,9 +85,8 @@ class SpeedupLab(Running[SpeedupStudy]):
         """Return the document of what is measured so far."""
         runs: list[RunResult] = []
         points = [self._point(size, runs) for size in self.sizes]
-        first, second = (side_of(config, self._devices) for config in self._configs)
-        rounds = max((turns.rounds_done for turns in self._turns.values()), default=0)
-        fewer = any(turns.fewer for turns in self._turns.values())
+        first, second = (side_of(self._configs[part], self._devices) for part in PARTS[:2])
+        rounds, fewer = self.rounds
         return SpeedupStudy(
             id=self.id,
             time_utc=self.time_utc,
@@ -168,7 +98,7 @@ class SpeedupLab(Running[SpeedupStudy]):
             runs=runs,
             workload=self.workload.name,
             symbol=self.symbol,
-            symbol_title=self.workload.manifest.sizes[self.symbol].title or self.symbol,
+            symbol_title=self.symbol_title,
             first=first,
             second=second,
             points=points,
@@ -177,49 +107,27 @@ class SpeedupLab(Running[SpeedupStudy]):
         )
 
     def _point(self, size: int, runs: list[RunResult]) -> SizePoint:
-        turns = self._turns.get(size)
-        places = self._places(size)
-        results = turns.results() if turns is not None else {}
-        found = {part: results[place] for part, place in places.items() if place in results}
+        found = self.results(size)
         runs += found.values()
-        skipped = {part: self._reason(size, part) for part in PARTS if part not in found}
         figures = {part: measured_of(run) for part, run in found.items()}
         return SizePoint(
             value=size,
-            size=self._config(size, "first").size,
+            size=self.config_at(size, "first").size,
             first=figures.get("first"),
             second=figures.get("second"),
             second_with=figures.get("second_with"),
-            speedup=self._speedup(turns, places, found, "second"),
-            speedup_with=self._speedup(turns, places, found, "second_with"),
-            skipped={part: reason for part, reason in skipped.items() if reason},
+            speedup=self._speedup(size, found, "second"),
+            speedup_with=self._speedup(size, found, "second_with"),
+            skipped=self.skipped(size),
         )
 
-    def _places(self, size: int) -> dict[Part, int]:
-        """Return where each part stands among the entries of a size."""
-        present = [part for part in PARTS if (size, part) not in self._refused]
-        return {part: place for place, part in enumerate(present)}
-
-    def _reason(self, size: int, part: Part) -> str:
-        if (size, part) in self._refused:
-            return self._refused[size, part]
-        turns, place = self._turns.get(size), self._places(size)[part]
-        if turns is not None and place in turns.failed:
-            return turns.failed[place].what
-        return self._missing
-
-    def _speedup(
-        self,
-        turns: InTurns | None,
-        places: dict[Part, int],
-        found: dict[Part, RunResult],
-        part: Part,
-    ) -> Speedup | None:
-        if turns is None or "first" not in found or part not in found:
+    def _speedup(self, size: int, found: Mapping[str, RunResult], part: str) -> Speedup | None:
+        if "first" not in found or part not in found:
             return None
         if found["first"].timing.suspect or found[part].timing.suspect:
             return None
-        times = turns.comparison(places[part], places["first"])
+        places = self.places(size)
+        times = self._turns[size].comparison(places[part], places["first"])
         if times is not None:
             return Speedup.of(times)
         first_s, other_s = found["first"].timing.median_s, found[part].timing.median_s
@@ -246,3 +154,61 @@ class SpeedupLab(Running[SpeedupStudy]):
         if not known and not self._turns:
             return None
         return break_even(known, self.symbol, second, transfers=transfers)
+
+
+def finding(study: SpeedupStudy) -> str:
+    """Return from which size on the second device pays, in a sentence or two."""
+    found = [b.words for b in (study.break_even, study.break_even_with) if b is not None]
+    return " ".join(found) if any(p.speedup for p in study.points) else ""
+
+
+def _offers(scene: Scene) -> list[Offer]:
+    return [
+        Offer(device.id, device.id, tip=f"{device.name}\n{device.driver}")
+        for device in able_devices(scene)
+    ]
+
+
+def _nothing(scene: Scene) -> str:
+    if None not in usual_sides(scene):
+        return ""
+    return "Only one device here can run this workload, so there is nothing to hold against it."
+
+
+def _settle(chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    if len(chosen["names"]) < 2:
+        raise InputError("there are no two devices to compare", remedy="see the device list")
+    return chosen
+
+
+KIND = StudyKind(
+    title="CPU against GPU",
+    heading="One device against another",
+    tip="Times on two devices over a range of sizes, with and without transfers",
+    question="From which size on does the second device pay?",
+    about="The workload runs on both devices over a range of sizes: with the data at hand, and "
+    "with all that it takes to bring them there and back.",
+    doing="comparing two devices",
+    command="CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
+    document=SpeedupStudy,
+    lab=SpeedupLab,
+    sheet=speedup_sheet,
+    chart=speedup_chart,
+    finding=finding,
+    choices=(
+        Choice(
+            "names", "--devices", "A,B",
+            "two devices; the first has the data at hand (default: the CPU, then the GPU)",
+            also=("--device",), title="Devices", offers=_offers, nothing=_nothing,
+            boxes=(
+                ("&First", "The device that has its data at hand, as a CPU has"),
+                ("S&econd", "The device that the data has to be brought to, as a GPU"),
+            ),
+            first=usual_sides,
+        ),
+    ),
+    over_sizes=True,
+    varies=("device", "threads"),
+    subject=lambda study: f"{study.first.label} and {study.second.label}",
+    settle=_settle,
+)  # fmt: skip

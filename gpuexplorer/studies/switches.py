@@ -8,19 +8,35 @@ and the combination itself, from whose turns the waterfall is drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from gpuexplorer.charts.studies_switches import waterfall_chart
+from gpuexplorer.charts.studies_words import times_as_fast
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.knobs import BY_AXIS
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
-from gpuexplorer.core.units import ratio
+from gpuexplorer.core.units import count, ratio
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.studies.choices import THREADS, Choice, choices_of, legal, with_switches
+from gpuexplorer.results.study import switches_sheet
+from gpuexplorer.studies.choices import (
+    NO_SWITCH,
+    THREADS,
+    Choice,
+    choices_of,
+    legal,
+    thread_offers,
+    with_switches,
+)
+from gpuexplorer.studies.kind import Choice as FormChoice
+from gpuexplorer.studies.kind import Scene, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
 from gpuexplorer.studies.turns import Entry, InTurns, compared, measured_of
 from gpuexplorer.workloads.choose import find_device
@@ -29,6 +45,11 @@ from gpuexplorer.workloads.switches import read_switch
 from gpuexplorer.workloads.workload import Workload
 
 BASELINE = "baseline"
+COMPILING = ("compile", "xla", "jit", "tf_function")
+NO_SWITCHES = (
+    "Switches belong to models of frameworks. Choose a workload such as MLP forward, or a variant "
+    "that a framework computes."
+)
 GREEDY = "Those that pay by themselves were combined, the best first, each kept if it still paid."
 STATED = "They were combined in the order that was asked for."
 
@@ -72,6 +93,25 @@ class SwitchesLab(Running[SwitchesStudy]):
         self._last: InTurns | None = None
         self._runs: list[RunResult] = []
         """Of the way to the combination."""
+
+    @property
+    def configurations(self) -> int:
+        """How many runs in turns: those that pay are measured again."""
+        return 1 + 2 * len(self.choices.offered)
+
+    @property
+    def total(self) -> str:
+        """What will be measured, in a sentence."""
+        number = len(self.choices.offered)
+        return (
+            f"The baseline and {count(number)} switch{'es' if number != 1 else ''} beside it, "
+            "then those that pay on top of each other."
+        )
+
+    @property
+    def compiles(self) -> bool:  # type: ignore[override]
+        """Whether a switch has the model compiled anew."""
+        return any(choice.switch in COMPILING for choice in self.choices.offered)
 
     def _in_turns(self, entries: Sequence[Entry]) -> InTurns:
         return InTurns(entries, self.workload, self.how, self._step, self._expect)
@@ -315,3 +355,68 @@ def _read_order(
                 raise InputError(f"switch '{word}' is not looked at", remedy="name it as a switch")
         read[name] = value
     return read
+
+
+def finding(study: SwitchesStudy) -> str:
+    """Return what the switches that were kept bought, in a sentence."""
+    if study.baseline is None:
+        return ""
+    kept = [added.title for added in study.added if added.kept]
+    if study.total is not None and kept:
+        return f"{' + '.join(kept)}: {times_as_fast(study.total)} the baseline."
+    if study.stopped_by == "done":
+        return "No switch is sure to make it faster here."
+    done = sum(one.measured is not None for one in study.alone)
+    return f"{done} switch{'' if done == 1 else 'es'} measured beside the baseline." if done else ""
+
+
+def _offers(scene: Scene) -> list[Offer]:
+    return [
+        Offer(one.name, one.switch.title, one.reason, one.switch.teaches)
+        for one in scene.switch_offers()
+    ]
+
+
+def _settle(chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without a switch, numbers of CPU threads alone are tried."""
+    if not chosen["switches"] and not chosen["threads"]:
+        raise InputError("no switch is ticked", remedy="tick one at least, or choose a model")
+    return {**chosen, "switches": chosen["switches"] or (NO_SWITCH,)}
+
+
+KIND = StudyKind(
+    title="Switches",
+    heading="What did each switch buy?",
+    tip="What each switch of a model's structure buys, by itself and with the others",
+    question="What did each switch buy?",
+    about="Each switch of the model's structure is turned by itself beside the knobs as they "
+    "stand, in turns; those that pay are then put on top of each other.",
+    doing="measuring switches",
+    command="what each switch buys: by itself, and all that pay together",
+    document=SwitchesStudy,
+    lab=SwitchesLab,
+    sheet=switches_sheet,
+    chart=waterfall_chart,
+    finding=finding,
+    choices=(
+        FormChoice(
+            "switches", "--switches", "S,..",
+            "which switches, by name or as NAME=VALUE, or 'none' with --try-threads "
+            "(default: all that are offered)",
+            title="Switches to turn", offers=_offers,
+            nothing=lambda scene: "" if scene.switch_offers() else NO_SWITCHES,
+        ),
+        FormChoice(
+            "threads", "--try-threads", "T,..",
+            "numbers of CPU threads to try as well, such as 1,2,4",
+            read=BY_AXIS["threads"].values, title="CPU threads to try",
+            offers=thread_offers, ticked=False,
+        ),
+        FormChoice(
+            "order", "--order", "S,..",
+            "combine these, in this order, whether they pay or not (default: those that pay, the "
+            "best first, each kept if it still pays)",
+        ),
+    ),
+    settle=_settle,
+)  # fmt: skip

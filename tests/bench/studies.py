@@ -19,7 +19,8 @@ import numpy as np
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.engine.session import Session
-from gpuexplorer.studies import How, SpeedupLab
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.speedup import SpeedupLab
 from gpuexplorer.studies.turns import Entry, InTurns
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick

@@ -211,11 +211,11 @@ class Puppet:
         if view is None:
             return
         view.show_kind("precision")
-        bench = view.bench_of("precision")
-        bench.setup.turns.setValue(6)
-        bench.setup.seconds.setValue(0.06)
-        if self.until(view.head.start.isEnabled):
-            view.start()
+        study = view.view_of("precision")
+        study.form.turns.setValue(6)
+        study.form.seconds.setValue(0.06)
+        if self.until(study.head.start.isEnabled):
+            study.start()
 
     def export(self, path: str) -> None:
         """Write the present run to a file."""

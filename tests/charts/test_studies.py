@@ -15,14 +15,9 @@ from hypothesis import strategies as st
 from gpuexplorer.charts.labels import place_labels, point_labels, share, value_at
 from gpuexplorer.charts.render import render
 from gpuexplorer.charts.spec import Axis, Panel, series
-from gpuexplorer.charts.studies import (
-    can_draw,
-    precision_chart,
-    speedup_chart,
-    study_chart,
-    waterfall_chart,
-)
-from gpuexplorer.charts.studies_switches import bars_of
+from gpuexplorer.charts.studies_precision import precision_chart
+from gpuexplorer.charts.studies_speedup import speedup_chart
+from gpuexplorer.charts.studies_switches import bars_of, waterfall_chart
 from gpuexplorer.core.comparison import Comparison, verdict_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import (
@@ -38,6 +33,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.studies import chart_of
 from tests.support.results import made_config
 
 HEAD: dict[str, Any] = {
@@ -217,8 +213,7 @@ def test_both_times_and_the_break_even_stand_against_the_size() -> None:
 @pytest.mark.parametrize("study", [LAB, BOUGHT, TWO], ids=lambda s: type(s).__name__)
 def test_every_chart_is_drawn(study: Study, tmp_path: Path) -> None:
     path = tmp_path / "chart.svg"
-    assert can_draw(study)
-    render(study_chart(study), path)
+    render(chart_of(study), path)
     assert path.stat().st_size > 10_000
 
 
@@ -229,9 +224,8 @@ def test_nothing_measured_is_an_empty_chart(tmp_path: Path) -> None:
         msgspec.structs.replace(TWO, points=[], break_even=None, break_even_with=None),
     ]
     for study in nothing:
-        assert not can_draw(study)
-        assert study_chart(study).rows
-    render(study_chart(nothing[1]), tmp_path / "empty.png")
+        assert chart_of(study).rows
+    render(chart_of(nothing[1]), tmp_path / "empty.png")
 
 
 @given(st.lists(st.tuples(st.floats(0.05, 0.75), st.floats(0.1, 0.9)), min_size=1, max_size=9))

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, Study, with_runs
+from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, Study
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.studies import decode, with_runs
 from tests.support.cli import run_cli
 from tests.support.studies import StudyMachine, cpu, devices, gpu
 
@@ -20,7 +21,7 @@ QUICK = ("--rounds", "6", "--seconds", "0.06", "--samples", "60")
 
 
 def document(text: str) -> Study:
-    study: Study = msgspec.json.decode(text.encode(), type=Study)
+    study = decode(text)
     return study
 
 

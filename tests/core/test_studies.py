@@ -9,15 +9,12 @@ import pytest
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.studies import (
-    PrecisionStudy,
-    Speedup,
-    Study,
-    study_json,
-    with_runs,
-    without_runs,
-)
-from gpuexplorer.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.core.studies import PrecisionStudy, Speedup, Study, study_json, without_runs
+from gpuexplorer.studies import decode, with_runs
+from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.speedup import SpeedupLab
+from gpuexplorer.studies.switches import SwitchesLab
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 
 HOW = How(rounds=6, seconds=0.006, seed=1)
@@ -37,7 +34,7 @@ def made() -> list[Study]:
 
 @pytest.mark.parametrize("study", made(), ids=lambda s: type(s).__name__)
 def test_a_document_survives_json_and_being_apart_from_its_runs(study: Study) -> None:
-    assert msgspec.json.decode(study_json(study), type=Study) == study
+    assert decode(study_json(study)) == study
     apart = without_runs(study)
     assert "runs" not in apart and apart["schema"] == "gpuexplorer/study/1"
     plain = msgspec.json.decode(msgspec.json.encode(apart))

@@ -8,9 +8,9 @@ import pytest
 
 import gpuexplorer
 from gpuexplorer.charts.render import render
-from gpuexplorer.charts.studies import can_draw, study_chart
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
+from gpuexplorer.studies import chart_of
 from tests.gpu.hardware import has_tensor_cores
 
 
@@ -38,8 +38,8 @@ def test_precisions_of_a_product_with_their_errors(tmp_path: Path) -> None:
     half, single = found["fp16"].measured, found["fp32"].measured
     assert half is not None and single is not None
     assert half.time_s < single.time_s or not has_tensor_cores(device)
-    assert can_draw(study)
-    render(study_chart(study), tmp_path / "precision.png")
+    assert study.runs
+    render(chart_of(study), tmp_path / "precision.png")
 
 
 def test_switches_of_a_small_model_with_their_effect(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_switches_of_a_small_model_with_their_effect(tmp_path: Path) -> None:
     graph = effects["cuda_graph", True]
     assert graph.effect is not None, graph.skipped
     assert study.baseline is not None and study.baseline.memory_B
-    render(study_chart(study), tmp_path / "switches.png")
+    render(chart_of(study), tmp_path / "switches.png")
 
 
 def test_cpu_against_gpu_has_a_break_even_with_transfers(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_cpu_against_gpu_has_a_break_even_with_transfers(tmp_path: Path) -> None
     assert last.speedup is not None and last.speedup_with is not None, last.skipped
     assert last.speedup.factor > last.speedup_with.factor > 1
     assert study.break_even_with is not None and study.break_even_with.size is not None
-    render(study_chart(study), tmp_path / "speedup.png")
+    render(chart_of(study), tmp_path / "speedup.png")

@@ -11,12 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.lab import TITLES
 from gpuexplorer.gui.panels.blockmap import BlockMapView
-from gpuexplorer.gui.panels.lab import LabView
-from gpuexplorer.gui.panels.result_files import study_files
 from gpuexplorer.gui.panels.result_tab import write
+from gpuexplorer.gui.views.form import Lists, Ticks
+from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.studies import KINDS
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 
@@ -31,16 +31,16 @@ def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView
     window.panels.tabs.setCurrentWidget(window.panels.lab)
     view = window.panels.lab.lab
     assert view is not None
-    for each in TITLES:
-        bench = view.bench_of(each)
-        bench.setup.turns.setValue(6)
-        bench.setup.seconds.setValue(0.06)
+    for each in KINDS:
+        form = view.view_of(each).form
+        form.turns.setValue(6)
+        form.seconds.setValue(0.06)
     view.show_kind(kind)
     return view
 
 
 def ready(qtbot: QtBot, view: LabView) -> None:
-    until(qtbot, view.head.start.isEnabled)
+    until(qtbot, view.view.head.start.isEnabled)
 
 
 def finished(qtbot: QtBot, window: MainWindow) -> None:
@@ -57,19 +57,21 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
 ) -> None:
     window = open_window()
     view = opened(qtbot, window)
-    assert "How much accuracy" in view.bench.empty.text
+    assert "How much accuracy" in view.view.empty.text
     ready(qtbot, view)
-    assert "Takes about" in view.bench.empty.text
-    view.head.copy.click()
+    assert "Takes about" in view.view.empty.text
+    view.view.head.copy.click()
     text = QApplication.clipboard().text()
     assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
-    view.start()
-    until(qtbot, lambda: view.bench.model.state == "running" and not view.head.start.isVisible())
+    view.view.start()
+    until(
+        qtbot, lambda: view.view.model.state == "running" and not view.view.head.start.isVisible()
+    )
     finished(qtbot, window)
-    study = view.bench.model.study
+    study = view.view.model.result
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
-    assert view.bench.model.state == "done" and len(study.runs) >= 2
-    assert view.bench.plot.keys and view.words.text().endswith(".")
+    assert view.view.model.state == "done" and len(study.runs) >= 2
+    assert view.view.chart.keys and view.view.head.words.text().endswith(".")
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
@@ -77,10 +79,10 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
         found = store.find(Query(group=group.id))
         assert {row.id for row in found} == {run.id for run in study.runs}
     target = tmp_path / "lab.svg"
-    write(study_files(view.study()), target, "light")
+    write(view.exported(), target, "light")
     assert "<svg" in target.read_text()
     other = next(r for r in study.runs if r.config.precision != "fp32")
-    view.bench.plot.chosen.emit(other.id)
+    view.view.chart.chosen.emit(other.id)
     assert window.session.experiment.knobs.precision == other.config.precision
     window.session.experiment.undo()
     assert window.session.experiment.knobs.precision == "fp32"
@@ -91,29 +93,32 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
 ) -> None:
     window = open_window()
     view = opened(qtbot, window, "speedup")
-    setup = view.bench.setup
-    setup.turns.setValue(60)
-    setup.seconds.setValue(6.0)
-    until(qtbot, lambda: setup.second.currentData() is not None)
-    setup.sizes.setText("16,32")
-    setup.sizes.editingFinished.emit()
+    form = view.view.form
+    form.turns.setValue(60)
+    form.seconds.setValue(6.0)
+    devices, sizes = form.groups["names"], form.sizes
+    assert isinstance(devices, Lists) and sizes is not None
+    until(qtbot, lambda: len(devices.chosen) == 2)
+    sizes.text.setText("16,32")
+    sizes.text.editingFinished.emit()
     ready(qtbot, view)
-    view.start()
-    until(qtbot, lambda: view.bench.model.study is not None)
-    view.head.pause.click()
+    view.view.start()
+    until(qtbot, lambda: view.view.model.result is not None)
+    view.view.head.pause.click()
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
-    assert view.bench.model.words.startswith("Paused at ")
-    assert view.head.pause.text() == "Resume"
-    view.head.pause.click()
-    assert view.bench.model.state == "running"
+    assert view.view.model.words.startswith("Paused at ")
+    assert view.view.head.pause.text() == "Continue"
+    view.view.head.pause.click()
+    assert view.view.model.state == "running"
     view.show_kind("precision")
-    until(qtbot, lambda: view.words.text().startswith("CPU against GPU is measured"))
-    view.head.cancel.click()
+    until(qtbot, lambda: "comparing two devices" in view.view.head.words.text())
+    assert view.buttons["speedup"].text() == "CPU against GPU ●"
+    view.views["speedup"].head.stop.click()
     finished(qtbot, window)
-    study = view.benches["speedup"].model.study
+    study = view.views["speedup"].model.result
     assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
-    assert view.benches["speedup"].model.state == "stopped"
+    assert view.views["speedup"].model.state == "stopped"
     until(qtbot, lambda: len(groups("speedup")) == 1)
     until(qtbot, lambda: window.session.live)
 
@@ -122,26 +127,28 @@ def test_what_cannot_be_studied_or_fails_says_why(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpuexplorer.core.errors import WorkFailed
-    from gpuexplorer.studies import PrecisionLab
+    from gpuexplorer.studies.precision import PrecisionLab
 
     def fails(*_: object) -> None:
         raise WorkFailed("nothing was measured: the device is gone")
 
     window = open_window()
     view = opened(qtbot, window, "switches")
-    until(qtbot, lambda: "no switches" in view.bench.setup.total.text())
-    assert not view.head.start.isEnabled()
-    assert "Switches belong to models" in view.bench.setup.reason.text()
+    until(qtbot, lambda: "no switch is ticked" in view.view.form.total.text().lower())
+    assert not view.view.head.start.isEnabled()
+    assert (
+        "Switches belong to models" in view.view.form.findChildren(QLabel, "jobMissing")[0].text()
+    )
     window.export("json")
     assert "no study to export" in window.banner.text
     view.show_kind("precision")
     ready(qtbot, view)
     monkeypatch.setattr(PrecisionLab, "_measure", fails)
-    view.start()
+    view.view.start()
     finished(qtbot, window)
     until(qtbot, lambda: "the device is gone" in window.banner.text)
-    assert view.bench.model.state == "empty"
-    until(qtbot, lambda: "the device is gone" in view.bench.empty.text)
+    assert view.view.model.state == "empty"
+    until(qtbot, lambda: "the device is gone" in view.view.empty.text)
     assert groups("precision") == []
 
 
@@ -185,15 +192,17 @@ def measured_with(window: MainWindow, switches: dict[str, bool | str]) -> bool:
 def study_the_switches(qtbot: QtBot, window: MainWindow) -> None:
     window.session.experiment.set_switch("one_by_one", False)
     view = opened(qtbot, window, "switches")
-    until(qtbot, lambda: "grad_mode" in view.bench.setup.ticks.boxes)
-    for name, box in view.bench.setup.ticks.boxes.items():
+    ticks = view.view.form.groups["switches"]
+    assert isinstance(ticks, Ticks)
+    until(qtbot, lambda: "grad_mode" in ticks.boxes)
+    for name, box in ticks.boxes.items():
         box.setChecked(name == "one_by_one")
-    view.bench.setup.turns.setValue(2)
+    view.view.form.turns.setValue(2)
     ready(qtbot, view)
-    view.start()
+    view.view.start()
     finished(qtbot, window)
-    study = view.bench.model.study
+    study = view.view.model.result
     assert isinstance(study, SwitchesStudy) and study.baseline is not None
     assert {one.switch for one in study.alone} == {"one_by_one"}
     assert all(one.measured is not None for one in study.alone)
-    assert find(window, "labTable_switches").model().rowCount() >= 2
+    assert find(window, "jobTable_switches").model().rowCount() >= 2

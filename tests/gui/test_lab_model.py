@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
@@ -23,31 +25,19 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import SpeedupStudy, Study
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.lab_job import LabJob
 from gpuexplorer.gui.model.experiment import Experiment
-from gpuexplorer.gui.model.lab import LabModel, Progress
-from gpuexplorer.gui.model.lab_command import study_command
-from gpuexplorer.gui.model.lab_offers import (
-    about,
-    configurations,
-    estimate_s,
-    sides,
-    sizes_text,
-    split_threads,
-    switch_choices,
-    thread_choices,
-    time_words,
-    total_words,
-)
-from gpuexplorer.gui.model.lab_wanted import Wanted
-from gpuexplorer.gui.model.lab_words import duration, finding
-from gpuexplorer.gui.panels.lab_bench import LabBench
-from gpuexplorer.gui.panels.lab_setup import LabSetup
-from gpuexplorer.gui.panels.result_files import study_files
+from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.views.form import Form, Lists, Ticks
+from gpuexplorer.gui.views.study import StudyJob, StudyView, WantedStudy, study_files
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.studies import How, SwitchesLab
+from gpuexplorer.studies import KINDS, kind_of
+from gpuexplorer.studies.choices import thread_offers
+from gpuexplorer.studies.over_sizes import default_sizes
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.sides import usual_sides
+from gpuexplorer.studies.switches import SwitchesLab
 from tests.gui.driver import move_pointer
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
 from tests.support.lab_studies import (
@@ -57,6 +47,10 @@ from tests.support.lab_studies import (
     switches_study,
 )
 from tests.support.results import made_config
+
+
+def finding(study: Study) -> str:
+    return kind_of(study).finding(study)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +77,7 @@ def test_durations_in_words() -> None:
 
 
 def test_a_model_tells_how_far_its_study_is() -> None:
-    model = LabModel("precision")
+    model: JobModel[Study] = JobModel()
     assert model.state == "empty" and model.words == ""
     model.begin()
     assert model.running and model.words == "Starting"
@@ -101,7 +95,7 @@ def test_a_model_tells_how_far_its_study_is() -> None:
     assert state(model) == "empty" and model.error == "It failed."
 
 
-def state(model: LabModel) -> str:
+def state(model: JobModel[Study]) -> str:
     return model.state
 
 
@@ -110,34 +104,38 @@ def state(model: LabModel) -> str:
 
 def test_sides_are_a_cpu_and_a_gpu_where_there_is_one() -> None:
     with_gpu = msgspec.structs.replace(DEVICES, devices=(*DEVICES.devices, GPU))
-    found = sides(experiment("matmul", with_gpu))
-    assert found.second == GPU.id and found.first in ("opencl:0", "torch:cpu")
-    assert sides(experiment("matmul")).reason == ""
+    first, second = usual_sides(experiment("matmul", with_gpu))
+    assert second == GPU.id and first in ("opencl:0", "torch:cpu")
+    (choice,) = KINDS["speedup"].choices
+    assert choice.nothing(experiment("matmul")) == ""
     alone = msgspec.structs.replace(DEVICES, devices=(KERNELS,))
-    assert "Only one device" in sides(experiment("transpose", alone)).reason
-    assert sizes_text(experiment("matmul"), "N").count("*2") == 1
+    assert "Only one device" in choice.nothing(experiment("transpose", alone))
+    sizes = default_sizes(experiment("matmul").workload.manifest.sizes["N"])
+    assert all(b == 2 * a for a, b in pairwise(sizes))
 
 
 def test_a_kernel_has_no_switches_to_study() -> None:
-    assert switch_choices(experiment("transpose")) == []
-    assert [o.name for o in switch_choices(experiment())][:1] == ["compile"]
+    offers, nothing = KINDS["switches"].choices[0].offers, KINDS["switches"].choices[0].nothing
+    assert offers(experiment("transpose")) == [] and "models" in nothing(experiment("transpose"))
+    assert [o.name for o in offers(experiment())][:1] == ["compile"]
 
 
-def wanted(model: Experiment, kind: Any, **changes: Any) -> Wanted:
+def wanted(model: Experiment, kind: str, **changes: Any) -> WantedStudy:
     assert model.devices is not None
-    return Wanted(kind, model.knobs.request(), model.workload, model.devices, How(), **changes)
+    request = model.knobs.request()
+    return WantedStudy(KINDS[kind], request, model.workload, model.devices, How(), changes)
 
 
-@pytest.mark.parametrize("kind", ["precision", "switches", "speedup"])
-def test_what_a_study_comes_to_is_said_before_it_runs(kind: Any) -> None:
-    asked = wanted(experiment("mlp"), kind)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_study_comes_to_is_said_before_it_runs(kind: str) -> None:
+    model, pair = experiment("mlp"), {}
     if kind == "speedup":
-        asked = wanted(experiment("matmul"), kind, sides=("opencl:0", "torch:cpu"))
-    lab = asked.lab()
-    assert configurations(lab) >= 2 and estimate_s(lab, asked.how, model=True) > 1
-    assert total_words(lab).endswith(".") and time_words(lab, asked.how, model=True).endswith(".")
-    title, words = about(kind)
-    assert title.endswith("?") and words.endswith(".")
+        model, pair = experiment("matmul"), {"names": ("opencl:0", "torch:cpu")}
+    found = wanted(model, kind, **pair).preview()
+    assert found.wanted.lab().configurations >= 2
+    assert found.wanted.lab().estimate_s(model=True) > 1
+    assert found.total.endswith(".") and found.takes.endswith(".")
+    assert KINDS[kind].question.endswith("?") and KINDS[kind].about.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -145,91 +143,125 @@ def test_what_a_study_comes_to_is_said_before_it_runs(kind: Any) -> None:
     [
         ("precision", {"precisions": ("fp32", "bf16")}),
         ("switches", {"switches": ("grad_mode", "one_by_one")}),
-        ("speedup", {"sides": ("opencl:0", "torch:cpu"), "symbol": "N", "sizes": (32, 64, 128)}),
+        ("speedup", {"names": ("opencl:0", "torch:cpu"), "symbol": "N", "sizes": (32, 64, 128)}),
+        ("scaling", {"variants": ("naive", "tiled"), "symbol": "N", "sizes": (32, 64)}),
     ],
 )
-def test_the_copied_command_asks_for_the_same_study(kind: Any, changes: dict[str, Any]) -> None:
-    model = experiment("matmul" if kind == "speedup" else "mlp")
-    if kind != "speedup":
+def test_the_copied_command_asks_for_the_same_study(kind: str, changes: dict[str, Any]) -> None:
+    kernel = KINDS[kind].over_sizes
+    model = experiment("matmul" if kernel else "mlp")
+    if not kernel:
         model.set_switch("grad_mode", "no_grad")
     asked = wanted(model, kind, **changes)
-    named = shlex.split(study_command(asked, [Path("my kernels")], threads=1, engine="other's"))
+    named = shlex.split(asked.command((Path("my kernels"),), threads=1, engine="other's"))
     options = parse(named[1:])
     assert (options.kernels, options.python, options.threads) == (
         [Path("my kernels")],
         "other's",
         1,
     )
-    text = study_command(asked)
+    text = asked.command()
     options = parse(shlex.split(text)[1:])
     lab, again = asked.lab(), lab_of(options, asked.workload, asked.devices)
-    assert type(lab) is type(again) and configurations(lab) == configurations(again)
+    assert type(lab) is type(again) and lab.configurations == again.configurations
     assert lab.how == again.how
-    if kind != "speedup":
+    if not kernel:
         assert "--switch grad_mode=no_grad" in text
 
 
-# ---- the setup
+# ---- the form
+
+
+def form_of(qtbot: QtBot, kind: str, model: Experiment) -> Form:
+    form = Form(KINDS[kind])
+    qtbot.addWidget(form)
+    form.follow(model, "")
+    return form
+
+
+def ticks_of(form: Form, name: str) -> Ticks:
+    found = form.groups[name]
+    assert isinstance(found, Ticks)
+    return found
 
 
 def test_what_is_unticked_is_not_looked_at(qtbot: QtBot) -> None:
     model = experiment()
-    setup = LabSetup("precision")
-    qtbot.addWidget(setup)
-    setup.follow(model, "mlp")
-    boxes = setup.ticks.boxes
+    form = form_of(qtbot, "precision", model)
+    boxes = ticks_of(form, "precisions").boxes
     assert not boxes["fp8_e4m3"].isEnabled() and "Not here" in boxes["fp8_e4m3"].toolTip()
     boxes["bf16"].setChecked(False)
-    chosen = setup.wanted(model).precisions
-    assert chosen is not None and "fp32" in chosen and "bf16" not in chosen
-    setup.follow(model, "mlp")
+    chosen = form.chosen()["precisions"]
+    assert "fp32" in chosen and "bf16" not in chosen
+    form.follow(model, "mlp")
     assert not boxes["bf16"].isChecked()
     for box in boxes.values():
         box.setChecked(False)
     with pytest.raises(InputError, match="no precision is ticked"):
-        setup.wanted(model)
+        form.chosen()
 
 
 def test_sizes_that_cannot_be_read_are_refused(qtbot: QtBot) -> None:
-    model = experiment("matmul")
-    setup = LabSetup("speedup")
-    qtbot.addWidget(setup)
-    setup.follow(model, "matmul")
-    asked = setup.wanted(model)
-    assert asked.symbol == "N" and asked.sizes is not None and len(asked.sizes) > 3
-    setup.sizes.setText("64:")
+    form = form_of(qtbot, "speedup", experiment("matmul"))
+    chosen = form.chosen()
+    assert chosen["symbol"] == "N" and len(chosen["sizes"]) > 3
+    assert form.sizes is not None
+    form.sizes.text.setText("64:")
     with pytest.raises(InputError):
-        setup.wanted(model)
+        form.chosen()
+
+
+def test_two_devices_stay_chosen_while_they_are_offered(qtbot: QtBot) -> None:
+    with_gpu = msgspec.structs.replace(DEVICES, devices=(*DEVICES.devices, GPU))
+    form = form_of(qtbot, "speedup", experiment("matmul", with_gpu))
+    lists = form.groups["names"]
+    assert isinstance(lists, Lists) and lists.chosen[1] == GPU.id
+    first = lists.boxes[0]
+    first.setCurrentIndex(first.findData(GPU.id))
+    form.follow(experiment("matmul"), "")
+    assert form.chosen()["names"] == usual_sides(experiment("matmul"))
 
 
 # ---- the charts
 
 
-def shown_bench(qtbot: QtBot, study: Study, width: int = 1000) -> LabBench:
-    kind: Any = study.__struct_config__.tag
-    bench = LabBench(LabModel(kind))
-    qtbot.addWidget(bench)
-    bench.resize(width, 700)
-    bench.model.begin()
-    bench.model.end(study)
-    bench.show()
-    qtbot.waitExposed(bench)
-    bench.refresh()
+class Desk(QObject):
+    """What a view needs of the window's session, without an engine."""
+
+    knobs_changed, devices_changed, state_changed = Signal(), Signal(), Signal()
+
+    def __init__(self, model: Experiment) -> None:
+        super().__init__()
+        self.experiment, self.config = model, None
+        self.jobs = SimpleNamespace(current=None, cancel=lambda: None)
+        self.options, self.runs = EngineOptions(), None
+
+
+def shown_view(
+    qtbot: QtBot, study: Study | None, width: int = 1000, kind: str = "switches"
+) -> StudyView:
+    chosen = kind_of(study) if study is not None else KINDS[kind]
+    session: Any = Desk(experiment())
+    view = StudyView(session, chosen)
+    session.setParent(view)
+    qtbot.addWidget(view, before_close_func=StudyView.close_down)
+    view.resize(width, 700)
+    view.show()
+    qtbot.waitExposed(view)
+    view.show_held(Held(study) if study is not None else None)
     QApplication.processEvents()  # the plot is made once there is something to draw: lay it out
-    return bench
+    return view
 
 
 @pytest.mark.parametrize("kind", STUDIES)
 def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
-    bench = shown_bench(qtbot, STUDIES[kind])
+    bench = shown_view(qtbot, STUDIES[kind])
     chosen: list[Any] = []
-    pointed: list[Any] = []
-    bench.chosen.connect(lambda config, _title: chosen.append(config))
-    bench.pointed.connect(pointed.append)
-    keys = bench.plot.keys
+    bench.restored.connect(chosen.append)
+    keys = bench.chart.keys
     assert keys and set(keys) <= set(bench.sheet.marks), "every mark leads to a row"
     config = next(run.config for run in STUDIES[kind].runs if run.id == keys[0])
-    viewport, spot = bench.plot.place_of(keys[0]) or pytest.fail("the mark is not drawn")
+    viewport, spot = bench.chart.place_of(keys[0]) or pytest.fail("the mark is not drawn")
     move_pointer(viewport, spot)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(lambda: bool(chosen))
@@ -243,23 +275,23 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     line = next(i for i, r in enumerate(table.shown.rows) if r.key)
     table.activated.emit(table.shown.index(line, 0))
     assert len(chosen) == 2
-    assert bench.plot.accessibleDescription()
+    assert bench.chart.accessibleDescription()
 
 
 @pytest.mark.parametrize("kind", STUDIES)
 def test_the_screen_shows_what_a_file_would(qtbot: QtBot, kind: str, tmp_path: Path) -> None:
     study = STUDIES[kind]
-    bench = shown_bench(qtbot, study)
+    bench = shown_view(qtbot, study)
     exported = study_files(study).chart()
-    assert bench.plot.spec == exported
-    assert [view.panel for view in bench.plot.panels] == [p for row in exported.rows for p in row]
+    assert bench.chart.spec == exported
+    assert [view.panel for view in bench.chart.panels] == [p for row in exported.rows for p in row]
     assert bench.notes.toolTip().splitlines() == list(exported.notes)
 
 
 def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: QtBot) -> None:
     study = STUDIES["speedup"]
     assert isinstance(study, SpeedupStudy)
-    times, factors = shown_bench(qtbot, study).plot.panels
+    times, factors = shown_view(qtbot, study).chart.panels
     assert times.panel is not None and factors.panel is not None
     drawn = [one for one in times.panel.series if one.kind == "points"]
     known = [p.second for p in study.points if p.second is not None]
@@ -270,7 +302,7 @@ def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: Qt
 
 
 def test_the_front_and_what_is_odd_look_apart(qtbot: QtBot) -> None:
-    (view,) = shown_bench(qtbot, precision_study()).plot.panels
+    (view,) = shown_view(qtbot, precision_study()).chart.panels
     assert view.panel is not None
     spots = {one.labels[0].split()[0]: one for one in view.panel.series if one.kind == "points"}
     assert set(spots) == {"fp64", "fp32", "bf16", "fp16"}
@@ -283,7 +315,7 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
     so_far = switches_study(
         added=[], combination={}, together=None, total=None, combining=None, shares=[]
     )
-    plot = shown_bench(qtbot, so_far).plot
+    plot = shown_view(qtbot, so_far).chart
     alone = [one for one in so_far.alone if one.measured is not None]
     (view,) = plot.panels
     assert view.panel is not None and view.panel.title == "Each by itself"
@@ -292,22 +324,21 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize("kind", STUDIES)
 def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QApplication) -> None:
-    bench = shown_bench(qtbot, STUDIES[kind], 1700)
-    assert bench.outcome.orientation() == Qt.Orientation.Horizontal
+    bench = shown_view(qtbot, STUDIES[kind], 1700)
+    assert bench.result_page.orientation() == Qt.Orientation.Horizontal
     make_theme(qapp, "dark")
     bench.resize(800, 600)
     bench.grab()
-    assert bench.outcome.orientation() == Qt.Orientation.Vertical
-    assert bench.plot.keys
+    assert bench.result_page.orientation() == Qt.Orientation.Vertical
+    assert bench.chart.keys
 
 
-def test_an_empty_bench_says_what_it_would_do(qtbot: QtBot) -> None:
-    bench = LabBench(LabModel("switches"))
-    qtbot.addWidget(bench)
-    bench.say_empty("The baseline and 3 switches. Takes about 20 s.")
-    bench.show()
-    assert bench.pages.currentWidget() is bench.empty
-    assert "What did each switch buy?" in bench.empty.text and "about 20 s" in bench.empty.text
+def test_an_empty_view_says_what_it_would_do(qtbot: QtBot) -> None:
+    view = shown_view(qtbot, None)
+    assert view.pages.currentWidget() is view.empty
+    qtbot.waitUntil(lambda: "Takes about" in view.empty.text)
+    assert "What did each switch buy?" in view.empty.text and "baseline" in view.empty.text
+    assert view.head.start.isEnabled()
 
 
 # ---- files
@@ -328,35 +359,39 @@ def test_a_study_is_written_as_document_and_table(kind: str, tmp_path: Path) -> 
 # ---- numbers of CPU threads
 
 
-def test_other_numbers_of_cpu_threads_are_offered_for_models_on_a_processor() -> None:
+def test_other_numbers_of_cpu_threads_are_offered_for_models_on_a_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gpuexplorer.studies.choices.usable_cores", lambda: 8)
     knobs = experiment()
     assert knobs.device is not None
     present = knobs.device.threads
     assert present is not None
-    names = [offer.name for offer in thread_choices(knobs, 8)]
-    assert names == [f"threads={n}" for n in (1, 2, 4, 7, 8) if n != present]
-    assert thread_choices(experiment("transpose"), 8) == []
-    assert split_threads(["compile", "threads=2", "threads=4"]) == (("compile",), (2, 4))
+    names = [offer.name for offer in thread_offers(knobs)]
+    assert names == [str(n) for n in (1, 2, 4, 7, 8) if n != present]
+    assert thread_offers(experiment("transpose")) == []
 
 
-def test_threads_are_ticked_by_the_user_alone_and_tried_beside_the_baseline(qtbot: QtBot) -> None:
+def test_threads_are_ticked_by_the_user_alone_and_tried_beside_the_baseline(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuexplorer.studies.choices.usable_cores", lambda: 64)
     knobs = experiment()
-    setup = LabSetup("switches")
-    qtbot.addWidget(setup)
-    setup.follow(knobs, "")
-    setup.ticks.show_offers([], thread_choices(knobs, 64))
-    assert setup.ticks.boxes and not setup.ticks.chosen
-    name = list(setup.ticks.boxes)[-1]
-    setup.ticks.boxes[name].setChecked(True)
-    wanted = setup.wanted(knobs)
-    number = int(name.removeprefix("threads="))
-    assert wanted.switches == ("none",) and wanted.threads == (number,)
-    lab = wanted.lab()
+    form = form_of(qtbot, "switches", knobs)
+    for box in ticks_of(form, "switches").boxes.values():
+        box.setChecked(False)
+    threads = ticks_of(form, "threads")
+    assert threads.boxes and not threads.chosen
+    name, box = list(threads.boxes.items())[-1]
+    box.setChecked(True)
+    chosen = form.chosen()
+    assert (chosen["switches"], chosen["threads"]) == (("none",), (int(name),))
+    asked = wanted(knobs, "switches", **chosen)
+    lab = asked.lab()
     assert isinstance(lab, SwitchesLab)
-    assert [choice.config.threads for choice in lab.choices.offered] == [number]
-    command = study_command(wanted)
-    assert f"--switches none --try-threads {number}" in command
-    again = lab_of(parse(shlex.split(command)[1:]), wanted.workload, wanted.devices)
+    assert [choice.config.threads for choice in lab.choices.offered] == [int(name)]
+    assert f"--switches none --try-threads {name}" in asked.command()
+    again = lab_of(parse(shlex.split(asked.command())[1:]), asked.workload, asked.devices)
     assert isinstance(again, SwitchesLab) and again.choices == lab.choices
 
 
@@ -374,18 +409,14 @@ def test_each_number_of_threads_has_an_engine_of_its_own(
         def measure(self, config: RunConfig, *_: object, **__: object) -> None:
             measured.append((self.threads, config.threads))
 
-    monkeypatch.setattr("gpuexplorer.gui.lab_job.Session", Engine)
+    monkeypatch.setattr("gpuexplorer.gui.views.study.EngineSession", Engine)
     monkeypatch.setattr(
         EngineJob, "measure", lambda _, config, *__: measured.append((None, config.threads))
     )
     knobs = experiment()
-    setup = LabSetup("switches")
-    setup.follow(knobs, "")
-    job = LabJob(
-        EngineWorker(EngineOptions()), setup.wanted(knobs), "", engine=EngineOptions(threads=3)
-    )
+    asked = wanted(knobs, "switches")
+    job = StudyJob(EngineWorker(EngineOptions()), asked, engine=EngineOptions(threads=3))
     workload = knobs.workload
     for threads in (3, 5, None, 9, 5):
         job.measure(made_config(threads=threads), workload, RunOptions(samples=1))
     assert measured == [(None, 3), (5, 5), (None, None), (9, 9), (5, 5)] and opened == [5, 9]
-    setup.deleteLater()

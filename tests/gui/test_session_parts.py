@@ -25,11 +25,12 @@ from gpuexplorer.gui.model import compare_file, lab_file, map_file
 from gpuexplorer.gui.model.bench_file import read_bench
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
-from gpuexplorer.gui.model.lab_file import HeldStudy
+from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell, State
+from gpuexplorer.studies import kind_of
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 from tests.support.benches import whole_file
@@ -142,12 +143,12 @@ def test_studies_of_the_lab_come_back_as_they_were(
     kinds: list[str], notes: tuple[str, ...], ended: str
 ) -> None:
     made = tuple(
-        HeldStudy(msgspec.structs.replace(STUDIES[kind], notes=notes, stopped_by=ended))
+        Held(msgspec.structs.replace(STUDIES[kind], notes=notes, stopped_by=ended))
         for kind in kinds
     )
     read = lab_file.decode(lab_file.encode(made), "a.gpux")
-    assert [one.study for one in read] == [one.study for one in made]
-    assert [one.kind for one in read] == kinds and {one.origin for one in read} == {"a.gpux"}
+    assert [one.result for one in read] == [one.result for one in made]
+    assert {one.origin for one in read} == {"a.gpux"}
 
 
 @settings(max_examples=60, deadline=None)
@@ -198,7 +199,7 @@ PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
     "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
     "lab": (lab_file.decode,
-            lambda: lab_file.encode([HeldStudy(one) for one in STUDIES.values()])),
+            lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),
 }  # fmt: skip
 
 
@@ -278,7 +279,7 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     panels = window.panels
     panels.block_map.show_held(a_map(origin="first.gpux"))
     panels.compare.show_held(a_comparison())
-    panels.lab.show_held(tuple(HeldStudy(one) for one in STUDIES.values()))
+    panels.lab.show_held(tuple(Held(one) for one in STUDIES.values()))
     path = tmp_path / "all.gpux"
     window.sessions.write(path)
     until(qtbot, lambda: window.sessions.path == path)
@@ -299,11 +300,14 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     assert shown_map is not None and shown_map.surface.cells == a_map().surface.cells
     assert shown_map.document() == made_sweep() and shown_map.surface.origin == "all.gpux"
     assert comparison is not None and comparison.result == made_comparison()
-    assert studies is not None and {one.kind for one in studies} == set(STUDIES)
+    assert studies is not None and {kind_of(one.result).name for one in studies} == set(STUDIES)
     panels.tabs.setCurrentWidget(panels.compare)
     assert panels.compare.bench.words.text().startswith("From file all.gpux.")
     panels.tabs.setCurrentWidget(panels.lab)
-    assert panels.lab.lab is not None and "From file all.gpux." in panels.lab.lab.words.text()
+    assert (
+        panels.lab.lab is not None
+        and "From file all.gpux." in panels.lab.lab.view.head.words.text()
+    )
     panels.tabs.setCurrentWidget(panels.block_map)
     assert panels.block_map.mapping is not None
     assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.words.text()

@@ -8,19 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpuexplorer.core.studies import (
-    STUDY_GROUP,
-    Study,
-    study_json,
-    study_of,
-    with_runs,
-    without_runs,
-)
+from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.importing import import_file
 from gpuexplorer.history.store import Store
 from gpuexplorer.report.page import Report, report_page
-from gpuexplorer.studies import How, PrecisionLab, SpeedupLab, SwitchesLab
+from gpuexplorer.studies import study_of, with_runs
+from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.speedup import SpeedupLab
+from gpuexplorer.studies.switches import SwitchesLab
 from tests.support.results import made_result
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gpuexplorer.charts.studies import study_chart
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.sheet import Medium, Row, Sheet
 from gpuexplorer.core.studies import Study
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.report.sheet import sheet_sections
-from gpuexplorer.results.study import sheet_of
+from gpuexplorer.studies import chart_of, sheet_of
 from tests.support.lab_studies import (
     STUDIES,
     precision_study,
@@ -43,7 +42,7 @@ def test_every_mark_of_the_chart_has_a_row_with_words(kind: str) -> None:
     sheet = sheet_of(study)
     drawn = {
         key
-        for line in study_chart(study).rows
+        for line in chart_of(study).rows
         for panel in line
         for one in panel.series
         for key in one.keys

@@ -16,7 +16,7 @@ from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.engines import Several
-from gpuexplorer.studies import Step
+from gpuexplorer.studies.running import Step
 from tests.support.studies import SHIPPED, StudyMachine, cpu, devices, gpu, torch_cpu
 
 QUICK: dict[str, Any] = {"rounds": 6, "seconds": 0.006}

@@ -12,7 +12,8 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.studies import PrecisionPoint, PrecisionStudy
 from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.studies import How, PrecisionLab, Step
+from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.running import How, Step
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 ATTENTION = SHIPPED["attention"]

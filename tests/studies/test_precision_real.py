@@ -18,7 +18,8 @@ import pytest
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.studies import PrecisionStudy
 from gpuexplorer.engine.session import Session
-from gpuexplorer.studies import How, PrecisionLab
+from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.planning import make_plan

@@ -12,9 +12,10 @@ from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.studies import How, SpeedupLab
 from gpuexplorer.studies.breakeven import break_even, crossing
-from gpuexplorer.studies.speedup import default_sizes
+from gpuexplorer.studies.over_sizes import default_sizes
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.speedup import SpeedupLab
 from tests.support.studies import (
     SHIPPED,
     StudyMachine,

@@ -11,8 +11,9 @@ from gpuexplorer.charts.studies_switches import waterfall_chart
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import SwitchesStudy
-from gpuexplorer.studies import How, SwitchesLab
 from gpuexplorer.studies.choices import with_switches
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.switches import SwitchesLab
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 CNN = SHIPPED["cnn"]

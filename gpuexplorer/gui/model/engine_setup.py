@@ -22,7 +22,7 @@ from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Package, Plan, Source
 from gpuexplorer.environments.progress import Phase, Progress
 from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.gui.model.lab_words import duration
+from gpuexplorer.gui.model.job import duration
 from gpuexplorer.gui.notice import capital
 
 PACE_S = 5.0

@@ -11,6 +11,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block, Cache, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
 from gpuexplorer.gui.model.changed import with_change
@@ -25,7 +26,7 @@ from gpuexplorer.gui.model.fit import (
 )
 from gpuexplorer.gui.model.frameworks import MissingFramework, missing_for, missing_frameworks
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
-from gpuexplorer.gui.model.offers import Offer, cache_offers, fill_offers
+from gpuexplorer.gui.model.offers import cache_offers, fill_offers
 from gpuexplorer.gui.model.switches import (
     SwitchOffer,
     own_switches,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.studies import Study, study_json, with_runs, without_runs
+from gpuexplorer.core.studies import Study, study_json, without_runs
+from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.part_file import check_texts
-from gpuexplorer.results.study import sheet_of
+from gpuexplorer.studies import kind_of, sheet_of, with_runs
 
 SCHEMA = "gpuexplorer/lab/1"
 MOST_RUNS = 2000
@@ -26,22 +26,6 @@ _NOT_NEGATIVE = frozenset(
 """Figures that charts take the logarithm of, or divide by, and those that are never below 0."""
 
 
-@dataclass(frozen=True)
-class HeldStudy:
-    """A study's outcome at a moment."""
-
-    study: Study
-    error: str = ""
-    """Why it ended early, in a sentence."""
-    origin: str = ""
-    """The file that brought it; empty for one measured here."""
-
-    @property
-    def kind(self) -> str:
-        """Which of the three it is."""
-        return str(type(self.study).__struct_config__.tag)
-
-
 class _Document(msgspec.Struct, kw_only=True):
     schema: str = ""
     studies: list[msgspec.Raw] = []
@@ -51,22 +35,22 @@ class _Runs(msgspec.Struct):
     runs: list[RunResult] = []
 
 
-def encode(held: Sequence[HeldStudy]) -> bytes:
+def encode(held: Sequence[Held[Study]]) -> bytes:
     """Return studies as JSON."""
-    studies = [msgspec.Raw(study_json(one.study)) for one in held]
+    studies = [msgspec.Raw(study_json(one.result)) for one in held]
     return msgspec.json.encode(_Document(schema=SCHEMA, studies=studies))
 
 
-def decode(data: bytes, origin: str) -> tuple[HeldStudy, ...]:
+def decode(data: bytes, origin: str) -> tuple[Held[Study], ...]:
     """Return the studies that a file holds; InputError when they do not hold together."""
     try:
         document = msgspec.json.decode(data, type=_Document)
         if document.schema != SCHEMA:
             raise InputError("the Lab's studies are of an unknown format")
-        found = tuple(HeldStudy(_study(raw), origin=origin) for raw in document.studies)
+        found = tuple(Held(_study(raw), origin=origin) for raw in document.studies)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(f"the Lab's studies cannot be read: {error}") from None
-    kinds = [one.kind for one in found]
+    kinds = [kind_of(one.result).name for one in found]
     if not found or len(set(kinds)) != len(kinds):
         raise InputError("the Lab has a study twice, or none")
     return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpuexplorer.core.config import OWN_FILL
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, Manifest
 
 FILL_TITLES = {
@@ -14,16 +13,6 @@ FILL_TITLES = {
     "zeros": "Zeros",
     OVERFLOW_FILL: "Large, ±256",
 }
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it."""
-
-    name: str
-    title: str
-    reason: str | None = None
-    tip: str = ""
 
 
 def cache_offers(*, include_transfers: bool) -> list[Offer]:

@@ -9,10 +9,10 @@ from typing import Any
 from gpuexplorer.core.axis_words import axis_title
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import power_below
-from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.search.space import BLOCK_AXES, Axis, Space, read_axis
 from gpuexplorer.workloads.manifest import FILLS
 

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 from gpuexplorer.analysis.rates import items_per_launch
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
-from gpuexplorer.gui.model.offers import Offer
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.scroll_room import keep_room

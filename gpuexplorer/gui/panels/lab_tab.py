@@ -11,8 +11,9 @@ from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
-    from gpuexplorer.gui.model.lab_file import HeldStudy
-    from gpuexplorer.gui.panels.lab import LabView
+    from gpuexplorer.core.studies import Study
+    from gpuexplorer.gui.model.job import Held
+    from gpuexplorer.gui.views.lab import LabView
 
 
 class LabTab(ResultTab):
@@ -26,14 +27,11 @@ class LabTab(ResultTab):
 
     def make(self) -> QWidget:
         """Make the view."""
-        from gpuexplorer.gui.panels.lab import LabView
+        from gpuexplorer.gui.views.lab import LabView
 
-        view = LabView(self._session)
-        view.kernel_folders = self.kernel_folders
-        view.notice.connect(self.notice)
-        view.said.connect(self.said)
-        view.restored.connect(self.restored)
-        view.changed.connect(self.changed)
+        view = LabView(self._session, self)
+        for signal in ("notice", "said", "restored", "changed"):
+            getattr(view, signal).connect(getattr(self, signal))
         return view
 
     @property
@@ -44,15 +42,14 @@ class LabTab(ResultTab):
     @property
     def has_study(self) -> bool:
         """Whether any study has something to export."""
-        benches = self.lab.benches.values() if self.lab is not None else ()
-        return any(bench.model.study is not None for bench in benches)
+        return self.held() is not None
 
     # ---- in a session file
 
-    def held(self) -> tuple[HeldStudy, ...] | None:
+    def held(self) -> tuple[Held[Study], ...] | None:
         """Return the studies as far as they were measured; None without any."""
-        benches = self.lab.benches.values() if self.lab is not None else ()
-        found = tuple(kept for bench in benches if (kept := bench.model.snapshot()) is not None)
+        views = self.lab.views.values() if self.lab is not None else ()
+        found = tuple(kept for view in views if (kept := view.model.held()) is not None)
         return found or None
 
     def encode(self, held: object) -> bytes:

@@ -1,4 +1,4 @@
-"""How sweeps and studies are written to files: as a document, a table or a chart."""
+"""How sweeps are written to files: as a document, a table or a chart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from gpuexplorer.charts.spec import ChartSpec
     from gpuexplorer.charts.sweep_points import Figure
-    from gpuexplorer.core.studies import Study
     from gpuexplorer.core.sweep import SweepDocument
 
 
@@ -41,23 +40,3 @@ def sweep_files(
         return chart_of_sweep(found, figure=figure)
 
     return Exported(stem, lambda: sweep_json(document()), csv, chart)
-
-
-def study_files(study: Study, stem: str = "study") -> Exported:
-    """Return how a study is written, as a document, a table or a chart."""
-    from gpuexplorer.core.studies import study_json
-
-    def csv(path: Path) -> None:
-        from gpuexplorer.exchange.csv_table import write_sheet
-        from gpuexplorer.results.study import sheet_of
-
-        write_sheet(sheet_of(study), path)
-
-    def chart() -> ChartSpec:
-        from gpuexplorer.charts.studies import can_draw, study_chart
-
-        if not can_draw(study):
-            raise InputError("nothing of the study was measured", remedy="let it measure first")
-        return study_chart(study)
-
-    return Exported(stem, lambda: study_json(study), csv, chart)

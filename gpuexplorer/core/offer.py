@@ -1,0 +1,15 @@
+"""One choice of a list, as the window offers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it."""
+
+    name: str
+    title: str
+    reason: str | None = None
+    tip: str = ""

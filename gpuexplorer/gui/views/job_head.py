@@ -1,0 +1,66 @@
+"""A job view's head: how it goes, and what can be done."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+
+from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
+
+
+class JobHead(QWidget):
+    """Words, progress and buttons; what the buttons do is the view's to say."""
+
+    def __init__(self, name: str, noun: str) -> None:
+        """``noun`` is what is measured, such as a study."""
+        super().__init__()
+        self.words = Words("")
+        self.words.setObjectName(f"{name}Words")
+        self.progress = QProgressBar()
+        self.progress.setObjectName(f"{name}Progress")
+        self.progress.setTextVisible(False)
+        self.progress.setFixedSize(90, 8)
+        self.copy = small_button(f"{name}Copy", f"Copy this {noun} as a command line")
+        self.copy.setAccessibleName("Copy command")
+        theme().changed.connect(self._repaint_theme)
+        self._repaint_theme()
+        self.start = QPushButton("Start")
+        self.start.setToolTip(
+            "Measure; Live pauses meanwhile, and every run is kept in the history"
+        )
+        self.pause = QPushButton("Pause")
+        self.stop = QPushButton("Stop")
+        self.stop.setToolTip("End it at the next launch; what was measured is kept")
+        for button in (self.start, self.pause, self.stop):
+            button.setObjectName(f"{name}{button.text()}")
+        self.line = QHBoxLayout(self)
+        self.line.setContentsMargins(6, 0, 0, 0)
+        self.line.setSpacing(4)
+        self.line.addWidget(self.words, 1)
+        for widget in (self.progress, self.copy, self.start, self.pause, self.stop):
+            self.line.addWidget(widget)
+
+    def _repaint_theme(self) -> None:
+        self.copy.setIcon(theme().icon("copy"))
+
+    def show_state(
+        self, *, running: bool, paused: bool, can_start: bool, can_copy: bool, again: bool
+    ) -> None:
+        """Show what can be done now; ``again``: something was measured already."""
+        self.start.setVisible(not running)
+        self.start.setText("Measure again" if again else "Start")
+        self.start.setEnabled(can_start)
+        self.pause.setVisible(running)
+        self.pause.setText("Continue" if paused else "Pause")
+        self.pause.setToolTip(
+            "Measure what is left" if paused else "Give the engine back to Live for a while"
+        )
+        self.stop.setVisible(running)
+        self.progress.setVisible(running)
+        self.copy.setEnabled(can_copy)
+
+    def show_progress(self, done: int, total: int) -> None:
+        """Show how far it is."""
+        self.progress.setMaximum(max(1, total))
+        self.progress.setValue(done)

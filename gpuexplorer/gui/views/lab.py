@@ -1,0 +1,117 @@
+"""The Lab: the studies side by side, each made when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.core.studies import Study
+from gpuexplorer.gui.model.job import Held
+from gpuexplorer.gui.panels.result_tab import Exported, ResultTab
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.views.study import StudyView
+from gpuexplorer.studies import KINDS, kind_of
+
+
+class LabView(QWidget):
+    """A button for each study; what is shown and what is measured need not be the same."""
+
+    notice = Signal(object)
+    said = Signal(str)
+    restored = Signal(object)
+    changed = Signal()
+
+    def __init__(self, session: Session, tab: ResultTab) -> None:
+        """``tab`` is the place that it stands in, which knows the user's kernel folders."""
+        super().__init__()
+        self.setObjectName("labView")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(self.palette().ColorRole.Base)
+        self._session, self._tab = session, tab
+        self.views: dict[str, StudyView] = {}
+        """Those that were shown by now: all at once would be felt."""
+        self.buttons: dict[str, QToolButton] = {}
+        self.heads, self.pages = QStackedWidget(), QStackedWidget()
+        group = QButtonGroup(self)
+        line = QHBoxLayout()
+        line.setContentsMargins(10, 6, 8, 4)
+        line.setSpacing(4)
+        for name, kind in KINDS.items():
+            button = QToolButton()
+            button.setObjectName(f"labView_{name}")
+            button.setText(kind.title)
+            button.setToolTip(kind.tip)
+            button.setProperty("role", "view")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.clicked.connect(lambda _=False, name=name: self.show_kind(name))
+            group.addButton(button)
+            self.buttons[name] = button
+            line.addWidget(button)
+        line.addWidget(self.heads, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(line)
+        whole.addWidget(self.pages, 1)
+        self.show_kind(next(iter(KINDS)))
+
+    def view_of(self, name: str) -> StudyView:
+        """Return the view of a study, made now or before."""
+        view = self.views.get(name)
+        if view is None:
+            view = self.views[name] = StudyView(self._session, KINDS[name])
+            view.kernel_folders = lambda: self._tab.kernel_folders()
+            for signal in ("notice", "said", "restored", "changed"):
+                getattr(view, signal).connect(getattr(self, signal))
+            view.changed.connect(partial(self._mark, name))
+            self.heads.addWidget(view.head)
+            self.pages.addWidget(view)
+        return view
+
+    def _mark(self, name: str) -> None:
+        """Show on its button that a study is being measured."""
+        running = self.views[name].running
+        self.buttons[name].setText(KINDS[name].title + (" ●" if running else ""))
+
+    @property
+    def view(self) -> StudyView:
+        """The study that is shown."""
+        shown = self.pages.currentWidget()
+        assert isinstance(shown, StudyView)
+        return shown
+
+    def show_kind(self, name: str) -> None:
+        """Show another study; the one that is measured goes on."""
+        view = self.view_of(name)
+        self.buttons[name].setChecked(True)
+        self.heads.setCurrentWidget(view.head)
+        self.pages.setCurrentWidget(view)
+
+    def show_studies(self, held: Sequence[Held[Study]]) -> None:
+        """Show the studies of a session; those that it has none of are empty."""
+        by_name = {kind_of(one.result).name: one for one in held}
+        for name in KINDS:
+            if name in by_name or name in self.views:
+                self.view_of(name).show_held(by_name.get(name))
+        if by_name and self.view.kind.name not in by_name:
+            self.show_kind(next(name for name in KINDS if name in by_name))
+
+    def exported(self) -> Exported:
+        """Return how the study that is shown is written; InputError when there is none."""
+        return self.view.exported()
+
+    def close_down(self) -> None:
+        """End what the views have started."""
+        for view in self.views.values():
+            view.close_down()

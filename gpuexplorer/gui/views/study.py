@@ -1,0 +1,271 @@
+"""A study in the window: its job through the live engine, and its view."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.studies_words import subject
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.knobs import TRANSFERS, option_words, values_of
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sheet import Sheet
+from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.engine.cores import default_threads
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import Session as EngineSession
+from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.guest import Guest
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.job import Progress, duration
+from gpuexplorer.gui.panels.result_tab import Exported
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.views.form import Form
+from gpuexplorer.gui.views.job_view import JobView, Preview
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.history.keeping import DoesWithStore, Keeping
+from gpuexplorer.reproduce import surroundings
+from gpuexplorer.studies import chart_of, kind_of, sheet_of
+from gpuexplorer.studies.kind import StudyKind
+from gpuexplorer.studies.running import How, Running, Step
+from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TELL_EVERY_S = 0.1
+"""Steps are told together, so that short runs do not flood the window."""
+SHOW_EVERY_S = 0.7
+SHOW_SHARE = 0.05
+"""Share of the time that making documents of what there is so far may take."""
+
+
+@dataclass(frozen=True)
+class WantedStudy:
+    """A study that is asked for; ``chosen`` are its arguments beside the knobs."""
+
+    kind: StudyKind[Any]
+    request: RunRequest
+    workload: Workload
+    devices: DeviceList
+    how: How
+    chosen: Mapping[str, Any]
+
+    def lab(self) -> Running[Any]:
+        """Return the study, ready to measure; raises ExplorerError where there is nothing to."""
+        return self.kind.lab(self.request, self.workload, self.devices, self.how, **self.chosen)
+
+    def preview(self) -> Preview[WantedStudy]:
+        """Return what it comes to."""
+        lab = self.lab()
+        model = self.workload.variant(self.request.variant or "").model is not None
+        takes = f"Takes {duration(lab.estimate_s(model=model))}"
+        longer = ", and longer where a model is compiled anew" if lab.compiles else ""
+        return Preview(self, lab.total, f"{takes}{longer}.")
+
+    def command(
+        self, kernels: tuple[Path, ...] = (), *, threads: int | None = None,
+        engine: str | None = None,
+    ) -> str:  # fmt: skip
+        """Return the ``gpuexplorer study`` command, quoted for a shell.
+
+        ``threads`` are the CPU threads of the engine, where somebody chose them, and ``engine`` the
+        word for it, None for the built-in one.
+        """
+        values: dict[str, tuple[Any, ...]] = {n: (v,) for n, v in values_of(self.request).items()}
+        for field in self.kind.varies:
+            values.pop(field, None)
+        if self.kind.over_sizes:
+            values.pop(TRANSFERS, None)
+            values[f"size.{self.chosen['symbol']}"] = self.chosen["sizes"]
+        if threads is not None:
+            values["threads"] = (threads,)
+        words = ["gpuexplorer", "study", self.kind.name, self.request.workload]
+        words += option_words(values)
+        for choice in self.kind.choices:
+            if several := self.chosen.get(choice.name):
+                words += [choice.option, ",".join(map(str, several))]
+        default = How()
+        if self.how.rounds != default.rounds:
+            words += ["--rounds", str(self.how.rounds)]
+        if self.how.seconds != default.seconds:
+            words += ["--seconds", f"{self.how.seconds:g}"]
+        return shlex.join(words + surroundings(kernels, engine))
+
+
+class StudyJob(EngineJob):
+    """Measures a study; ``stepped`` carries a ``Progress`` with what is known by now, or None.
+
+    ``result`` is the document of what was measured, however the job ended; None for nothing. It is
+    kept in the history as it goes.
+    """
+
+    done = "the study is done"
+    not_done = "the study was stopped"
+
+    def __init__(
+        self,
+        worker: EngineWorker,
+        wanted: WantedStudy,
+        *,
+        engine: EngineOptions,
+        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        store: DoesWithStore | None = None,
+        on_trouble: Callable[[ExplorerError], object] = lambda error: None,
+    ) -> None:
+        """``engine`` are the options of the window's own."""
+        super().__init__(worker, ceilings=ceilings)
+        self.setObjectName("study")
+        self.doing = wanted.kind.doing
+        self.wanted = wanted
+        self.result: Study | None = None
+        self._lab: Running[Any] | None = None
+        self._engine = engine
+        self._keeping = Keeping(STUDY_GROUP, store, on_trouble)
+        self._others: dict[int, Guest] = {}
+        """Engines for other numbers of CPU threads, which hold for an engine's life."""
+        self._began = self._waited_s = 0.0
+        self._tell_due = self._show_due = 0.0
+
+    def work(self) -> object:
+        """Measure everything; return the document."""
+        self._lab = self.wanted.lab()
+        self._began = time.monotonic()
+        try:
+            self.result = self._lab.run(self, self._step)
+        finally:
+            while self._others:
+                self._others.popitem()[1].close()
+            if self.result is None:
+                self.result = self._so_far()
+            if self.result is not None and self.result.runs:
+                self._keeping.end(without_runs(self.result), self.result.runs)
+        return self.result
+
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure in an engine with the CPU threads that are wanted."""
+        present = self._engine.threads or default_threads()
+        if config.threads is None or config.threads == present:
+            return super().measure(config, workload, options)
+        other = self._others.get(config.threads)
+        if other is None:
+            session = EngineSession(
+                python=self._engine.python, threads=config.threads, ceilings=self._ceilings
+            )
+            other = self._others[config.threads] = Guest(self, session)
+        return other.measure(config, workload, options)
+
+    def keep_going(self) -> None:
+        """Wait while paused; such time is no part of what the rest is judged by."""
+        before = time.monotonic()
+        super().keep_going()
+        self._waited_s += time.monotonic() - before
+
+    def _so_far(self) -> Study | None:
+        """Return the document of what there is; None without any."""
+        try:
+            found: Study | None = self._lab.document() if self._lab is not None else None
+        except ExplorerError:
+            return None
+        return found if found is not None and found.runs else None
+
+    def _step(self, step: Step) -> None:
+        now = time.monotonic()
+        if now < self._tell_due:
+            return
+        self._tell_due = now + TELL_EVERY_S
+        study = None
+        if now >= self._show_due:
+            study = self._so_far()
+            took_s = time.monotonic() - now
+            self._show_due = now + max(SHOW_EVERY_S, took_s / SHOW_SHARE)
+            if study is not None:
+                kept = study
+                self._keeping.offer(lambda: (without_runs(kept), kept.runs))
+        spent_s = now - self._began - self._waited_s
+        left_s = spent_s / step.done * (step.total - step.done) if step.done > 1 else None
+        self.stepped.emit((Progress(step.done, step.total, step.words, left_s), study))
+
+
+class StudyView(JobView[Study, WantedStudy]):
+    """The view of one kind of study."""
+
+    def __init__(self, session: Session, kind: StudyKind[Any]) -> None:
+        self.kind = kind
+        super().__init__(session, kind.name, kind.title, "study", Form(kind))
+
+    def subject(self) -> str:
+        """Return what the knobs stand at, without what the study chooses itself."""
+        config = self._session.config
+        if config is None:
+            knobs = self._session.experiment.knobs
+            return f"{knobs.workload} · {knobs.variant}"
+        return subject(config, without=self.kind.varies)
+
+    def look(self) -> Callable[[], Preview[WantedStudy]]:
+        """Return what finds out what the choices come to."""
+        experiment = self._session.experiment
+        if experiment.devices is None:
+            raise InputError("the devices are not known yet", remedy="wait for the engine")
+        return WantedStudy(
+            self.kind, experiment.knobs.request(), experiment.workload, experiment.devices,
+            self.form.how, self.form.chosen(),
+        ).preview  # fmt: skip
+
+    def job(self, wanted: WantedStudy) -> StudyJob:
+        """Return the job that measures it."""
+        session = self._session
+        return StudyJob(
+            session.worker, wanted, engine=session.options, ceilings=session.store.find,
+            store=session.runs, on_trouble=self.tell_trouble,
+        )  # fmt: skip
+
+    def outcome(self, job: EngineJob) -> Study | None:
+        """Return what a job has measured."""
+        assert isinstance(job, StudyJob)
+        return job.result
+
+    def command(self, wanted: WantedStudy) -> str:
+        """Return the command line that does the same."""
+        options = self._session.options
+        return wanted.command(
+            tuple(self.kernel_folders()), threads=options.threads, engine=options.python
+        )
+
+    def about(self) -> tuple[str, str]:
+        """Return what the study answers, and how."""
+        return self.kind.question, self.kind.about
+
+    def shown(self, result: Study) -> tuple[Sheet, ChartSpec, str]:
+        """Return the study as table and chart, and its finding."""
+        return sheet_of(result), chart_of(result), self.kind.finding(result)
+
+    def config_of(self, result: Study, key: str) -> RunConfig | None:
+        """Return the configuration of a run."""
+        return next((run.config for run in result.runs if run.id == key), None)
+
+    def files(self, result: Study) -> Exported:
+        """Return how the study is written to files."""
+        return study_files(result)
+
+
+def study_files(study: Study) -> Exported:
+    """Return how a study is written, as a document, a table or a chart."""
+    stem = f"{kind_of(study).name}-{study.title.partition(':')[0]}".lower()
+
+    def chart() -> ChartSpec:
+        if not study.runs:
+            raise InputError("nothing of the study was measured", remedy="let it measure first")
+        return chart_of(study)
+
+    return Exported(
+        stem, lambda: study_json(study), lambda path: write_sheet(sheet_of(study), path), chart
+    )

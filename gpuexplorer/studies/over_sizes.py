@@ -1,0 +1,154 @@
+"""What studies over a range of sizes share: the sizes, and all of a size measured in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.studies import Study
+from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.studies.running import How, Running
+from gpuexplorer.studies.turns import Entry, InTurns
+from gpuexplorer.workloads.choose import find_device
+from gpuexplorer.workloads.manifest import SizeSpec
+from gpuexplorer.workloads.planning import make_plan
+from gpuexplorer.workloads.strict import suggestion
+from gpuexplorer.workloads.workload import Workload
+
+DOWN_TO, UP_TO = 16, 4
+"""Sizes looked at without being named: from a 16th of the default to four times it."""
+S = TypeVar("S", bound=Study)
+
+
+def default_sizes(spec: SizeSpec) -> tuple[int, ...]:
+    """Return sizes that double around a symbol's default, within its range."""
+    low, high = max(spec.min, spec.default // DOWN_TO), min(spec.max, spec.default * UP_TO)
+    sizes = [low]
+    while sizes[-1] * 2 <= high:
+        sizes.append(sizes[-1] * 2)
+    return tuple(sizes)
+
+
+class OverSizes(Running[S]):
+    """One workload over sizes of one symbol; a subclass says which ``parts`` run at each size."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        workload: Workload,
+        devices: DeviceList,
+        how: How | None = None,
+        *,
+        symbol: str | None = None,
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        """``sizes`` are those of ``symbol`` (None: the first; sizes doubling around its default);
+        the request holds the other sizes.
+
+        Raises InputError for an unknown symbol, no sizes, and one out of range.
+        """
+        super().__init__(how)
+        self.workload, self._devices = workload, devices
+        specs = workload.manifest.sizes
+        first = next(iter(specs))
+        self.symbol = symbol or first
+        if self.symbol not in specs:
+            raise InputError(
+                f"workload '{workload.name}' has no size '{self.symbol}'",
+                remedy=suggestion(self.symbol, specs),
+            )
+        spec = specs[self.symbol]
+        self.sizes = tuple(sorted(set(default_sizes(spec) if sizes is None else sizes)))
+        if not self.sizes:
+            raise InputError("there are no sizes to measure", remedy="give some with --size")
+        for size in self.sizes:
+            if not spec.min <= size <= spec.max:
+                raise InputError(
+                    f"size {self.symbol}={size} is out of range",
+                    remedy=f"choose {spec.min} to {spec.max}",
+                )
+        self.symbol_title = spec.title or self.symbol
+        others = {(s or first): v for s, v in request.size.items()} | {self.symbol: self.sizes[0]}
+        switches = {k: v for k, v in request.switches.items() if k != "include_transfers"}
+        self._request = msgspec.structs.replace(request, size=others, switches=switches)
+        self._configs: dict[str, RunConfig] = {}
+        """What each part runs, at any size."""
+        self._turns: dict[int, InTurns] = {}
+        self._refused: dict[tuple[int, str], str] = {}
+
+    def _label(self, part: str) -> str:
+        """Return what a part is called while it is measured."""
+        return part
+
+    def config_at(self, size: int, part: str) -> RunConfig:
+        """Return what a part runs at a size."""
+        config = self._configs[part]
+        return msgspec.structs.replace(config, size={**config.size, self.symbol: size})
+
+    @property
+    def configurations(self) -> int:
+        """How many configurations are measured at the most."""
+        return len(self._configs) * len(self.sizes)
+
+    def _measure(self, session: Measures) -> None:
+        for size in self.sizes:
+            entries = [
+                Entry(f"{self.symbol} = {size}, {self._label(part)}", config)
+                for part in self._configs
+                if (config := self._legal(size, part)) is not None
+            ]
+            if entries:
+                self._turns[size] = InTurns(
+                    entries, self.workload, self.how, self._step, self._expect
+                )
+        for turns in self._turns.values():
+            self._expect(len(turns.entries) * (1 + turns.rounds))
+        for turns in self._turns.values():
+            self._expect(-len(turns.entries) * (1 + turns.rounds))  # it counts itself in
+            turns.measure(session)
+
+    def _legal(self, size: int, part: str) -> RunConfig | None:
+        config = self.config_at(size, part)
+        try:
+            device = find_device(self._devices, config.device)
+            return make_plan(self.workload, config, device).config
+        except ExplorerError as error:
+            self._refused[size, part] = error.what
+            return None
+
+    # ---- for the document
+
+    def places(self, size: int) -> dict[str, int]:
+        """Return where each part stands among the entries of a size."""
+        present = [part for part in self._configs if (size, part) not in self._refused]
+        return {part: place for place, part in enumerate(present)}
+
+    def results(self, size: int) -> dict[str, RunResult]:
+        """Return the run of each part that has one at a size."""
+        turns = self._turns.get(size)
+        results = turns.results() if turns is not None else {}
+        return {part: results[at] for part, at in self.places(size).items() if at in results}
+
+    def skipped(self, size: int) -> dict[str, str]:
+        """Return why parts have no figure at a size."""
+        turns, results, places = self._turns.get(size), self.results(size), self.places(size)
+        found = {}
+        for part in self._configs:
+            if part in results:
+                continue
+            error = turns.failed.get(places[part]) if turns and part in places else None
+            reason = error.what if error is not None else self._missing
+            found[part] = self._refused.get((size, part), reason)
+        return found
+
+    @property
+    def rounds(self) -> tuple[int, bool]:
+        """The most rounds that were made at a size, and whether there are fewer than usual."""
+        turns = self._turns.values()
+        return max((t.rounds_done for t in turns), default=0), any(t.fewer for t in turns)
