@@ -7,6 +7,9 @@ ARGS ?=
 TESTS ?=
 # The programs `make bench` runs, such as BENCH=tests/bench/startup.py.
 BENCH ?= $(shell grep -l __main__ tests/bench/*.py)
+# What `make test-long` decides by chance, and how long it strikes with faults of each kind.
+SEED ?= $(shell date +%Y%m%d)
+MINUTES ?= 10
 # What `make package` builds, such as TARGETS=frozen; otherwise everything that can be built here.
 TARGETS ?=
 # TORCH=no leaves PyTorch out; V=1 shows what pip and apt print.
@@ -33,12 +36,13 @@ DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"
 export PYTHONDONTWRITEBYTECODE =
 
 .NOTPARALLEL:
-.PHONY: help setup run test lint typecheck imports pytest pytest-noqt bench clean frameworks package \
+.PHONY: help setup run test test-long lint typecheck imports pytest pytest-noqt bench clean frameworks package \
     setup-test setup-noqt setup-checks setup-package
 
 help:
 	@echo "make run        open the window (ARGS=... for the command line instead)"
 	@echo "make test       every check: lint, types, import contracts, tests with and without Qt"
+	@echo "make test-long  what takes hours: tests in random order, chaos, random input, spoiled files (SEED=, MINUTES=)"
 	@echo "make setup      prepare the environment that make run uses"
 	@echo "make lint       ruff: style and format"
 	@echo "make typecheck  mypy, strict"
@@ -78,6 +82,15 @@ package: setup-package
 # What fails fast comes first.
 test: setup-checks lint typecheck imports pytest pytest-noqt
 	@echo "All checks passed."
+
+# Not what continuous integration decides once and for all: each night has examples of its own.
+test-long: setup-test
+	@echo "Seed $(SEED): make test-long SEED=$(SEED) does this again."
+	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) env -u CI $(PY) -m pytest $(SIDE_BY_SIDE) tests --order-seed $(SEED)
+	$(PY) -m tests.chaos --seed $(SEED) --faults 1000000 --minutes $(MINUTES) --slow
+	$(PY) -m tests.chaos --seed $(SEED) --monkey --minutes $(MINUTES)
+	$(PY) tests/bench/fuzz_inputs.py --seed $(SEED)
+	@echo "All long checks passed."
 
 lint: setup-test
 	$(PY) -m ruff check .

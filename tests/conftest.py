@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -39,6 +40,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--only-torch-in", action="append", default=[], metavar="PATH",
         help="below this path run only what needs PyTorch",
     )  # fmt: skip
+    parser.addoption(
+        "--order-seed", type=int, metavar="SEED", help="take the tests in another order by SEED"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +77,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is tested elsewhere; skip what needs PyTorch where it is not installed."""
+    """Leave out what is tested elsewhere, mix the rest, and skip what PyTorch is missing for."""
     elsewhere = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
     here = [
         item
@@ -85,6 +89,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = set(here)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = here
+    seed = config.getoption("--order-seed")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
     if importlib.util.find_spec("torch") is None:
         for item in items:
             if item.get_closest_marker("torch") is not None:
