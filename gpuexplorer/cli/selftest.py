@@ -14,7 +14,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
-from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
 from gpuexplorer.selftest.run import run_selftest
 
@@ -29,7 +29,7 @@ the document has them all."""
 def command(options: argparse.Namespace) -> int:
     """Test a device; 1 when a check failed, 3 when nothing could be run here."""
     check_targets(json_path(options.json))
-    asked = Options(
+    asked = SelfTestOptions(
         device=options.device,
         quick=options.quick,
         kernels=tuple(options.kernels),

@@ -15,7 +15,7 @@ from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.children import Done, run, surroundings
 from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, fit_of
-from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
 from gpuexplorer.selftest.run import run_selftest
 
@@ -100,7 +100,7 @@ def verify(
             return _load(report, untried, on_step, cancel)
         lacks, remedy = _why_not(report, kind)
         return Verified(engine=report, lacks=lacks, remedy=remedy)
-    options = Options(device=device, quick=True, sections=SECTIONS, python=word)
+    options = SelfTestOptions(device=device, quick=True, sections=SECTIONS, python=word)
     try:
         found = run_selftest(options, _Steps(on_step), asked.is_set)
     except ExplorerError as error:

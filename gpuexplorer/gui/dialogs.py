@@ -39,7 +39,7 @@ class Dialogs(QObject):
     def show_self_test(self) -> None:
         """Open the self-test for the chosen device; a run ends only when it starts."""
         from gpuexplorer.gui.selftest import SelfTestDialog
-        from gpuexplorer.selftest.bench import Options
+        from gpuexplorer.selftest.context import SelfTestOptions
 
         window, session = self._window, self._window.session
         device = session.experiment.device
@@ -51,7 +51,7 @@ class Dialogs(QObject):
             return
         if self.self_test is None:
             self.self_test = SelfTestDialog(window, partial(session.set_live, False))
-        options = Options(
+        options = SelfTestOptions(
             device=device.id,
             kernels=tuple(window.kernels.folders),
             python=session.options.python,

@@ -30,7 +30,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.selftest_worker import SelfTestWorker, State
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
-from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.run import SECTIONS
 
@@ -52,7 +52,7 @@ class SelfTestDialog(QDialog):
         self.setModal(True)
         self.resize(860, 600)
         self._before_start = before_start
-        self._options = Options()
+        self._options = SelfTestOptions()
         self._worker: SelfTestWorker | None = None
         self.report: Report | None = None
         """What the last self-test found."""
@@ -129,7 +129,7 @@ class SelfTestDialog(QDialog):
 
     # ---- asked by the window
 
-    def offer(self, options: Options, device_name: str) -> None:
+    def offer(self, options: SelfTestOptions, device_name: str) -> None:
         """Show the dialog for a device; a self-test that is going on goes on."""
         if self._worker is None:
             self._options = options

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpuexplorer.gui.task import Task
-from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.run import run_selftest
 
@@ -34,7 +34,7 @@ class State:
 class SelfTestWorker(Task):
     """Runs one self-test; ``state`` may be read at any time. Cancelled, it reports what is done."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SelfTestOptions) -> None:
         super().__init__("selftest")
         self.options = options
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ from gpuexplorer.core.ceilings import COMPUTE_KINDS
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import LongRun
-from gpuexplorer.selftest.bench import Bench
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 
 NAME = "ceilings"
@@ -42,24 +42,24 @@ SCALAR_DRIVER = "portable computing language"
 class _Measured:
     """The ceilings, measured once for all checks of this section: the best rate of each kind."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, context: SelfTestContext) -> None:
+        self._context = context
         self.failures: list[str] = []
         self.words: dict[tuple[str, str | None], str] = {}
 
     @cached_property
     def rates(self) -> dict[tuple[str, str | None], float]:
         """The highest rate by kind and precision, in B/s or FLOP/s."""
-        bench = self._bench
+        context = self._context
         found: dict[tuple[str, str | None], float] = {}
-        for stage, candidate, rate in self._quick() if bench.quick else self._calibrated():
+        for stage, candidate, rate in self._quick() if context.quick else self._calibrated():
             key = (stage.kind, stage.precision)
             if rate > found.get(key, -1.0):
                 found[key] = rate
                 self.words[key] = f"{candidate.title} on {candidate.config.device}"
         if not found:
             why = self.failures[0] if self.failures else "there is nothing to run"
-            raise WorkFailed(f"{bench.device.id} could not be calibrated: {why}")
+            raise WorkFailed(f"{context.device.id} could not be calibrated: {why}")
         return found
 
     def _failed(self, words: str, error: ExplorerError) -> None:
@@ -69,13 +69,13 @@ class _Measured:
 
     def _calibrated(self) -> list[tuple[Stage, Candidate, float]]:
         """Make every run of a quick calibration."""
-        bench = self._bench
-        calibration = Calibration(bench.devices, bench.device, quick=True)
+        context = self._context
+        calibration = Calibration(context.devices, context.device, quick=True)
         found = []
         while (task := calibration.task) is not None:
-            bench.on_step(task.words)
+            context.on_step(task.words)
             try:
-                result = bench.measure(
+                result = context.measure(
                     task.candidate.config,
                     seconds=task.stage.seconds,
                     workload=task.candidate.workload,
@@ -90,16 +90,16 @@ class _Measured:
 
     def _quick(self) -> list[tuple[Stage, Candidate, float]]:
         """Run the first candidates of a few ceilings."""
-        bench = self._bench
+        context = self._context
         found = []
-        for stage in stages(bench.devices, bench.device, quick=True):
+        for stage in stages(context.devices, context.device, quick=True):
             if stage.kind not in QUICK_KINDS or stage.precision not in (None, QUICK_PRECISION):
                 continue
             small = [c for c in stage.candidates if c.after is None]
             for candidate in small[: QUICK_CANDIDATES.get(stage.kind, 1)]:
-                bench.on_step(f"{stage.title}: {candidate.title}")
+                context.on_step(f"{stage.title}: {candidate.title}")
                 try:
-                    result = bench.measure(
+                    result = context.measure(
                         candidate.config, seconds=QUICK_S, workload=candidate.workload
                     )
                 except ExplorerError as error:
@@ -109,16 +109,20 @@ class _Measured:
         return found
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return the checks of single ceilings, and of those that bound each other."""
-    measured = _Measured(bench)
-    command = bench.options.command(NAME)
+    measured = _Measured(context)
+    command = context.options.command(NAME)
     return [
         Task("every candidate runs", lambda: _runs(measured), command),
         Task("ceilings of memory", lambda: _plausible(measured, False), command),
         Task("ceilings of arithmetic", lambda: _plausible(measured, True), command),
         Task("caches against main memory", lambda: _caches(measured), command),
-        Task("matrix products against multiply-adds", lambda: _products(bench, measured), command),
+        Task(
+            "matrix products against multiply-adds",
+            lambda: _products(context, measured),
+            command,
+        ),
     ]
 
 
@@ -164,17 +168,17 @@ def _caches(measured: _Measured) -> Found:
     return Found(words, {"cache_B_per_s": cache, "memory_B_per_s": memory})
 
 
-def _products(bench: Bench, measured: _Measured) -> Found:
+def _products(context: SelfTestContext, measured: _Measured) -> Found:
     """Check that a product's rate stays below what multiply-adds reach on the same units."""
-    if SCALAR_DRIVER in bench.device.driver.lower():
+    if SCALAR_DRIVER in context.device.driver.lower():
         raise Skipped("PoCL's multiply-adds leave the vector units idle, which the product uses")
-    most = GEMM_OVER_FMA["gpu" if bench.is_gpu else "cpu"]
+    most = GEMM_OVER_FMA["gpu" if context.is_gpu else "cpu"]
     words, figures = [], {}
     for (kind, precision), product in measured.rates.items():
         chains = measured.rates.get(("fma", precision))
         if kind != "gemm" or chains is None:
             continue
-        if bench.is_gpu and precision in UNITS_OF_THEIR_OWN:
+        if context.is_gpu and precision in UNITS_OF_THEIR_OWN:
             continue
         each = f"{precision} {quantity(product, 'FLOP/s')} against {quantity(chains, 'FLOP/s')}"
         if product > most * chains:

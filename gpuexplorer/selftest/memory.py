@@ -13,8 +13,8 @@ import psutil
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.units import quantity
-from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.cases import SECONDS_EACH
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 
 NAME = "memory"
@@ -46,14 +46,14 @@ class _State:
 class _Batches:
     """The runs, made once for all checks of this section."""
 
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.runs = QUICK_RUNS if bench.quick else RUNS
+    def __init__(self, context: SelfTestContext) -> None:
+        self.context = context
+        self.runs = QUICK_RUNS if context.quick else RUNS
 
     @cached_property
     def states(self) -> list[_State]:
         """What was held before and after each batch; enough batches that the last one is quiet."""
-        session = self.bench.session
+        session = self.context.session
         self._batch(2 * len(self._configs))
         pid = session.pid
         if pid is None:
@@ -75,20 +75,20 @@ class _Batches:
     @cached_property
     def _configs(self) -> list[RunConfig]:
         """Kernels and library calls, whose sizes alternate so that arrays are made anew."""
-        bench = self.bench
+        context = self.context
         found = []
         for name, variant, size in (
             ("vector_add", "direct", 262_144),
             ("stream", "triad", 262_145),
             ("reduction", "tree", 524_287),
             ("transpose", "tiled", 512),
-            ("vector_add", "cupy" if bench.is_gpu else "numpy", 262_143),
+            ("vector_add", "cupy" if context.is_gpu else "numpy", 262_143),
             ("matmul", "naive", 256),
         ):
             try:
                 found.append(
-                    bench.config(
-                        bench.shipped[name], variant=variant, size={"": size}, precision="fp32"
+                    context.config(
+                        context.shipped[name], variant=variant, size={"": size}, precision="fp32"
                     )
                 )
             except Skipped:
@@ -99,13 +99,13 @@ class _Batches:
 
     def _batch(self, runs: int) -> None:
         for index in range(runs):
-            self.bench.on_step(f"run {index + 1} of {runs}")
-            self.bench.measure(self._configs[index % len(self._configs)], seconds=SECONDS_EACH)
+            self.context.on_step(f"run {index + 1} of {runs}")
+            self.context.measure(self._configs[index % len(self._configs)], seconds=SECONDS_EACH)
 
     def _device_B(self) -> float | None:
-        if not self.bench.is_gpu:
+        if not self.context.is_gpu:
             return None
-        result = self.bench.measure(self._configs[0], seconds=READ_FOR_S)
+        result = self.context.measure(self._configs[0], seconds=READ_FOR_S)
         return result.telemetry.memory_used_B
 
 
@@ -114,10 +114,10 @@ def _grown(before: _State, after: _State) -> bool:
     return after.engine_B - before.engine_B > TOLERATED_B or device_B > TOLERATED_DEVICE_B
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return the checks of the engine's memory, the device's, and open files and threads."""
-    batches = _Batches(bench)
-    command = bench.options.command(NAME)
+    batches = _Batches(context)
+    command = context.options.command(NAME)
     return [
         Task("memory of the engine", lambda: _engine(batches), command),
         Task("memory of the device", lambda: _device(batches), command),
@@ -131,7 +131,7 @@ def _engine(batches: _Batches) -> Found:
 
 
 def _device(batches: _Batches) -> Found:
-    if not batches.bench.is_gpu:
+    if not batches.context.is_gpu:
         raise Skipped("a CPU's kernels use the engine's own memory")
     held = [s.device_B for s in batches.states]
     known = [h for h in held if h is not None]

@@ -9,8 +9,8 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.units import percent
-from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.cases import SECONDS_EACH
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 from gpuexplorer.workloads.workload import Workload
 
@@ -25,22 +25,22 @@ _BLOCKS: tuple[Block, ...] = (
 _EXACT = 1e-9
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return a check for each kernel and several blocks; one that is skipped on a CPU."""
-    command = bench.options.command(NAME)
-    if bench.device.backend != "cuda":
-        reason = f"{bench.device.backend} has no occupancy query, only the CUDA driver has"
+    command = context.options.command(NAME)
+    if context.device.backend != "cuda":
+        reason = f"{context.device.backend} has no occupancy query, only the CUDA driver has"
         return [Task("driver's query", lambda: _skip(reason), command)]
-    if bench.device.compute_capability not in LIMITS:
-        capability = bench.device.compute_capability
+    if context.device.compute_capability not in LIMITS:
+        capability = context.device.compute_capability
         reason = f"no limits are known for compute capability {capability}"
         return [Task("driver's query", lambda: _skip(reason), command)]
     tasks = []
-    for workload in bench.shipped.values():
+    for workload in context.shipped.values():
         for variant, spec in workload.manifest.variants.items():
             blocks = [b for b in _BLOCKS if (b[1] == 1) == (spec.dimensions == 1)]
             for block in blocks if spec.dimensions in (1, 2) else ():
-                tasks += _tasks(bench, workload, variant, block)
+                tasks += _tasks(context, workload, variant, block)
     return tasks
 
 
@@ -48,29 +48,29 @@ def _skip(reason: str) -> Found:
     raise Skipped(reason)
 
 
-def _tasks(bench: Bench, workload: Workload, variant: str, block: Block) -> list[Task]:
+def _tasks(context: SelfTestContext, workload: Workload, variant: str, block: Block) -> list[Task]:
     """Return the check of one block, nothing where the variant does not run here."""
     try:
-        config = bench.config(workload, variant=variant, size={"": SIZE}, block=block)
+        config = context.config(workload, variant=variant, size={"": SIZE}, block=block)
     except (Skipped, InputError):
         return []
     return [
         Task(
             f"{workload.name}/{variant} {config.precision} {block_words(block)}",
-            lambda: _compare(bench, config),
-            bench.options.run_command(config),
+            lambda: _compare(context, config),
+            context.options.run_command(config),
         )
     ]
 
 
-def _compare(bench: Bench, config: RunConfig) -> Found:
+def _compare(context: SelfTestContext, config: RunConfig) -> Found:
     try:
-        resources = bench.measure(config, seconds=SECONDS_EACH).resources
+        resources = context.measure(config, seconds=SECONDS_EACH).resources
     except InputError as error:
         raise Skipped(f"this block is not legal: {error.what}") from None
     if resources.occupancy is None or resources.registers_per_thread is None:
         raise Skipped("the driver does not answer the query")
-    capability = bench.device.compute_capability
+    capability = context.device.compute_capability
     assert capability is not None and config.block is not None
     threads = math.prod(config.block)
     found = occupancy(

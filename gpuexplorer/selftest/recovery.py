@@ -11,8 +11,8 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.selftest import faulty
-from gpuexplorer.selftest.bench import Bench
 from gpuexplorer.selftest.cases import SECONDS_EACH
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 from gpuexplorer.selftest.watched import WatchedEngine
 from gpuexplorer.workloads.workload import Workload
@@ -31,12 +31,12 @@ LAUNCHING = ("predict", "verify", "measure")
 """Steps in which a kernel runs."""
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return a check for each way in which a run can end badly."""
-    command = bench.options.command(NAME)
+    command = context.options.command(NAME)
 
-    def check(name: str, do: Callable[[Bench], Found]) -> Task:
-        return Task(name, lambda: _on_kernels(bench, do), command)
+    def check(name: str, do: Callable[[SelfTestContext], Found]) -> Task:
+        return Task(name, lambda: _on_kernels(context, do), command)
 
     return [
         check("a wrong result is refused", _wrong),
@@ -48,59 +48,59 @@ def plan(bench: Bench) -> list[Task]:
     ]
 
 
-def _on_kernels(bench: Bench, do: Callable[[Bench], Found]) -> Found:
+def _on_kernels(context: SelfTestContext, do: Callable[[SelfTestContext], Found]) -> Found:
     """Make a check, where kernels of one's own can run at all."""
-    bench.config(faulty.right())
-    return do(bench)
+    context.config(faulty.right())
+    return do(context)
 
 
-def _failure(bench: Bench, workload: Workload) -> WorkFailed:
+def _failure(context: SelfTestContext, workload: Workload) -> WorkFailed:
     """Run a faulty workload; return how it failed, after a right run has followed it.
 
     Raises WorkFailed when nobody noticed, or when the right run failed.
     """
-    config = bench.config(workload)
+    config = context.config(workload)
     try:
-        bench.measure(config, seconds=SECONDS_EACH, workload=workload)
+        context.measure(config, seconds=SECONDS_EACH, workload=workload)
     except WorkFailed as error:
         found = error
     else:
         raise WorkFailed("nobody noticed: the run was measured as if it were right")
     right = faulty.right()
     try:
-        bench.measure(bench.config(right), seconds=SECONDS_EACH, workload=right)
+        context.measure(context.config(right), seconds=SECONDS_EACH, workload=right)
     except WorkFailed as error:
         raise WorkFailed(f"the next run failed: {error.what}") from None
     return found
 
 
-def _run_right(bench: Bench, watched: WatchedEngine) -> None:
+def _run_right(context: SelfTestContext, watched: WatchedEngine) -> None:
     """Show that the engine, or the one that took its place, still works."""
     workload = faulty.right()
-    end = watched.end_of(watched.begin(bench.config(workload), workload, SECONDS_EACH))
+    end = watched.end_of(watched.begin(context.config(workload), workload, SECONDS_EACH))
     if isinstance(end, protocol.Failed):
         raise WorkFailed(f"the next run failed: {end.what}")
     if not isinstance(end, protocol.Finished):
         raise WorkFailed(f"the next run ended as '{type(end).__name__}'")
 
 
-def _wrong(bench: Bench) -> Found:
-    error = _failure(bench, faulty.wrong())
+def _wrong(context: SelfTestContext) -> Found:
+    error = _failure(context, faulty.wrong())
     if not isinstance(error, WrongResult):
         raise WorkFailed(f"one wrong element of 4,096 was told as another fault: {error.what}")
     return Found(error.what)
 
 
-def _just_outside(bench: Bench) -> Found:
-    error = _failure(bench, faulty.just_outside())
+def _just_outside(context: SelfTestContext) -> Found:
+    error = _failure(context, faulty.just_outside())
     if isinstance(error, WrongResult) and "outside" not in error.what:
         raise WorkFailed(f"the write was told as another fault: {error.what}")
     return Found(error.what)
 
 
-def _far_outside(bench: Bench) -> Found:
+def _far_outside(context: SelfTestContext) -> Found:
     """Check that a wild write is told, whether or not its engine survives it."""
-    return Found(_failure(bench, faulty.far_outside()).what)
+    return Found(_failure(context, faulty.far_outside()).what)
 
 
 def _restarted(watched: WatchedEngine) -> float:
@@ -115,22 +115,22 @@ def _restarted(watched: WatchedEngine) -> float:
     return handshake_s
 
 
-def _cancel(bench: Bench) -> Found:
+def _cancel(context: SelfTestContext) -> Found:
     workload = faulty.endless()
-    with WatchedEngine(bench) as watched:
-        watched.begin(bench.config(workload), workload, None)
+    with WatchedEngine(context) as watched:
+        watched.begin(context.config(workload), workload, None)
         watched.stage(*LAUNCHING)
         watched.engine.cancel()
         waited_s = watched.until(
             lambda: bool(watched.of(EngineLost)),
-            CANCEL_S["gpu" if bench.is_gpu else "cpu"],
+            CANCEL_S["gpu" if context.is_gpu else "cpu"],
             "the end of a stopped launch",
         )
         lost = watched.of(EngineLost)[-1]
         if lost.kind != "cancelled":
             raise WorkFailed(f"the engine was not ended by the stop: {lost.reason}")
         handshake_s = _restarted(watched)
-        _run_right(bench, watched)
+        _run_right(context, watched)
     return Found(
         f"ended after {quantity(waited_s, 's')}, the fresh engine answered after "
         f"{quantity(handshake_s, 's')}",
@@ -138,10 +138,10 @@ def _cancel(bench: Bench) -> Found:
     )
 
 
-def _kill(bench: Bench) -> Found:
+def _kill(context: SelfTestContext) -> Found:
     workload = faulty.right()
-    with WatchedEngine(bench) as watched:
-        watched.begin(bench.config(workload), workload, None)
+    with WatchedEngine(context) as watched:
+        watched.begin(context.config(workload), workload, None)
         watched.until(
             lambda: bool(watched.of(protocol.Samples)), 120.0, "the first sample of a run"
         )
@@ -155,17 +155,17 @@ def _kill(bench: Bench) -> Found:
         if lost.kind != "crash":
             raise WorkFailed(f"the killed engine was told as '{lost.kind}': {lost.reason}")
         handshake_s = _restarted(watched)
-        _run_right(bench, watched)
+        _run_right(context, watched)
     return Found(
         f"{lost.reason}; the fresh engine answered after {quantity(handshake_s, 's')}",
         {"handshake_s": handshake_s},
     )
 
 
-def _endless(bench: Bench) -> Found:
+def _endless(context: SelfTestContext) -> Found:
     workload = faulty.endless()
-    with WatchedEngine(bench) as watched:
-        watched.begin(bench.config(workload), workload, None, allow_long=False)
+    with WatchedEngine(context) as watched:
+        watched.begin(context.config(workload), workload, None, allow_long=False)
         watched.stage(*LAUNCHING)
         waited_s = watched.until(
             lambda: bool(watched.of(EngineLost)), HANG_S, "the deadline of a launch without an end"
@@ -174,7 +174,7 @@ def _endless(bench: Bench) -> Found:
         if lost.kind != "hang":
             raise WorkFailed(f"the endless launch was told as '{lost.kind}': {lost.reason}")
         handshake_s = _restarted(watched)
-        _run_right(bench, watched)
+        _run_right(context, watched)
     return Found(
         f"ended after {quantity(waited_s, 's')}: {lost.reason}",
         {"deadline_s": waited_s, "handshake_s": handshake_s},

@@ -20,7 +20,7 @@ from gpuexplorer.selftest import (
     telemetry,
     timing,
 )
-from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, sum_up
 from gpuexplorer.selftest.task import Interrupted, Skipped, Task, Watcher
 from gpuexplorer.workloads.strict import suggestion
@@ -32,7 +32,7 @@ class Section:
 
     name: str
     title: str
-    plan: Callable[[Bench], list[Task]]
+    plan: Callable[[SelfTestContext], list[Task]]
 
 
 SECTIONS = tuple(
@@ -51,7 +51,7 @@ def chosen_sections(names: tuple[str, ...]) -> tuple[Section, ...]:
 
 
 def run_selftest(
-    options: Options,
+    options: SelfTestOptions,
     watcher: Watcher,
     stop_asked: Callable[[], bool] = lambda: False,
     log: Callable[[str], None] | None = None,
@@ -65,14 +65,14 @@ def run_selftest(
     time_utc = datetime.now(UTC).isoformat(timespec="seconds")
     checks: list[CheckResult] = []
     interrupted = False
-    with Bench(options, stop_asked, log) as bench:
-        plans = [(section, section.plan(bench)) for section in sections]
+    with SelfTestContext(options, stop_asked, log) as context:
+        plans = [(section, section.plan(context)) for section in sections]
         watcher.planned([sum_up(s.name, s.title, len(tasks), []) for s, tasks in plans])
         try:
             for section, tasks in plans:
                 for task in tasks:
-                    bench.check_stop()
-                    bench.on_step = partial(_step, watcher, section.name, task.name)
+                    context.check_stop()
+                    context.on_step = partial(_step, watcher, section.name, task.name)
                     watcher.running(section.name, task.name)
                     checks.append(_do(section, task))
                     watcher.done(checks[-1])
@@ -86,10 +86,10 @@ def run_selftest(
             quick=options.quick,
             time_utc=time_utc,
             time_s=time.monotonic() - began,
-            command=bench.options.command(),
-            device=DeviceSummary.of(bench.device),
-            threads=bench.device.threads,
-            environment=bench.environment,
+            command=context.options.command(),
+            device=DeviceSummary.of(context.device),
+            threads=context.device.threads,
+            environment=context.environment,
             sections=[
                 sum_up(s.name, s.title, len(tasks), [c for c in checks if c.section == s.name])
                 for s, tasks in plans

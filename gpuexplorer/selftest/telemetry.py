@@ -12,7 +12,7 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 from gpuexplorer.core.units import quantity
-from gpuexplorer.selftest.bench import Bench
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 from gpuexplorer.selftest.watched import WatchedEngine
 
@@ -43,25 +43,25 @@ _ROUNDING = 1e-3
 class _Watch:
     """The readings of a run, made once for all checks of this section."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, context: SelfTestContext) -> None:
+        self._context = context
 
     @cached_property
     def readings(self) -> list[Reading]:
         """Every reading that came during a run of ``WATCH_S``."""
-        bench = self._bench
-        workload = bench.shipped["stream"]
-        config = bench.config(workload, variant="triad", size={"N": 1 << 21}, precision="fp32")
-        with WatchedEngine(bench) as watched:
+        context = self._context
+        workload = context.shipped["stream"]
+        config = context.config(workload, variant="triad", size={"N": 1 << 21}, precision="fp32")
+        with WatchedEngine(context) as watched:
             watched.end_of(watched.begin(config, workload, WATCH_S))
             return watched.readings()
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return a check for each source, one of the readings' order, and one for each field."""
-    watch = _Watch(bench)
-    command = bench.options.command(NAME)
-    sources = bench.session.telemetry().get(bench.device.hardware_id, ())
+    watch = _Watch(context)
+    command = context.options.command(NAME)
+    sources = context.session.telemetry().get(context.device.hardware_id, ())
     return [
         *(
             Task(state.title, lambda state=state: _source(state), command)  # type: ignore[misc]

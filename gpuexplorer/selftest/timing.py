@@ -17,7 +17,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.selftest.bench import Bench
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.selftest.task import Found, Skipped, Task
 
 NAME = "timing"
@@ -40,28 +40,28 @@ LEAST_SHARE = 0.05
 """Least share of the time that passed that launches above a millisecond fill."""
 
 
-def plan(bench: Bench) -> list[Task]:
+def plan(context: SelfTestContext) -> list[Task]:
     """Return the checks of growth, repeatability, resolution and the two clocks."""
-    command = bench.options.command(NAME)
+    command = context.options.command(NAME)
 
     def matmul(size: int) -> RunConfig:
-        return bench.config(
-            bench.shipped["matmul"], variant="naive", size={"N": size}, precision="fp32",
+        return context.config(
+            context.shipped["matmul"], variant="naive", size={"N": size}, precision="fp32",
             block=(16, 16),
         )  # fmt: skip
 
     def triad(size: int) -> RunConfig:
-        return bench.config(
-            bench.shipped["stream"], variant="triad", size={"N": size}, precision="fp32"
+        return context.config(
+            context.shipped["stream"], variant="triad", size={"N": size}, precision="fp32"
         )
 
     def short() -> RunConfig:
-        return bench.config(
-            bench.shipped["vector_add"], variant="direct", size={"N": 4096}, precision="fp32"
+        return context.config(
+            context.shipped["vector_add"], variant="direct", size={"N": 4096}, precision="fp32"
         )
 
-    product = 2048 if bench.is_gpu else 192
-    stream = _stream_size(bench)
+    product = 2048 if context.is_gpu else 192
+    stream = _stream_size(context)
 
     def check(name: str, do: Callable[[], Found]) -> Task:
         return Task(name, do, command)
@@ -69,30 +69,30 @@ def plan(bench: Bench) -> list[Task]:
     return [
         check(
             f"naive product of {2 * product}² against {product}²: 8 times the operations",
-            lambda: _growth(bench, matmul(product), matmul(2 * product), 8.0),
+            lambda: _growth(context, matmul(product), matmul(2 * product), 8.0),
         ),
         check(
             f"triad of {4 * stream:,} against {stream:,} elements: 4 times the bytes",
-            lambda: _growth(bench, triad(stream), triad(4 * stream), 4.0),
+            lambda: _growth(context, triad(stream), triad(4 * stream), 4.0),
         ),
-        check("a product repeats", lambda: _repeats(bench, matmul(2 * product), matmul(product))),
-        check("a triad repeats", lambda: _repeats(bench, triad(stream), matmul(product))),
-        check("resolution", lambda: _resolution(bench, short)),
+        check("a product repeats", lambda: _repeats(context, matmul(2 * product), matmul(product))),
+        check("a triad repeats", lambda: _repeats(context, triad(stream), matmul(product))),
+        check("resolution", lambda: _resolution(context, short)),
         check(
             "launch times against the clock on the wall",
-            lambda: _wall(bench, matmul(2 * product)),
+            lambda: _wall(context, matmul(2 * product)),
         ),
     ]
 
 
-def _stream_size(bench: Bench) -> int:
+def _stream_size(context: SelfTestContext) -> int:
     """Return elements of one array of the smaller triad.
 
     The smallest for which both triads lie well beyond the last cache or well inside it: the edge
     would add its own jump to the time.
     """
-    least, most = (1 << 24, 1 << 26) if bench.is_gpu else (1 << 20, 1 << 23)
-    cache_B = bench.device.last_level_cache_B
+    least, most = (1 << 24, 1 << 26) if context.is_gpu else (1 << 20, 1 << 23)
+    cache_B = context.device.last_level_cache_B
     size = least
     while cache_B is not None and size < most:
         small_B = 3 * 4 * size
@@ -115,19 +115,19 @@ def _attempts(judge: Callable[[], Found]) -> Found:
     raise WorkFailed(f"{last.what}, at each of {ATTEMPTS} attempts", remedy=last.remedy)
 
 
-def _in_turns(bench: Bench, *configs: RunConfig) -> list[list[RunResult]]:
+def _in_turns(context: SelfTestContext, *configs: RunConfig) -> list[list[RunResult]]:
     """Return ``ROUNDS`` results of each configuration, measured A, B, A, B ..."""
     found: list[list[RunResult]] = [[] for _ in configs]
     for _ in range(ROUNDS):
         for config, results in zip(configs, found, strict=True):
-            bench.on_step(config_words(config))
-            results.append(bench.measure(config, seconds=EACH_S))
+            context.on_step(config_words(config))
+            results.append(context.measure(config, seconds=EACH_S))
     return found
 
 
-def _growth(bench: Bench, small: RunConfig, large: RunConfig, expected: float) -> Found:
+def _growth(context: SelfTestContext, small: RunConfig, large: RunConfig, expected: float) -> Found:
     def judge() -> Found:
-        before, after = _in_turns(bench, small, large)
+        before, after = _in_turns(context, small, large)
         ratios = [b.timing.median_s / a.timing.median_s for a, b in zip(before, after, strict=True)]
         grown = median(ratios)
         lowest = min(r.timing.min_s for r in after) / min(r.timing.min_s for r in before)
@@ -151,14 +151,14 @@ def _medians(results: list[RunResult]) -> str:
     return quantity(median(r.timing.median_s for r in results), "s")
 
 
-def _repeats(bench: Bench, config: RunConfig, between: RunConfig) -> Found:
+def _repeats(context: SelfTestContext, config: RunConfig, between: RunConfig) -> Found:
     """Check that a configuration gives the same again after another one has run."""
-    allowed = REPEAT_WITHIN["gpu" if bench.is_gpu else "cpu"]
+    allowed = REPEAT_WITHIN["gpu" if context.is_gpu else "cpu"]
 
     def judge() -> Found:
-        first = bench.measure(config, seconds=2 * EACH_S)
-        bench.measure(between, seconds=EACH_S / 4)
-        second = bench.measure(config, seconds=2 * EACH_S)
+        first = context.measure(config, seconds=2 * EACH_S)
+        context.measure(between, seconds=EACH_S / 4)
+        second = context.measure(config, seconds=2 * EACH_S)
         a, b = first.timing, second.timing
         apart = abs(a.median_s - b.median_s) / min(a.median_s, b.median_s)
         lows = abs(a.min_s - b.min_s) / min(a.min_s, b.min_s)
@@ -185,7 +185,7 @@ def _meet(first: RunResult, second: RunResult) -> bool:
     return a.ci95_low_s <= b.ci95_high_s and b.ci95_low_s <= a.ci95_high_s
 
 
-def _resolution(bench: Bench, short: Callable[[], RunConfig]) -> Found:
+def _resolution(context: SelfTestContext, short: Callable[[], RunConfig]) -> Found:
     """Check that times are as fine as stated: their smallest step is not coarser.
 
     Among thousands of launches some differ by a single tick of the clock.
@@ -193,7 +193,7 @@ def _resolution(bench: Bench, short: Callable[[], RunConfig]) -> Found:
     config = short()
 
     def judge() -> Found:
-        result = bench.measure(config, seconds=2 * EACH_S)
+        result = context.measure(config, seconds=2 * EACH_S)
         stated_s = result.timing.resolution_s
         times = np.unique(np.asarray(result.samples_s))
         if stated_s is None or not 0 < stated_s <= MOST_RESOLUTION_S:
@@ -214,11 +214,11 @@ def _resolution(bench: Bench, short: Callable[[], RunConfig]) -> Found:
     return _attempts(judge)
 
 
-def _wall(bench: Bench, config: RunConfig) -> Found:
+def _wall(context: SelfTestContext, config: RunConfig) -> Found:
     """Check the launches' times against the engine's own clock: their sum fits what passed."""
 
     def judge() -> Found:
-        result = bench.measure(config, seconds=3 * EACH_S)
+        result = context.measure(config, seconds=3 * EACH_S)
         batches = result.batches
         if len(batches) < 2:
             raise WorkFailed("there was only one batch of launches")

@@ -13,7 +13,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
-from gpuexplorer.selftest.bench import Bench
+from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.workloads.workload import Workload
 
 POLL_S = 0.05
@@ -32,11 +32,11 @@ E = TypeVar("E")
 class WatchedEngine(Closing):
     """An engine that is ready; use it in a ``with`` statement."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, context: SelfTestContext) -> None:
+        self._context = context
         self.events: list[Event] = []
-        options = EngineOptions(python=bench.options.python, threads=bench.options.threads)
-        self.engine = Engine(options, self.events.append, bench.log)
+        options = EngineOptions(python=context.options.python, threads=context.options.threads)
+        self.engine = Engine(options, self.events.append, context.log)
         self.engine.start()
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class WatchedEngine(Closing):
         """Wait for a condition; return the seconds, WorkFailed when they were too many."""
         began = time.monotonic()
         while not condition():
-            self._bench.check_stop()
+            self._context.check_stop()
             if time.monotonic() - began > timeout_s:
                 raise WorkFailed(f"{what} did not come within {timeout_s:.0f} s")
             self.engine.poll(POLL_S)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.selftest import ROWS, SelfTestDialog
-from gpuexplorer.selftest.bench import Options
+from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import Report
 from tests.gui.driver import PATIENCE_MS, find, until
 
@@ -90,7 +90,7 @@ def test_a_self_test_can_be_stopped(
 
 
 def test_a_device_that_cannot_be_tested_is_said(qtbot: QtBot, dialog: SelfTestDialog) -> None:
-    dialog._options = Options(device="opencl:99")
+    dialog._options = SelfTestOptions(device="opencl:99")
     dialog.start()
     until(qtbot, lambda: not dialog.running, PATIENCE_MS * 2)
     assert dialog.report is None

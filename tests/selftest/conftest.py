@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpuexplorer.selftest.bench import DRIVER_VARIABLES
+from gpuexplorer.selftest.context import DRIVER_VARIABLES
 
 
 @pytest.fixture(autouse=True, scope="module")

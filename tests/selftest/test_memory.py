@@ -14,7 +14,7 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.selftest import memory
 from gpuexplorer.selftest.task import Found, Skipped
-from tests.selftest.bench_support import MadeBench, timed
+from tests.selftest.context_support import MadeContext, timed
 from tests.support.problems import device
 
 MiB = 2**20
@@ -51,16 +51,16 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[MadeProcess]]:
     MadeProcess.bytes_, MadeProcess.files, MadeProcess.threads = 100 * MiB, 8, 5
 
 
-def check(made: MadeBench, name: str) -> Found:
-    (task,) = [t for t in memory.plan(made.bench) if name in t.name]
+def check(made: MadeContext, name: str) -> Found:
+    (task,) = [t for t in memory.plan(made.context) if name in t.name]
     return task.do()
 
 
 def test_an_engine_that_keeps_its_size_passes() -> None:
-    made = MadeBench(lambda c: timed(c, 1e-4))
+    made = MadeContext(lambda c: timed(c, 1e-4))
     found = check(made, "memory of the engine")
     assert found.figures["batches"] == 1
-    sizes = [c.size["N"] for c in made.asked]
+    sizes = [c.size["N"] for c in made.measured]
     assert all(a != b for a, b in pairwise(sizes))  # arrays are made anew
 
 
@@ -70,7 +70,7 @@ def test_an_array_lost_in_each_run_is_a_leak(process: type[MadeProcess]) -> None
         return timed(config, 1e-4)
 
     with pytest.raises(WorkFailed, match=r"grew by .* in 48 runs"):
-        check(MadeBench(answer), "memory of the engine")
+        check(MadeContext(answer), "memory of the engine")
 
 
 def test_what_is_kept_once_is_no_leak(process: type[MadeProcess]) -> None:
@@ -82,7 +82,7 @@ def test_what_is_kept_once_is_no_leak(process: type[MadeProcess]) -> None:
         process.bytes_ += 2 * MiB * (seen <= 60)
         return timed(config, 1e-4)
 
-    found = check(MadeBench(answer), "memory of the engine")
+    found = check(MadeContext(answer), "memory of the engine")
     assert found.figures["batches"] == 2
 
 
@@ -92,12 +92,12 @@ def test_files_left_open_are_found(process: type[MadeProcess]) -> None:
         return timed(config, 1e-4)
 
     with pytest.raises(WorkFailed, match="open files after 48 runs"):
-        check(MadeBench(answer), "open files")
+        check(MadeContext(answer), "open files")
 
 
 def test_a_cpu_has_no_memory_of_its_own() -> None:
     with pytest.raises(Skipped, match="engine's own"):
-        check(MadeBench(lambda c: timed(c, 1e-4)), "memory of the device")
+        check(MadeContext(lambda c: timed(c, 1e-4)), "memory of the device")
 
 
 def gpu_run(config: RunConfig, held_B: float | None) -> RunResult:
@@ -118,24 +118,24 @@ def test_a_leak_on_the_device_is_found() -> None:
         return gpu_run(config, held_B)
 
     with pytest.raises(WorkFailed, match="the device's memory grew by"):
-        check(MadeBench(answer, GPU), "memory of the device")
+        check(MadeContext(answer, GPU), "memory of the device")
 
 
 def test_a_device_that_keeps_its_memory_passes() -> None:
-    made = MadeBench(lambda c: gpu_run(c, 5e8), GPU)
+    made = MadeContext(lambda c: gpu_run(c, 5e8), GPU)
     assert check(made, "memory of the device").figures["grown_in_last_batch_B"] == 0
 
 
 def test_a_device_whose_memory_cannot_be_read_is_no_failure() -> None:
     with pytest.raises(Skipped, match="cannot be read"):
-        check(MadeBench(lambda c: gpu_run(c, None), GPU), "memory of the device")
+        check(MadeContext(lambda c: gpu_run(c, None), GPU), "memory of the device")
 
 
 def test_an_engine_that_was_replaced_is_told() -> None:
-    made = MadeBench(lambda c: timed(c, 1e-4))
+    made = MadeContext(lambda c: timed(c, 1e-4))
 
     def answer(config: RunConfig) -> RunResult:
-        made.pid = 1 if len(made.asked) < 30 else 2
+        made.pid = 1 if len(made.measured) < 30 else 2
         return timed(config, 1e-4)
 
     made.answer = answer

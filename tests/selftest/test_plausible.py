@@ -16,7 +16,7 @@ from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 from gpuexplorer.selftest import ceilings, telemetry
 from gpuexplorer.selftest import occupancy as section
 from gpuexplorer.selftest.task import Found, Skipped
-from tests.selftest.bench_support import MadeBench, timed
+from tests.selftest.context_support import MadeContext, timed
 from tests.support.problems import device
 
 GPU = device("cuda:0", kind="gpu", compute_capability=(9, 0))
@@ -36,8 +36,8 @@ def driver_run(config: RunConfig, factor: float = 1.0) -> RunResult:
 
 
 def test_every_kernel_is_compared_with_the_driver() -> None:
-    made = MadeBench(driver_run, GPU)
-    tasks = section.plan(made.bench)
+    made = MadeContext(driver_run, GPU)
+    tasks = section.plan(made.context)
     assert len(tasks) >= 40
     for task in tasks:
         assert "by driver" in task.do().words
@@ -46,17 +46,17 @@ def test_every_kernel_is_compared_with_the_driver() -> None:
         for name, w in made.shipped.items()
         if any(variant.launch for variant in w.manifest.variants.values())
     }
-    assert {c.workload for c in made.asked} == written
+    assert {c.workload for c in made.measured} == written
 
 
 def test_a_driver_that_answers_otherwise_fails() -> None:
-    made = MadeBench(lambda c: driver_run(c, 0.5), GPU)
+    made = MadeContext(lambda c: driver_run(c, 0.5), GPU)
     with pytest.raises(WorkFailed, match="occupancy differs"):
-        section.plan(made.bench)[0].do()
+        section.plan(made.context)[0].do()
 
 
 def test_a_cpu_has_no_occupancy() -> None:
-    (task,) = section.plan(MadeBench(driver_run).bench)
+    (task,) = section.plan(MadeContext(driver_run).context)
     with pytest.raises(Skipped, match="only the CUDA driver"):
         task.do()
 
@@ -67,11 +67,11 @@ def test_a_cpu_has_no_occupancy() -> None:
 def judged(
     name: str, rates: dict[tuple[str, str | None], float], failures: tuple[str, ...] = (), **on: Any
 ) -> Found:
-    measured = ceilings._Measured(MadeBench(lambda c: timed(c, 1e-4)).bench)
+    measured = ceilings._Measured(MadeContext(lambda c: timed(c, 1e-4)).context)
     measured.__dict__["rates"] = rates
     measured.words = dict.fromkeys(rates, "made")
     measured.failures = list(failures)
-    bench = MadeBench(lambda c: timed(c, 1e-4), device(**on)).bench
+    context = MadeContext(lambda c: timed(c, 1e-4), device(**on)).context
     match name:
         case "runs":
             return ceilings._runs(measured)
@@ -80,7 +80,7 @@ def judged(
         case "caches":
             return ceilings._caches(measured)
         case _:
-            return ceilings._products(bench, measured)
+            return ceilings._products(context, measured)
 
 
 RIGHT: dict[tuple[str, str | None], float] = {
@@ -140,7 +140,7 @@ def test_matrix_units_of_a_gpu_are_not_held_against_its_multiply_adds() -> None:
 
 
 def read(field: str, *readings: Reading) -> Found:
-    watch = telemetry._Watch(MadeBench(lambda c: timed(c, 1e-4)).bench)
+    watch = telemetry._Watch(MadeContext(lambda c: timed(c, 1e-4)).context)
     watch.__dict__["readings"] = list(readings)
     if field == "order":
         return telemetry._order(watch)

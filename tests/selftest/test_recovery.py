@@ -9,80 +9,80 @@ import pytest
 
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.selftest import faulty, recovery
-from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.task import Found, Interrupted
-from tests.selftest.bench_support import MadeBench, timed
+from tests.selftest.context_support import MadeContext, timed
 
 pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Bench(Options(device="cpu", quick=True)) as made:
+def context() -> Iterator[SelfTestContext]:
+    with SelfTestContext(SelfTestOptions(device="cpu", quick=True)) as made:
         yield made
 
 
-def check(bench: Bench, name: str) -> Found:
-    (task,) = [t for t in recovery.plan(bench) if name in t.name]
+def check(context: SelfTestContext, name: str) -> Found:
+    (task,) = [t for t in recovery.plan(context) if name in t.name]
     return task.do()
 
 
-def test_a_wrong_result_is_refused(bench: Bench) -> None:
-    assert "y[2048]" in check(bench, "wrong result").words
+def test_a_wrong_result_is_refused(context: SelfTestContext) -> None:
+    assert "y[2048]" in check(context, "wrong result").words
 
 
-def test_a_write_outside_is_told(bench: Bench) -> None:
-    assert "outside" in check(bench, "just outside").words
+def test_a_write_outside_is_told(context: SelfTestContext) -> None:
+    assert "outside" in check(context, "just outside").words
 
 
-def test_a_write_far_outside_ends_no_more_than_its_engine(bench: Bench) -> None:
-    words = check(bench, "far outside").words
+def test_a_write_far_outside_ends_no_more_than_its_engine(context: SelfTestContext) -> None:
+    words = check(context, "far outside").words
     assert "memory" in words or "outside" in words
 
 
-def test_a_launch_can_be_cancelled_in_the_middle(bench: Bench) -> None:
-    figures = check(bench, "cancelled").figures
+def test_a_launch_can_be_cancelled_in_the_middle(context: SelfTestContext) -> None:
+    figures = check(context, "cancelled").figures
     assert figures.keys() == {"cancel_s", "handshake_s"}
 
 
-def test_a_killed_engine_is_replaced(bench: Bench) -> None:
-    assert "SIGKILL" in check(bench, "killed").words
+def test_a_killed_engine_is_replaced(context: SelfTestContext) -> None:
+    assert "SIGKILL" in check(context, "killed").words
 
 
-def test_a_user_need_not_wait_for_a_deadline(bench: Bench) -> None:
+def test_a_user_need_not_wait_for_a_deadline(context: SelfTestContext) -> None:
     looks = count()
-    hurried = Bench(Options(device="cpu", quick=True), lambda: next(looks) > 40)
+    hurried = SelfTestContext(SelfTestOptions(device="cpu", quick=True), lambda: next(looks) > 40)
     with hurried, pytest.raises(Interrupted):
         check(hurried, "without an end")
 
 
 def test_a_fault_that_nobody_notices_fails() -> None:
-    blind = MadeBench(lambda c: timed(c, 1e-4)).bench
+    blind = MadeContext(lambda c: timed(c, 1e-4)).context
     for name in ("wrong result", "just outside", "far outside"):
         with pytest.raises(WorkFailed, match="nobody noticed"):
             check(blind, name)
 
 
 def test_a_fault_told_as_another_one_fails() -> None:
-    made = MadeBench(lambda c: timed(c, 1e-4))
+    made = MadeContext(lambda c: timed(c, 1e-4))
 
     def answer(config: object) -> object:
-        if len(made.asked) % 2:
+        if len(made.measured) % 2:
             raise WorkFailed("out of memory")
         return timed(config, 1e-4)  # type: ignore[arg-type]
 
     made.answer = answer  # type: ignore[assignment]
     with pytest.raises(WorkFailed, match="told as another fault: out of memory"):
-        check(made.bench, "wrong result")
+        check(made.context, "wrong result")
 
 
 def test_an_engine_that_does_not_recover_fails() -> None:
     def answer(config: object) -> object:
         raise WorkFailed("it is all over")
 
-    made = MadeBench(answer)  # type: ignore[arg-type]
+    made = MadeContext(answer)  # type: ignore[arg-type]
     with pytest.raises(WorkFailed, match="the next run failed: it is all over"):
-        check(made.bench, "far outside")
+        check(made.context, "far outside")
 
 
 def test_faulty_kernels_differ_in_their_fault_alone() -> None:

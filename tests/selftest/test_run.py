@@ -11,25 +11,25 @@ from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Environment
 from gpuexplorer.selftest import run
-from gpuexplorer.selftest.bench import Bench, Options
 from gpuexplorer.selftest.cases import plan_groups
+from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.report import SCHEMA, CheckResult, Report, SectionResult, sum_up
 from gpuexplorer.selftest.task import Found, Interrupted, Skipped, Task
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
 
 
-class MadeBench:
-    """A bench that needs no engine."""
+class MadeContext:
+    """A context that needs no engine."""
 
     def __init__(
-        self, options: Options, stop_asked: Callable[[], bool], log: object = None
+        self, options: SelfTestOptions, stop_asked: Callable[[], bool], log: object = None
     ) -> None:
         self.options, self.device = options, device()
         self.environment = Environment(gpuexplorer="1", python="3.11")
         self._stop_asked = stop_asked
 
-    def __enter__(self) -> MadeBench:
+    def __enter__(self) -> MadeContext:
         return self
 
     def __exit__(self, *what: object) -> None: ...
@@ -83,13 +83,13 @@ Ran = Callable[..., tuple[Report, Followed]]
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
-    monkeypatch.setattr(run, "Bench", MadeBench)
+    monkeypatch.setattr(run, "Bench", MadeContext)
 
     def go(
         *sections: list[Callable[[], Found]], stop_asked: Callable[[], bool] = lambda: False
     ) -> tuple[Report, Followed]:
         def section(index: int, checks: list[Callable[[], Found]]) -> run.Section:
-            def plan(bench: Bench) -> list[Task]:
+            def plan(context: SelfTestContext) -> list[Task]:
                 return [Task(do.__name__, do, f"command of {do.__name__}") for do in checks]
 
             return run.Section(f"part{index}", f"Part {index}", plan)
@@ -97,7 +97,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
         made = tuple(section(i, checks) for i, checks in enumerate(sections))
         monkeypatch.setattr(run, "SECTIONS", made)
         followed = Followed()
-        return run.run_selftest(Options(device="opencl:0"), followed, stop_asked), followed
+        return run.run_selftest(SelfTestOptions(device="opencl:0"), followed, stop_asked), followed
 
     return go
 
@@ -181,7 +181,7 @@ def test_sections_are_chosen_by_name() -> None:
 
 
 def test_a_command_repeats_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Options(device="opencl:0", quick=True, threads=2, python="/my python")
+    options = SelfTestOptions(device="opencl:0", quick=True, threads=2, python="/my python")
     assert options.command("timing") == (
         "gpuexplorer selftest --device opencl:0 --quick --section timing --threads 2 "
         "--python '/my python'"

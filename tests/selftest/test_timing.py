@@ -12,7 +12,7 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.selftest import timing
 from gpuexplorer.selftest.task import Found, Skipped
-from tests.selftest.bench_support import Answer, MadeBench, timed
+from tests.selftest.context_support import Answer, MadeContext, timed
 from tests.support.problems import device
 
 
@@ -26,9 +26,9 @@ def steady(config: RunConfig) -> RunResult:
     return timed(config, cost_s(config), samples=2000)
 
 
-def check(name: str, answer: Answer, **device_changes: object) -> tuple[Found, MadeBench]:
-    made = MadeBench(answer, device(**device_changes))  # type: ignore[arg-type]
-    (task,) = [t for t in timing.plan(made.bench) if name in t.name]
+def check(name: str, answer: Answer, **device_changes: object) -> tuple[Found, MadeContext]:
+    made = MadeContext(answer, device(**device_changes))  # type: ignore[arg-type]
+    (task,) = [t for t in timing.plan(made.context) if name in t.name]
     return task.do(), made
 
 
@@ -42,7 +42,7 @@ def test_a_steady_machine_passes_at_once(name: str) -> None:
 
 def test_both_sides_are_measured_in_turns() -> None:
     _, made = check("product of", steady)
-    sizes = [config.size["N"] for config in made.asked]
+    sizes = [config.size["N"] for config in made.measured]
     assert sizes == [192, 384] * timing.ROUNDS
 
 
@@ -118,8 +118,8 @@ def test_launches_far_shorter_than_what_passed_fail() -> None:
 @pytest.mark.parametrize("cache_MiB", [None, 1, 8, 24, 32, 40, 64, 260, 500])
 def test_both_triads_lie_on_one_side_of_the_last_cache(cache_MiB: int | None) -> None:
     cache_B = None if cache_MiB is None else cache_MiB << 20
-    made = MadeBench(steady, device(last_level_cache_B=cache_B))
-    size = timing._stream_size(made.bench)
+    made = MadeContext(steady, device(last_level_cache_B=cache_B))
+    size = timing._stream_size(made.context)
     assert 1 << 20 <= size <= 1 << 23
     if cache_B is not None and cache_MiB != 64:
         assert 12 * size >= 1.25 * cache_B or 48 * size <= 0.5 * cache_B

@@ -32,7 +32,7 @@ DRIVER_VARIABLES = ("GPUEXPLORER_OPENCL_CPU", "OCL_ICD_VENDORS")
 
 
 @dataclass(frozen=True)
-class Options:
+class SelfTestOptions:
     """What is to be tested, and how."""
 
     device: str = "auto"
@@ -67,7 +67,7 @@ class Options:
         return "".join(f"{n}={shlex.quote(v)} " for n, v in named.items()) + command
 
 
-class Bench(Closing):
+class SelfTestContext(Closing):
     """One engine for the whole self-test; use it in a ``with`` statement.
 
     ``stop_asked`` is looked at often; once it is True, Interrupted is raised.
@@ -75,7 +75,7 @@ class Bench(Closing):
 
     def __init__(
         self,
-        options: Options,
+        options: SelfTestOptions,
         stop_asked: Callable[[], bool] = lambda: False,
         log: Callable[[str], None] | None = None,
     ) -> None:

@@ -1,4 +1,4 @@
-"""A bench without an engine: it answers with made-up runs."""
+"""A context without an engine: it answers with made-up runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.result import BatchSummary, RunResult
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.session import Session
-from gpuexplorer.selftest.bench import Bench, Options
+from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.task import Skipped
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -25,18 +25,18 @@ from tests.support.results import made_result
 Answer = Callable[[RunConfig], RunResult]
 
 
-class MadeBench:
-    """What the sections use of a bench; ``answer`` stands for the engine."""
+class MadeContext:
+    """What the sections use of a context; ``answer`` stands for the engine."""
 
     def __init__(self, answer: Answer, on: DeviceInfo | None = None, *, quick: bool = True) -> None:
         self.device = on or device()
         self.devices = DeviceList(devices=(self.device,))
-        self.options = Options(device=self.device.id, quick=quick)
+        self.options = SelfTestOptions(device=self.device.id, quick=quick)
         self.quick = quick
         self.is_gpu = self.device.kind == "gpu"
         self.shipped = self.workloads = load()
         self.answer = answer
-        self.asked: list[RunConfig] = []
+        self.measured: list[RunConfig] = []
         self.steps: list[str] = []
         self.on_step = self.steps.append
         self.session = cast(Session, self)
@@ -52,13 +52,13 @@ class MadeBench:
     def measure(
         self, config: RunConfig, *, seconds: float, workload: Workload | None = None
     ) -> RunResult:
-        self.asked.append(config)
+        self.measured.append(config)
         return self.answer(config)
 
     @property
-    def bench(self) -> Bench:
-        """This bench as the sections' functions want it."""
-        return cast(Bench, self)
+    def context(self) -> SelfTestContext:
+        """This context as the sections' functions want it."""
+        return cast(SelfTestContext, self)
 
 
 def timed(
