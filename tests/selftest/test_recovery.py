@@ -41,7 +41,7 @@ def test_a_write_far_outside_ends_no_more_than_its_engine(context: SelfTestConte
 
 
 def test_a_launch_can_be_cancelled_in_the_middle(context: SelfTestContext) -> None:
-    figures = check(context, "cancelled").figures
+    figures = check(context, "stopped in the middle").figures
     assert figures.keys() == {"cancel_s", "handshake_s"}
 
 
