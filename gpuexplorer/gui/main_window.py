@@ -33,7 +33,7 @@ from gpuexplorer.gui.model.bench import View
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panels.experiment import fill_device_box
-from gpuexplorer.gui.readying import Readying
+from gpuexplorer.gui.preload import Preloader
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles
 from gpuexplorer.gui.settings import Settings
@@ -70,7 +70,7 @@ class MainWindow(QMainWindow):
         self.interchange = Interchange(self)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
-        self.readying = Readying()
+        self.preloader = Preloader()
         self.tuning = TuneControl(self, session, session.runs)
         self.dialogs = Dialogs(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
@@ -326,7 +326,7 @@ class MainWindow(QMainWindow):
         if not self._closed:
             self.housekeeping.start()
             self.session.start()
-            self.readying.start()
+            self.preloader.start()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and tell once that the window is up."""
@@ -358,7 +358,7 @@ class MainWindow(QMainWindow):
         self.panels.sweep.close_down()
         self.panels.lab.close_down()
         self.housekeeping.stop()
-        self.readying.stop()
+        self.preloader.stop()
         self.panels.kernel.close_down()
         self.tuning.close_down()
         self.dialogs.close_down()

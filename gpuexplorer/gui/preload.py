@@ -20,13 +20,13 @@ MODULES = (
 """Those that are loaded when a view is first shown: up to half a second of the main thread."""
 
 
-class Readying:
+class Preloader:
     """Loads modules one after another, while the engine starts and nobody waits for a paint."""
 
     def __init__(self, modules: Sequence[str] = MODULES) -> None:
         self._modules = modules
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._load, name="readying", daemon=True)
+        self._thread = threading.Thread(target=self._load, name="preload", daemon=True)
 
     @property
     def done(self) -> bool:

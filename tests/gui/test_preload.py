@@ -1,0 +1,43 @@
+"""Views are ready before they are opened."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.preload import MODULES, Preloader
+from tests.gui.driver import until
+
+
+def test_what_views_need_is_loaded_once_the_window_is_up(qtbot: QtBot, window: MainWindow) -> None:
+    until(qtbot, lambda: window.preloader.done)
+    assert set(MODULES) <= set(sys.modules)
+
+
+def test_a_module_that_cannot_be_loaded_keeps_none_of_the_others_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "preloaded_one.py").write_text("import no_such_module_here\n")
+    (tmp_path / "preloaded_two.py").write_text("LOADED = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    preloader = Preloader(("preloaded_one", "preloaded_two"))
+    preloader.start()
+    preloader._thread.join()
+    assert preloader.done and "preloaded_two" in sys.modules and "preloaded_one" not in sys.modules
+    del sys.modules["preloaded_two"]
+
+
+def test_nothing_is_loaded_after_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "preloaded_three.py").write_text("LOADED = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    preloader = Preloader(("preloaded_three",))
+    preloader.stop()
+    preloader.start()
+    preloader.stop()
+    assert preloader.done and "preloaded_three" not in sys.modules
