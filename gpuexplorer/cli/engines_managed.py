@@ -25,7 +25,7 @@ from gpuexplorer.environments.kinds import Kind, Offer, find_kind, fit_of, offer
 from gpuexplorer.environments.managed import Managed, clean_up, disk_use, free_name
 from gpuexplorer.environments.offline import fill
 from gpuexplorer.environments.plan import Plan, Source, plan
-from gpuexplorer.environments.progress import Progress
+from gpuexplorer.environments.progress import SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython, best_python, find_pythons, look_at
 
 KINDS_SCHEMA = "gpuexplorer/engine-kinds/1"
@@ -34,7 +34,7 @@ DOING = {"download": "downloading", "install": "installing", "verify": "verifyin
 SHOWN = 12
 """Packages that are named before the download; the rest are summed up."""
 
-Sink = Callable[[Progress], None]
+Sink = Callable[[SetUpProgress], None]
 
 
 # ---- what there is
@@ -304,7 +304,7 @@ def _progress(title: str) -> Iterator[Sink]:
     with bar:
         task = bar.add_task("", total=None)
 
-        def sink(progress: Progress) -> None:
+        def sink(progress: SetUpProgress) -> None:
             bar.update(
                 task,
                 completed=progress.done_B,
@@ -315,7 +315,7 @@ def _progress(title: str) -> Iterator[Sink]:
         yield sink
 
 
-def _words(progress: Progress) -> str:
+def _words(progress: SetUpProgress) -> str:
     """Say how far it is, in a line."""
     doing = DOING[progress.phase]
     if progress.phase == "verify":
@@ -333,7 +333,7 @@ class _PlainLines:
         self._phase = ""
         self._due = 0.0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: SetUpProgress) -> None:
         now = time.monotonic()
         if progress.phase == self._phase and now < self._due:
             return

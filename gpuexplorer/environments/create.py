@@ -31,17 +31,17 @@ from gpuexplorer.environments.managed import empty, find_managed
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.pip_settings import read_settings
 from gpuexplorer.environments.plan import Plan
-from gpuexplorer.environments.progress import PHASES, Progress, Teller
+from gpuexplorer.environments.progress import PHASES, SetUpProgress, Teller
 from gpuexplorer.environments.verify import verify
 from gpuexplorer.environments.web import Web
 
-__all__ = ["PHASES", "Progress", "create"]
+__all__ = ["PHASES", "SetUpProgress", "create"]
 
 
 def create(
     plan: Plan,
     name: str,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[SetUpProgress], None] = lambda progress: None,
     cancel: threading.Event | None = None,
 ) -> Managed:
     """Make the environment ``name`` and register it as an engine of that name.

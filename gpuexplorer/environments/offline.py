@@ -12,7 +12,7 @@ from gpuexplorer.environments.hashes import SUMS, read_sums
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.pip_settings import read_settings
 from gpuexplorer.environments.plan import Plan
-from gpuexplorer.environments.progress import Progress, Teller
+from gpuexplorer.environments.progress import SetUpProgress, Teller
 from gpuexplorer.environments.web import Web
 from gpuexplorer.exchange.files import atomic_file
 
@@ -20,7 +20,7 @@ from gpuexplorer.exchange.files import atomic_file
 def fill(
     plan: Plan,
     folder: Path,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[SetUpProgress], None] = lambda progress: None,
     cancel: threading.Event | None = None,
 ) -> Path:
     """Fetch the wheels of a plan into a folder, and their hashes beside them; return their list.

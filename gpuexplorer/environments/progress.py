@@ -14,7 +14,7 @@ EVERY_S = 0.1
 """Progress is told no more often than that."""
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
+class SetUpProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far it is."""
 
     phase: Phase
@@ -29,7 +29,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class Teller:
     """Tells progress, though not more often than anybody can see."""
 
-    def __init__(self, on_progress: Callable[[Progress], None]) -> None:
+    def __init__(self, on_progress: Callable[[SetUpProgress], None]) -> None:
         self._on_progress = on_progress
         self._last: tuple[str, str] = ("", "")
         self._due = 0.0
@@ -40,4 +40,4 @@ class Teller:
             return
         self._last, self._due = (phase, words), time.monotonic() + EVERY_S
         done = min(done, total) if total else done
-        self._on_progress(Progress(phase=phase, done_B=done, total_B=total, words=words))
+        self._on_progress(SetUpProgress(phase=phase, done_B=done, total_B=total, words=words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from gpuexplorer.environments.progress import Progress
+from gpuexplorer.environments.progress import SetUpProgress
 
 if TYPE_CHECKING:
     from gpuexplorer.environments.managed import Managed
@@ -18,15 +18,15 @@ class Making:
     def __init__(self, planned: Plan, name: str) -> None:
         self.planned, self.name = planned, name
         self._lock = threading.Lock()
-        self._progress: Progress | None = None
+        self._progress: SetUpProgress | None = None
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> SetUpProgress | None:
         """How far it is; None before it said so."""
         with self._lock:
             return self._progress
 
-    def _take(self, progress: Progress) -> None:
+    def _take(self, progress: SetUpProgress) -> None:
         with self._lock:
             self._progress = progress
 

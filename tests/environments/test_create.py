@@ -19,7 +19,7 @@ from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import Session
 from gpuexplorer.environments import install
 from gpuexplorer.environments.cancelled import Cancelled
-from gpuexplorer.environments.create import PHASES, Progress, create
+from gpuexplorer.environments.create import PHASES, SetUpProgress, create
 from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.managed import (
@@ -77,7 +77,7 @@ def test_killed_in_every_step_it_goes_on_and_is_an_engine_in_the_end(
             assert (left.name, left.ready) == ("sturdy", False)
             assert Interpreters().read().engines == {}
         assert fetched == []  # the second attempt had fetched it all
-        told: list[Progress] = []
+        told: list[SetUpProgress] = []
         made = create(planned, "sturdy", told.append)
         assert {one.phase for one in told} == {"verify"}
     assert (made.ready, made.verified, made.problem) == (True, None, "")
@@ -178,7 +178,7 @@ def test_cancelled_half_way_it_goes_on_with_what_is_there(
         index.hold_after_B = 800_000
         index.asked.clear()
 
-        def on_progress(progress: Progress) -> None:
+        def on_progress(progress: SetUpProgress) -> None:
             if progress.done_B > 700_000:
                 cancel.set()
 
@@ -193,7 +193,7 @@ def test_cancelled_half_way_it_goes_on_with_what_is_there(
         assert again.have_B == downloads_B()
         assert again.download_B == planned.download_B - again.have_B
         index.asked.clear()
-        told: list[Progress] = []
+        told: list[SetUpProgress] = []
         made = create(again, "tiny", told.append)
     assert [start > 0 for _, start in index.asked] == [True, False]
     assert made.ready
@@ -210,7 +210,7 @@ def test_cancelled_while_it_installs_it_installs_anew(
     cancel = threading.Event()
     planned = of_folder(wheels, python)
 
-    def on_progress(progress: Progress) -> None:
+    def on_progress(progress: SetUpProgress) -> None:
         if progress.words == "0 of 2 packages":
             cancel.set()
 
@@ -268,7 +268,7 @@ def test_one_that_cannot_be_an_engine_says_so_and_is_made_anew(
     (left,) = list_managed()
     assert "lacks numpy" in left.problem
     verified("")
-    told: list[Progress] = []
+    told: list[SetUpProgress] = []
     assert create(planned, "tiny", told.append).problem == ""
     assert "install" in {one.phase for one in told}
 
@@ -310,7 +310,7 @@ def test_what_is_unfinished_is_cleaned_up(
         monkeypatch.setenv("PIP_INDEX_URL", index.address)
         planned = plan(TINY, python)
 
-        def on_progress(progress: Progress) -> None:
+        def on_progress(progress: SetUpProgress) -> None:
             if progress.words.startswith("pear"):
                 cancel.set()
 

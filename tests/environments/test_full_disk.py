@@ -15,7 +15,7 @@ import pytest
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.engine.checking import EngineReport
-from gpuexplorer.environments.create import Progress, create
+from gpuexplorer.environments.create import SetUpProgress, create
 from gpuexplorer.environments.disk import no_space, says_full
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.managed import list_managed
@@ -103,7 +103,7 @@ def test_full_while_it_downloads(
         monkeypatch.setenv("PIP_INDEX_URL", index.address)
         planned = plan(TINY, python)
 
-        def fill(progress: Progress) -> None:
+        def fill(progress: SetUpProgress) -> None:
             if progress.phase == "download" and progress.done_B == 0:
                 disk.fill()
 
@@ -121,7 +121,7 @@ def test_full_while_it_downloads(
 def test_full_while_it_installs(disk: Disk, wheels: Path, python: FoundPython) -> None:
     planned = plan(TINY, python, Source(folder=wheels))
 
-    def fill(progress: Progress) -> None:
+    def fill(progress: SetUpProgress) -> None:
         if progress.words == "0 of 1 packages":
             disk.fill()
 

@@ -16,7 +16,7 @@ from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Package, Plan, Source
-from gpuexplorer.environments.progress import Phase, Progress
+from gpuexplorer.environments.progress import Phase, SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.model.engine_details import details
 from gpuexplorer.gui.model.engine_setup import (
@@ -51,8 +51,8 @@ def plan(*packages: Package, have_B: int = 0, free_B: int = 10**10) -> Plan:
     )  # fmt: skip
 
 
-def at(phase: Phase, done: int, total: int) -> Progress:
-    return Progress(phase=phase, done_B=done, total_B=total, words="numpy 2.1.0")
+def at(phase: Phase, done: int, total: int) -> SetUpProgress:
+    return SetUpProgress(phase=phase, done_B=done, total_B=total, words="numpy 2.1.0")
 
 
 # ---- a plan

@@ -20,7 +20,7 @@ from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.locked import plain
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Package, Plan, Source
-from gpuexplorer.environments.progress import Phase, Progress
+from gpuexplorer.environments.progress import Phase, SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.model.job import duration
 from gpuexplorer.gui.notice import capital
@@ -234,7 +234,7 @@ class Pace:
         self._phase: Phase | None = None
         self._told: deque[tuple[float, int]] = deque()
 
-    def take(self, progress: Progress, now_s: float | None = None) -> None:
+    def take(self, progress: SetUpProgress, now_s: float | None = None) -> None:
         """Note how far it is; another phase begins anew."""
         now = time.monotonic() if now_s is None else now_s
         if progress.phase != self._phase or (self._told and progress.done_B < self._told[-1][1]):
@@ -254,7 +254,7 @@ class Pace:
         return (last - first) / (now - begin)
 
 
-def progress_words(progress: Progress, rate_per_s: float | None) -> str:
+def progress_words(progress: SetUpProgress, rate_per_s: float | None) -> str:
     """Say how far it is: bytes, rate and time left; of a verification, checks."""
     if progress.phase == "verify":
         if not progress.total_B:

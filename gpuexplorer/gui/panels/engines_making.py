@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Plan
-from gpuexplorer.environments.progress import PHASES, Phase, Progress
+from gpuexplorer.environments.progress import PHASES, Phase, SetUpProgress
 from gpuexplorer.gui.engines_making import Making
 from gpuexplorer.gui.model.engine_setup import PHASE_TITLES, Pace, progress_words, sentence
 from gpuexplorer.gui.panels.engines_buttons import button
@@ -150,7 +150,7 @@ class EngineMakingPage(QWidget):
         return self._making.name if self._making is not None else ""
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> SetUpProgress | None:
         """How far the environment is that is made or was made last; None before it said so."""
         return self._making.progress if self._making is not None else None
 
