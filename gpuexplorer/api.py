@@ -47,7 +47,7 @@ from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
-from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.search.tune import Options as TuningOptions
 from gpuexplorer.search.tune import Progress as TuningProgress
 from gpuexplorer.search.tune import Tuner
@@ -185,7 +185,7 @@ def sweep(
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[SweepStep], None] | None = None,
     **knobs: Unpack[RequestArguments],
 ) -> SweepDocument:
     """Measure every combination of the axes' values and return the sweep's document.

@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import RunProgress, Session
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.kernels import WRONG_BODY, write_article, write_vector
@@ -66,7 +66,7 @@ def test_own_folders_win_and_sizes_may_be_named(tmp_path: Path) -> None:
 
 
 def test_sweep_measures_every_combination_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    steps: list[Step] = []
+    steps: list[SweepStep] = []
     axes: dict[str, list[Any]] = {
         "size": [32, 64],
         "variant": ["naive", "numpy"],

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.core.units import count
-from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.sweep import SweepStep
 
-StepSink = Callable[[Step], None]
+StepSink = Callable[[SweepStep], None]
 
 
 @contextmanager
@@ -31,7 +31,7 @@ class _PlainLines:
     def __init__(self) -> None:
         self._line = NowAndThen()
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: SweepStep) -> None:
         if step.ended or not self._line.due():
             return
         say(
@@ -52,7 +52,7 @@ def _bar() -> Iterator[StepSink]:
     with bar:
         task = bar.add_task("", total=None, left="")
 
-        def sink(step: Step) -> None:
+        def sink(step: SweepStep) -> None:
             left = f"left: {step.left.words}"
             bar.update(task, completed=step.done, total=step.total, left=left)
             if not step.ended:

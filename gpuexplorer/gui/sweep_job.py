@@ -18,7 +18,7 @@ from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space
 from gpuexplorer.search.study import Study
-from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class SweepJob(EngineJob):
             self.troubled.emit(error)
             return None
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: SweepStep) -> None:
         if step.ended:
             self._changed.append((step.index, step.cell))
         now = time.monotonic()

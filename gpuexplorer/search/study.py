@@ -21,7 +21,7 @@ from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of
 from gpuexplorer.search.space import Space
-from gpuexplorer.search.sweep import Step, Sweep
+from gpuexplorer.search.sweep import Sweep, SweepStep
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -44,7 +44,7 @@ class Study:
         resume: bool = False,
         python: str | None = None,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
-        on_step: Callable[[Step], None] | None = None,
+        on_step: Callable[[SweepStep], None] | None = None,
         on_trouble: Callable[[ExplorerError], None] | None = None,
     ) -> None:
         """``store`` keeps every run as soon as it is done; with ``resume`` what the latest sweep of

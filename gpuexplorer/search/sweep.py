@@ -55,7 +55,7 @@ class Ahead(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class SweepStep:
     """One step of a sweep: ``index`` is about to be measured, or was, when ``cell`` has its word.
 
     ``done`` counts every cell that has a result or a reason, ``total`` all cells.
@@ -89,7 +89,7 @@ class Sweep:
         seed: int = 1,
         keeper: Keeper | None = None,
         ahead: Ahead | None = None,
-        on_step: Callable[[Step], None] | None = None,
+        on_step: Callable[[SweepStep], None] | None = None,
         least_s: Callable[[RunConfig], float | None] | None = None,
     ) -> None:
         """``seed`` decides the order; ``least_s`` is ``Estimator``'s."""
@@ -196,4 +196,6 @@ class Sweep:
 
     def _tell(self, index: int) -> None:
         if self.on_step is not None:
-            self.on_step(Step(index, self.cells[index], self._done, len(self.cells), self.left))
+            self.on_step(
+                SweepStep(index, self.cells[index], self._done, len(self.cells), self.left)
+            )

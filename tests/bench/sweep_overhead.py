@@ -27,7 +27,7 @@ from gpuexplorer.history.store import Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
-from gpuexplorer.search.sweep import Step
+from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.loader import load
 
 LIMIT_MS = 10.0
@@ -70,7 +70,7 @@ def one_sweep(
     whole_s: list[float] = []
     split: list[tuple[float, float, float]] = []
 
-    def on_step(step: Step) -> None:
+    def on_step(step: SweepStep) -> None:
         now = time.perf_counter()
         if not step.ended:
             began[step.index] = now

@@ -21,7 +21,7 @@ from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell, cells_of, fastest
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.sweep import Step, Sweep
+from gpuexplorer.search.sweep import Sweep, SweepStep
 from gpuexplorer.workloads.loader import load
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
@@ -126,7 +126,7 @@ def test_an_interrupt_passes_through_and_keeps_what_was_done() -> None:
 
 
 def test_steps_tell_what_runs_and_what_came_of_it() -> None:
-    steps: list[Step] = []
+    steps: list[SweepStep] = []
     sweep = Sweep(MATMUL, cells(), Measuring(samples=5), on_step=steps.append)
     sweep.run(MadeEngine())
     assert len(steps) == 24
