@@ -18,7 +18,8 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise StoreFull("the history cannot be written: the disk is full")
 
-    monkeypatch.setattr(Store, "add_all", refuse)
+    for name in ("add_all", "add_group"):
+        monkeypatch.setattr(Store, name, refuse)
 
 
 @pytest.mark.usefixtures("full")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
-from gpuexplorer.cli.keeping import keep, say_kept
+from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
@@ -22,14 +22,16 @@ from gpuexplorer.core.compared import (
     ComparisonResult,
     Contestant,
     comparison_json,
+    document_and_runs,
     without_runs,
 )
 from gpuexplorer.core.comparison import TOLERANCE
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
 from gpuexplorer.search.contenders import (
@@ -59,7 +61,13 @@ def command(options: argparse.Namespace) -> int:
     if options.stored and not any(one.stored for one in wanted):
         raise InputError("--stored is for stored runs", remedy="name one, or leave it out")
     if options.stored and all(one.stored for one in wanted):
-        return _deliver(_as_stored(wanted, options), options, new=[])
+        return _deliver(_as_stored(wanted, options), options)
+    with history_of(options, warn_not_kept) as store:
+        return _measure(wanted, options, Keeping("comparison", store, warn_not_kept))
+
+
+def _measure(wanted: Sequence[Wanted], options: argparse.Namespace, keeping: Keeping) -> int:
+    """Measure what is not stored, and deliver what comes of it."""
     wanted, options.threads = one_number_of_threads(wanted, options.threads)
     general = python_of(options)
     with SideBySide(lambda engine: open_session(options, engine or BUILT_IN)) as engines:
@@ -68,7 +76,7 @@ def command(options: argparse.Namespace) -> int:
             result = _partly_stored(engines, entrants, wanted, options)
             new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
                    if one.stored is None]  # fmt: skip
-            return _deliver(result, options, new=new)
+            return _deliver(result, options, keeping, new)
         comparing = Comparing(
             entrants,
             tolerance=options.same_within or TOLERANCE,
@@ -79,20 +87,30 @@ def command(options: argparse.Namespace) -> int:
         interrupted = False
         try:
             with _progress(comparing) as progress:
+
+                def on_round(standings: Sequence[Standing]) -> None:
+                    progress(standings)
+                    keeping.offer(lambda: document_and_runs(comparing.result()))
+
                 comparing.measure(
                     [engines.measures(one.engine) for one in entrants],
                     seconds=options.seconds or AT_MOST_S,
-                    on_round=progress,
+                    on_round=on_round,
                 )
         except KeyboardInterrupt:
             if not comparing.rounds:
                 say("gpuexplorer: stopped before the first round was over")
                 return EXIT_INTERRUPTED
             interrupted = True
+        except ExplorerError:
+            if comparing.rounds:
+                keeping.end(*document_and_runs(comparing.result()))
+                say_kept(keeping.group, "comparison.html", options)
+            raise
     for engine in engines.restless:
         say(f"gpuexplorer: warning: the engine '{engine}' kept the processor busy in others' turns")
     result = comparing.result()
-    code = _deliver(result, options, new=[c.run for c in result.contestants])
+    code = _deliver(result, options, keeping, [c.run for c in result.contestants])
     if interrupted:
         say(f"gpuexplorer: stopped after {result.rounds} rounds")
         return EXIT_INTERRUPTED
@@ -185,18 +203,19 @@ def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
 
 
 def _deliver(
-    result: ComparisonResult, options: argparse.Namespace, *, new: Sequence[RunResult]
+    result: ComparisonResult,
+    options: argparse.Namespace,
+    keeping: Keeping | None = None,
+    new: Sequence[RunResult] = (),
 ) -> int:
     """Keep the new runs, print and write the result, and return the exit code."""
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    group = None
-    if new:
-        kind = ("comparison", without_runs(result))
-        group = delivery.besides("the runs are not kept", lambda: keep(new, options, group=kind))
+    if keeping is not None:
+        delivery.besides("the runs are not kept", lambda: keeping.end(without_runs(result), new))
     delivery.show(lambda: print_comparison(result, output_console()))
     delivery.document(lambda: comparison_json(result))
     delivery.file(options.plot, lambda path: _draw(result, path))
-    say_kept(group, "comparison.html", options)
+    say_kept(keeping.group if keeping is not None else None, "comparison.html", options)
     delivery.say_written()
     return _exit_code(result) or delivery.code
 

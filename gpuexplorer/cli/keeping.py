@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli.messages import say
@@ -44,6 +45,34 @@ def keep(
             return store.add_group(*group, results)
         store.add_all(results)
     return None
+
+
+@contextmanager
+def history_of(
+    options: argparse.Namespace, on_trouble: Callable[[ExplorerError], None]
+) -> Iterator[Store | None]:
+    """Open what keeps a result while it is measured, for ``history.keeping``.
+
+    None with ``--no-history``, and where it cannot be opened, which ``on_trouble`` is told.
+    """
+    store: Store | None = None
+    if not options.no_history:
+        from gpuexplorer.history.store import Store
+
+        try:
+            store = Store.open()
+        except ExplorerError as error:
+            on_trouble(error)
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+def warn_not_kept(error: ExplorerError) -> None:
+    """Say that what is measured is not in the history; measuring goes on."""
+    say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 
 def say_kept(group: str | None, page: str, options: argparse.Namespace) -> None:

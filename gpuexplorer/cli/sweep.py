@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.keeping import warn_not_kept
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.sessions import opener, python_of
@@ -57,7 +58,7 @@ def command(options: argparse.Namespace) -> int:
                 resume=options.resume,
                 python=python_of(options),
                 ceilings=ceilings,
-                on_trouble=_say_trouble,
+                on_trouble=warn_not_kept,
             )
             _announce(study, options)
             if options.dry_run:
@@ -173,12 +174,8 @@ def _store_of(options: argparse.Namespace) -> Store | None:
     except ExplorerError as error:
         if options.resume:
             raise
-        _say_trouble(error)
+        warn_not_kept(error)
         return None
-
-
-def _say_trouble(error: ExplorerError) -> None:
-    say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 
 # ---- what is said

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import msgspec
 
@@ -12,6 +10,7 @@ from gpuexplorer.charts.tuning import failures
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.keeping import history_of
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
@@ -20,11 +19,9 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tune_progress import tune_progress
 from gpuexplorer.cli.tuned import tuning_line
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.history.store import Store
 from gpuexplorer.results.tuning import sheet_of
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper
@@ -40,9 +37,10 @@ def command(options: argparse.Namespace) -> int:
     check_targets(json_path(options.json))
     check_sampler(options.sampler)
     workload = pick(load(options.kernels), options.workload)
-    with open_session(options) as session, _keeper(options) as keeper:
+    with open_session(options) as session, history_of(options, _warn) as store:
         space = tuning_space(request_of(options), workload, session.devices(), ranges_of(options))
         tuner = Tuner(session, workload, space, options_of(options))
+        keeper = TuningKeeper(store, _warn)
         keeper.begin(tuner.so_far())
         tuner.on_result = keeper.keep
         try:
@@ -50,7 +48,7 @@ def command(options: argparse.Namespace) -> int:
                 tuning = tuner.run()
         except KeyboardInterrupt:
             return _unfinished(tuner.so_far(), keeper, options)
-        except EngineGone:
+        except CannotRunHere:
             _unfinished(tuner.so_far(), keeper, options)
             raise
         delivery = Delivery(json=options.json, verbose=options.verbose)
@@ -91,22 +89,6 @@ def options_of(options: argparse.Namespace) -> Options:
         seed=options.seed,
         allow_long=options.yes,
     )
-
-
-@contextmanager
-def _keeper(options: argparse.Namespace) -> Iterator[TuningKeeper]:
-    """Open what keeps the tuning; it keeps nothing when that is not wanted or cannot be."""
-    store: Store | None = None
-    if not options.no_history:
-        try:
-            store = Store.open()
-        except ExplorerError as error:
-            _warn(error)
-    try:
-        yield TuningKeeper(store, _warn)
-    finally:
-        if store is not None:
-            store.close()
 
 
 def _warn(error: ExplorerError) -> None:

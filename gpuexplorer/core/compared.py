@@ -92,6 +92,11 @@ def without_runs(result: ComparisonResult) -> dict[str, Any]:
     return plain
 
 
+def document_and_runs(result: ComparisonResult) -> tuple[dict[str, Any], list[RunResult]]:
+    """Return the document without its runs, and these: how a group of the history keeps both."""
+    return without_runs(result), [one.run for one in result.contestants]
+
+
 def comparison_json(result: ComparisonResult) -> bytes:
     """Return the document: a line for each key, and one for each of the runs."""
     fields = {name: getattr(result, name) for name in result.__struct_fields__}

@@ -10,13 +10,12 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.blockmap import Held, MapEnd, MapModel
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.blockmap import BlockMap, Step
+from gpuexplorer.history.keeping import Keeping
+from gpuexplorer.search.blockmap import Step
 
 GROUP = "block map"
 """The kind of the group that a map's runs make in the store."""
@@ -34,26 +33,28 @@ class BlockMapJob(EngineJob):
     def __init__(
         self,
         worker: EngineWorker,
-        block_map: BlockMap,
-        keep: Callable[[RunRecord], None],
+        held: Held,
+        keeping: Keeping,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
-        """``keep`` is handed each cell's run at the end, in this job's thread."""
+        """``keeping`` takes the cells' runs as they are measured."""
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("blockMapJob")
-        self._map, self._keep = block_map, keep
+        self._held, self._map, self._keeping = held, held.map, keeping
 
     def work(self) -> MapEnd:
         """Race to the end; what was measured is kept however that comes."""
         try:
             self._map.run(self.measure, self._tell)
         finally:
-            for record in self._map.take_records():
-                self._keep(record)
+            records = self._map.take_records()
+            if self._map.begun:
+                self._keeping.end(self._held.document(), records, finished=self._map.done)
         return MapEnd(self._map.cells, self._map.best, self._map.ties)
 
     def _tell(self, step: Step) -> None:
         self.stepped.emit(step)
+        self._keeping.offer(lambda: (self._held.document(), self._map.records))
 
 
 class MapControl(QObject):
@@ -111,20 +112,13 @@ class MapControl(QObject):
         held = self.model.begin() if self.can_start else None
         if held is None:
             return
-        runs = self._session.runs
-        job = BlockMapJob(
-            self._session.worker,
-            held.map,
-            lambda record: runs.end(record, group=held.group),
-            self._session.store.find,
-        )
+        held.keeping = held.keeping or self._session.keeping(GROUP)
+        job = BlockMapJob(self._session.worker, held, held.keeping, self._session.store.find)
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
         self._job, self._measured = job, held
         if not self._session.jobs.begin(job):
             self._job = self._measured = None
-        elif held.group is None:
-            self._begin_group(held)
         self.changed.emit()
 
     def pause(self) -> None:
@@ -178,19 +172,4 @@ class MapControl(QObject):
         held, self._measured, self._job = self._measured, None, None
         if held is not None:
             self.model.end(held, outcome if isinstance(outcome, MapEnd) else None)
-            if held.done and held.group is not None:
-                group, document = held.group, held.document()
-                self._session.runs.do(
-                    lambda store: store.change_group(group, document=document, finished=True)
-                )
         self.changed.emit()
-
-    def _begin_group(self, held: Held) -> None:
-        """Have the store keep this map's runs together."""
-        document = held.document()
-
-        def begun(outcome: str | ExplorerError) -> None:
-            if isinstance(outcome, str):
-                held.group = outcome
-
-        self._session.runs.do(lambda store: store.begin_group(GROUP, document), begun)

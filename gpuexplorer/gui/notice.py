@@ -66,6 +66,12 @@ def counted(counters: Counters, traffic: Iterable[Traffic]) -> Notice:
     return Notice("info", f"{counted_words(counters, traffic)}.", detail=f"Kernels: {kernels}")
 
 
+def not_kept(what: str, error: ExplorerError) -> Notice:
+    """Say that the history does not take the runs of a sweep, say; measuring goes on."""
+    text = f"The {what}'s runs are not kept in the history: {error}."
+    return Notice("warning", text, detail=error.detail)
+
+
 def engine_busy(doing: str) -> Notice:
     """Say that something else has the engine."""
     return Notice("info", f"The engine is busy {doing}: wait until it is done, or stop it.")

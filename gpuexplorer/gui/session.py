@@ -34,6 +34,7 @@ from gpuexplorer.gui.model.said import Said
 from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.history.keeping import Keeping
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.advice import Adviser
@@ -95,6 +96,15 @@ class Session(QObject):
             owner.worked.connect(self._owner_ended)
 
     # ---- asked by the window
+
+    def keeping(self, kind: str) -> Keeping:
+        """Return what keeps a comparison, say, in the history while it is measured."""
+        return Keeping(
+            kind,
+            self.runs,
+            lambda error: self.notice.emit(notices.not_kept(kind, error)),
+            rescue=self.runs.end,
+        )
 
     def start(self) -> None:
         """Start the engine; its devices follow."""

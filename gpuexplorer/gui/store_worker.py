@@ -194,6 +194,7 @@ class StoreWorker(Task):
         try:
             while self._wait():
                 self._serve()
+            self._do_jobs()
             self._last_words()
         finally:
             if self._store is not None:
@@ -220,14 +221,18 @@ class StoreWorker(Task):
             self._peek()
         self._keep_open()
         self._answer_ask()
+        self._do_jobs()
+        if self._store is not None:
+            self._write(self._store)
+        self._look()
+
+    def _do_jobs(self) -> None:
+        """Do what was asked for, at the end as well: what was measured until then may be in it."""
         with self._wake:
             jobs = list(self._jobs)
             self._jobs.clear()
         for job in jobs:
             self._done.emit(job.ticket, self._outcome(job))
-        if self._store is not None:
-            self._write(self._store)
-        self._look()
 
     def _peek(self) -> None:
         """Show the newest runs before the store is open, which takes several times as long."""

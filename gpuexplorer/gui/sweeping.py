@@ -12,7 +12,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.sweep import SweepModel, Unfinished, unfinished
 from gpuexplorer.gui.model.sweep_axes import space_of
 from gpuexplorer.gui.model.sweep_preview import Preview, preview
-from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.notice import Notice, capital, not_kept
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, Progress, SweepJob
 from gpuexplorer.gui.task import Background
@@ -214,8 +214,7 @@ class SweepControl(QObject):
         self.stepped.emit()
 
     def _troubled(self, error: ExplorerError) -> None:
-        text = f"The sweep's runs are not kept in the history: {error}."
-        self.notice.emit(Notice("warning", text, detail=error.detail))
+        self.notice.emit(not_kept("sweep", error))
 
     def _ended(self, outcome: object) -> None:
         self.job = None

@@ -17,7 +17,7 @@ from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.panels.tune import TuneDialog
-    from gpuexplorer.gui.tuning import DoesWithStore
+    from gpuexplorer.history.keeping import DoesWithStore
     from gpuexplorer.history.store import Store, TunedEntry
     from gpuexplorer.search.tune import Options
 

@@ -71,12 +71,12 @@ class Keeping:
         store: DoesWithStore | None,
         on_trouble: Callable[[ExplorerError], object] = lambda error: None,
         *,
-        left: TakesRun | None = None,
+        rescue: TakesRun | None = None,
         every_s: float = EVERY_S,
     ) -> None:
-        """``left`` takes the runs that the store has refused until the end."""
+        """``rescue`` takes the runs that the store has refused until the end."""
         self._kind, self._store, self._on_trouble = kind, store, on_trouble
-        self._left, self._every_s = left, every_s
+        self._rescue, self._every_s = rescue, every_s
         self._id = uuid.uuid4().hex
         self.group: str | None = None
         """The group's id; None until the store has it."""
@@ -125,7 +125,7 @@ class Keeping:
             self._ended, self._finishes = True, finished
             refused = self.trouble is not None
         if refused:
-            self._leave()
+            self._give_up()
         self._store.do(self._write, self._wrote)
 
     # ---- inside
@@ -169,13 +169,13 @@ class Keeping:
             self._told = True
             self._on_trouble(error)
         if self._ended:
-            self._leave()
+            self._give_up()
 
-    def _leave(self) -> None:
+    def _give_up(self) -> None:
         """Hand over the runs that the store has refused."""
-        if self._left is None:
+        if self._rescue is None:
             return
         with self._lock:
             runs, self._waiting = self._waiting, {}
         for run in runs.values():
-            self._left(run, group=self._id)
+            self._rescue(run, group=self._id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -12,77 +11,60 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Tuning
+from gpuexplorer.history.keeping import DoesWithStore, Keeping
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "tuning"
 WRITE_EVERY_S = 1.0
-TRY_AGAIN_S = 30.0
-"""A store that failed is tried again after this long, and once more at the end."""
+"""Runs are written together, because a transaction costs as much as a run."""
 
 
 class TuningKeeper:
-    """Keeps one tuning in a group of a store.
+    """Keeps one tuning in a group of a store, and what it found for later.
 
-    Without a store it keeps nothing. Runs are written together once a second, because a transaction
-    costs as much as a run. A store that fails is no reason to stop measuring: ``on_trouble`` is
-    told once, and what waits is tried again at the end.
+    Without a store it keeps nothing. ``history.keeping`` says what comes of a store that fails.
     """
 
-    def __init__(self, store: Store | None, on_trouble: Callable[[ExplorerError], None]) -> None:
+    def __init__(
+        self, store: DoesWithStore | None, on_trouble: Callable[[ExplorerError], object]
+    ) -> None:
         self._store, self._on_trouble = store, on_trouble
-        self._asked: Tuning | None = None
-        self._group: str | None = None
-        self._failed = False
-        self._waiting: list[RunResult] = []
-        self._due = 0.0
+        self._keeping = Keeping(KIND, store, on_trouble, every_s=WRITE_EVERY_S)
+        self._found = False
+
+    @property
+    def trouble(self) -> ExplorerError | None:
+        """Why the store did not take it; None while it does."""
+        return self._keeping.trouble
 
     def begin(self, asked: Tuning) -> None:
         """Enter the tuning with what it was asked for: its document with nothing tried yet."""
-        self._asked = asked
-        self._write()
+        self._keeping.take(msgspec.to_builtins(asked))
 
     def keep(self, result: RunResult) -> None:
         """Store a run, with those that came in the last second."""
-        if self._store is not None:
-            self._waiting.append(result)
-        if time.monotonic() >= self._due:
-            self._write()
+        self._keeping.take(runs=[result])
 
     def finish(self, tuning: Tuning) -> bool:
-        """Store the document and what was found; return whether it was found and is stored."""
-        self._write()
-        group, entry = self._group, entry_of(tuning, self._group)
-        if group is not None:
-            document = msgspec.to_builtins(tuning)
-            self._try(lambda store: store.change_group(group, document=document, finished=True))
-        return entry is not None and self._try(lambda store: store.save_tuned(entry))
+        """Store the document and what was found; return whether it was found and is stored.
 
-    def _write(self) -> None:
-        """Write what waits; what cannot be written is kept for later."""
+        Where a thread owns the store, that is not known yet.
+        """
+        self._keeping.end(msgspec.to_builtins(tuning))
+        if self._store is not None and tuning.chosen is not None:
+            self._store.do(lambda store: self._save(store, tuning), self._saved)
+        return self._found
 
-        def write(store: Store) -> None:
-            if self._group is None:
-                self._group = store.begin_group(KIND, msgspec.to_builtins(self._asked))
-            if self._waiting:
-                store.add_all(self._waiting, group=self._group)
+    def _save(self, store: Store, tuning: Tuning) -> None:
+        entry = entry_of(tuning, self._keeping.group)
+        if entry is not None:
+            store.save_tuned(entry)
+            self._found = True
 
-        written = self._try(write)
-        if written:
-            self._waiting = []
-        self._due = time.monotonic() + (WRITE_EVERY_S if written else TRY_AGAIN_S)
-
-    def _try(self, write: Callable[[Store], object]) -> bool:
-        if self._store is None:
-            return False
-        try:
-            write(self._store)
-        except ExplorerError as error:
-            if not self._failed:
-                self._failed = True
-                self._on_trouble(error)
-            return False
-        return True
+    def _saved(self, outcome: object) -> None:
+        if isinstance(outcome, ExplorerError) and self.trouble is None:
+            self._on_trouble(outcome)
 
 
 def entry_of(tuning: Tuning, group: str | None = None) -> TunedEntry | None:

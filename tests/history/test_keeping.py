@@ -110,7 +110,7 @@ def test_runs_that_a_store_refuses_to_the_end_are_handed_over(
     def take(run: Run, *, group: str | None) -> None:
         left.append((run.id, group))
 
-    keeping = Keeping("block map", store, left=take, every_s=0.0)
+    keeping = Keeping("block map", store, rescue=take, every_s=0.0)
     keeping.take({}, [numbered_run(1)])
     assert left == []
     keeping.end({}, [numbered_run(2)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,9 +14,9 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Budget, Tuning
+from gpuexplorer.history import keeping
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Query, Store
-from gpuexplorer.search import tune_keep
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import (
     TuningKeeper,
@@ -147,7 +148,7 @@ def test_a_store_that_fails_is_told_once_and_loses_no_measurement(
 
     troubles: list[ExplorerError] = []
     keeper = TuningKeeper(store, troubles.append)
-    for name in ("begin_group", "add_all", "save_tuned", "change_group"):
+    for name in ("add_group", "save_tuned"):
         monkeypatch.setattr(Store, name, fail)
     tuning, results = tuned()
     keeper.begin(tuning)
@@ -160,27 +161,18 @@ def test_a_store_that_fails_is_told_once_and_loses_no_measurement(
 def test_what_a_store_refuses_for_a_while_is_kept_in_the_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true_add, true_begin = store.add_all, store.begin_group
-    tries: list[str] = []
+    true_add, told = store.add_group, list[ExplorerError]()
 
-    def refuse_first(kind: str, document: object) -> str:
-        tries.append(kind)
-        if len(tries) == 1:
+    def refuse_two(*arguments: Any, **options: Any) -> str:
+        tries.append(len(tries))
+        if len(tries) <= 2:
             raise StoreFull("the disk is full")
-        return true_begin(kind, document)
+        return true_add(*arguments, **options)
 
-    def refuse_one(results: Iterable[RunResult | bytes], *, group: str | None = None) -> int:
-        if tries.count("runs") < 1:
-            tries.append("runs")
-            raise StoreFull("the disk is full")
-        return true_add(results, group=group)
-
-    monkeypatch.setattr(store, "begin_group", refuse_first)
-    monkeypatch.setattr(store, "add_all", refuse_one)
-    told: list[ExplorerError] = []
-    monkeypatch.setattr(tune_keep, "TRY_AGAIN_S", 0.0)
+    tries: list[int] = []
+    monkeypatch.setattr(store, "add_group", refuse_two)
+    monkeypatch.setattr(keeping, "TRY_AGAIN_S", 0.0)
     _, results = tuned(TuningKeeper(store, told.append))
-    assert tries == ["tuning", "tuning", "runs"]
     assert len(told) == 1
     (group,) = store.groups("tuning")
     kept = {row.id for row in store.find(Query(group=group.id), limit=1000)}

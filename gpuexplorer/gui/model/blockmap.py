@@ -18,6 +18,7 @@ from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
 from gpuexplorer.search.blockmap import BlockMap, MapCell, Step, map_points, map_space
 from gpuexplorer.search.document import sweep_document
@@ -52,6 +53,13 @@ class Held(Surface):
 
     wanted: Wanted
     map: BlockMap
+    keeping: Keeping | None = None
+    """Keeps its runs in the store, once it is measured."""
+
+    @property
+    def group(self) -> str | None:
+        """The group of its runs in the store, as soon as the store has made one."""
+        return self.keeping.group if self.keeping is not None else None
 
     @property
     def done(self) -> bool:
@@ -59,7 +67,7 @@ class Held(Surface):
         return self.map.done and self.best is not None
 
     def document(self) -> dict[str, Any]:
-        """Return what the group of its runs says of it."""
+        """Return what the group of its runs says of it, in the thread that measures it."""
         grid = self.wanted.grid
         return {
             "schema": SCHEMA,
@@ -67,8 +75,8 @@ class Held(Surface):
             "x": grid.x,
             "y": grid.y,
             "z": grid.z,
-            "best": self.best if self.done else None,
-            "ties": sorted(self.ties),
+            "best": self.map.best if self.map.done else None,
+            "ties": sorted(self.map.ties),
         }
 
     def take(self, step: Step) -> None:
@@ -243,7 +251,7 @@ class MapModel:
             return None
         if held.map.done:
             held.map = BlockMap(held.map.points, held.wanted.grid, held.wanted.workload)
-            held.ties, held.group = frozenset(), None
+            held.ties, held.keeping = frozenset(), None
         held.step = None
         self._last = held
         self._maps.move_to_end(held.wanted.key)
@@ -264,7 +272,6 @@ class MapModel:
             cells=list(shown.cells),
             best=shown.best,
             ties=shown.ties,
-            group=shown.group,
             finished=shown.done,
             origin=shown.origin,
         )

@@ -31,8 +31,6 @@ class Surface:
     ties: frozenset[Block] = frozenset()
     step: Step | None = None
     """The latest look, while it is measured."""
-    group: str | None = None
-    """The group of its runs in the store, as soon as the store has made one."""
     finished: bool = False
     """Whether the best was found, of one that a file brought."""
     origin: str = ""

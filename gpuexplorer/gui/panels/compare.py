@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gpuexplorer.core.compared import ComparisonResult, without_runs
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.gui.session import Session
@@ -43,8 +42,6 @@ class CompareView(QWidget):
         self.setAcceptDrops(True)
         self._session = session
         self._bench: CompareBench | None = None
-        self._kept: dict[str, list[str]] = {}
-        """The runs stored of the present comparison, by when it began."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
 
@@ -60,7 +57,6 @@ class CompareView(QWidget):
             from gpuexplorer.gui.panels.compare_bench import CompareBench
 
             bench = self._bench = CompareBench(self._session, Settings())
-            bench.kept.connect(self._keep)
             bench.restored.connect(self.restored)
             bench.said.connect(self.said)
             layout = self.layout()
@@ -91,25 +87,6 @@ class CompareView(QWidget):
             return store.get_all(ids, samples=False)
 
         self._session.runs.do(find, self._add_found, needs=ids)
-
-    def _keep(self, result: ComparisonResult) -> None:
-        """Store the runs of a comparison as a group, in place of those it went on from."""
-        document = without_runs(result)
-        runs = [one.run for one in result.contestants]
-        before, self._kept = self._kept.get(result.time_utc, []), {}
-        self._kept[result.time_utc] = [run.id for run in runs]
-
-        def keep(store: Store) -> str:
-            group = store.add_group("comparison", document, runs)
-            if before:
-                store.delete(before)
-            return group
-
-        self._session.runs.do(keep, self._told_kept)
-
-    def _told_kept(self, outcome: str | ExplorerError) -> None:
-        if isinstance(outcome, ExplorerError):
-            self.bench.tell(f"Not kept in the history: {outcome}.")
 
     def _add_found(self, found: list[RunResult | StoreDamaged] | ExplorerError) -> None:
         outcomes = [found] if isinstance(found, ExplorerError) else found

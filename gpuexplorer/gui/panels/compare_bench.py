@@ -47,6 +47,7 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.compare import Standing
 from gpuexplorer.search.contenders import engine_of
 from gpuexplorer.workloads.choose import complete
@@ -61,13 +62,12 @@ HINT = (
 
 
 class CompareBench(QWidget):
-    """Picks, measures and shows; ``kept`` carries a finished comparison, to be stored.
+    """Picks, measures and shows.
 
     ``restored`` carries a configuration that the knobs are to be set to, ``said`` a sentence for
     the status bar.
     """
 
-    kept = Signal(object)
     restored = Signal(object)
     said = Signal(str)
 
@@ -77,6 +77,8 @@ class CompareBench(QWidget):
         self.model = CompareModel()
         self.job: CompareJob | None = None
         self._began = 0.0
+        self._kept: dict[str, list[str]] = {}
+        """The runs stored of the present comparison, by when it began."""
         self._long_agreed = False
         self._told = ""
         self.exporter = Exporter(self, settings)
@@ -315,6 +317,7 @@ class CompareBench(QWidget):
             comparing,
             seconds=float(self.budget.currentData()),
             present=Present(self._session.options, experiment.devices),
+            keeping=self._session.keeping("comparison"),
             ceilings=self._session.store.find,
         )
         job.stepped.connect(self._stepped)
@@ -376,8 +379,15 @@ class CompareBench(QWidget):
             names = " and ".join(job.restless)
             self.tell(f"{names} kept the processor busy in others' turns: trust this less.")
         if job.result is not None:
-            self.kept.emit(job.result)
+            self._replace_kept(job.result, job.keeping)
         self.refresh()
+
+    def _replace_kept(self, result: ComparisonResult, keeping: Keeping) -> None:
+        """Once a comparison is kept, take out the runs of the one it went on from."""
+        before = self._kept.get(result.time_utc, [])
+        self._kept = {result.time_utc: [one.run.id for one in result.contestants]}
+        if before:
+            self._session.runs.do(lambda store: store.delete(before) if keeping.finished else None)
 
     # ---- what is shown
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.compared import ComparisonResult, document_and_runs
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -23,7 +23,8 @@ from gpuexplorer.engine.session import Session
 from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.search.compare import Comparing, Entrant
+from gpuexplorer.history.keeping import Keeping
+from gpuexplorer.search.compare import Comparing, Entrant, Standing
 from gpuexplorer.search.side_by_side import Seat, SideBySide
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -55,12 +56,17 @@ class CompareJob(EngineJob):
         *,
         seconds: float,
         present: Present,
+        keeping: Keeping,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
-        """``seconds`` is how long to go on at the most; ``present`` the window's own engine."""
+        """``seconds`` is how long to go on at the most; ``present`` the window's own engine.
+
+        ``keeping`` takes the rounds as they are measured.
+        """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("compare")
         self._comparing, self._seconds, self._present = comparing, seconds, present
+        self.keeping = keeping
         self.result: ComparisonResult | None = None
         self.restless: Sequence[str] = ()
 
@@ -75,13 +81,18 @@ class CompareJob(EngineJob):
                 self._comparing.measure(
                     [engines.measures(entrant.engine) for entrant in entrants],
                     seconds=self._seconds,
-                    on_round=self.stepped.emit,
+                    on_round=self._round,
                 )
             finally:
                 self.restless = engines.restless
                 if self._comparing.rounds:
                     self.result = self._comparing.result()
+                    self.keeping.end(*document_and_runs(self.result))
         return self.result
+
+    def _round(self, standings: Sequence[Standing]) -> None:
+        self.stepped.emit(standings)
+        self.keeping.offer(lambda: document_and_runs(self._comparing.result()))
 
     def _check(self, entrant: Entrant, engines: SideBySide) -> None:
         """Raise what keeps an entrant from running in its own engine, with its name."""
