@@ -90,8 +90,8 @@ def look_around(cancel: threading.Event) -> Around:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What somebody asked for."""
+class SetUpRequest:
+    """What environment to make: its kind, source, Python and name."""
 
     kind: Kind
     source: Source
@@ -103,7 +103,9 @@ class Wanted:
         return plan.plan(self.kind, self.python, self.source, cancel, on_words)
 
 
-def plan_new(wanted: Wanted, on_words: Callable[[str], None], cancel: threading.Event) -> Plan:
+def plan_new(
+    wanted: SetUpRequest, on_words: Callable[[str], None], cancel: threading.Event
+) -> Plan:
     """Plan something that was not begun before; InputError for a name that cannot be its own."""
     name = checked_name(wanted.name)
     if managed.free_name(name) != name:
@@ -113,13 +115,13 @@ def plan_new(wanted: Wanted, on_words: Callable[[str], None], cancel: threading.
 
 def plan_again(
     unfinished: Managed, on_words: Callable[[str], None], cancel: threading.Event
-) -> tuple[Wanted, Plan]:
+) -> tuple[SetUpRequest, Plan]:
     """Plan an unfinished environment as it was, with what it was asked to be."""
     wanted = wanted_again(unfinished, cancel)
     return wanted, wanted.make_plan(on_words, cancel)
 
 
-def wanted_again(unfinished: Managed, cancel: threading.Event) -> Wanted:
+def wanted_again(unfinished: Managed, cancel: threading.Event) -> SetUpRequest:
     """Return what an unfinished environment was asked to be, so that it can go on.
 
     Raises InputError when its kind or its Python are not here any more, and Cancelled.
@@ -137,7 +139,7 @@ def wanted_again(unfinished: Managed, cancel: threading.Event) -> Wanted:
             remedy="remove it, and set up another",
         )
     source = Source(folder=Path(unfinished.source) if unfinished.source else None)
-    return Wanted(kind, source, python, unfinished.name)
+    return SetUpRequest(kind, source, python, unfinished.name)
 
 
 def sentence(error: ExplorerError) -> str:

@@ -27,7 +27,7 @@ from gpuexplorer.environments import pythons
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.plan import Source
 from gpuexplorer.environments.pythons import FoundPython
-from gpuexplorer.gui.model.engine_setup import Around, Wanted, look_around, sentence
+from gpuexplorer.gui.model.engine_setup import Around, SetUpRequest, look_around, sentence
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.task import Tasks
@@ -39,7 +39,7 @@ INDENT = 22
 
 
 class EngineChoicePage(QWidget):
-    """Three questions on one page; ``chosen`` carries what is ``Wanted``."""
+    """Three questions on one page; ``chosen`` carries what is ``SetUpRequest``."""
 
     chosen = Signal(object)
     back_asked = Signal()
@@ -286,12 +286,12 @@ class EngineChoicePage(QWidget):
         return Source(folder=Path(text).expanduser()) if text else None
 
     @property
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> SetUpRequest | None:
         """Everything that was chosen; None while something is missing."""
         kind, python, source, name = self.kind, self.python, self.source, self.name.text().strip()
         if kind is None or python is None or source is None or not name:
             return None
-        return Wanted(kind, source, python, name)
+        return SetUpRequest(kind, source, python, name)
 
     def pick_folder(self) -> None:
         """Ask for a folder of wheels."""

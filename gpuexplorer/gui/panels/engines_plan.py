@@ -17,7 +17,7 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.environments.plan import Plan
 from gpuexplorer.gui.model.engine_setup import (
     VOUCHERS,
-    Wanted,
+    SetUpRequest,
     plan_words,
     space_words,
     terms_of,
@@ -101,7 +101,7 @@ class EnginePlanPage(QWidget):
             table.setColumnWidth(column, width)
         return table
 
-    def show_plan(self, wanted: Wanted, planned: Plan) -> None:
+    def show_plan(self, wanted: SetUpRequest, planned: Plan) -> None:
         """Show what a plan comes to."""
         self._plan = planned
         python = planned.python

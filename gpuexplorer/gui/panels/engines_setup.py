@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import Plan
-from gpuexplorer.gui.model.engine_setup import Wanted, plan_again, plan_new
+from gpuexplorer.gui.model.engine_setup import SetUpRequest, plan_again, plan_new
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_choice import EngineChoicePage
@@ -48,7 +48,7 @@ class EngineSetup(QWidget):
         super().__init__()
         self.setObjectName("engineSetup")
         self._tasks = tasks
-        self._wanted: Wanted | None = None
+        self._wanted: SetUpRequest | None = None
         self._planning: Task | None = None
         self.choice = EngineChoicePage(tasks)
         self.choice.chosen.connect(self.plan)
@@ -124,7 +124,7 @@ class EngineSetup(QWidget):
             self._planned_again,
         )
 
-    def plan(self, wanted: Wanted) -> None:
+    def plan(self, wanted: SetUpRequest) -> None:
         """Find out what something would consist of."""
         self._wanted = wanted
         self._wait(
@@ -163,7 +163,7 @@ class EngineSetup(QWidget):
         if isinstance(planned, ExplorerError):
             self.choice.refuse(planned)
 
-    def _planned_again(self, planned: tuple[Wanted, Plan] | ExplorerError | None) -> None:
+    def _planned_again(self, planned: tuple[SetUpRequest, Plan] | ExplorerError | None) -> None:
         self._planning = None
         if isinstance(planned, tuple):
             self._wanted = planned[0]
