@@ -24,7 +24,7 @@ from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, Offer, find_kind, fit_of, offers
 from gpuexplorer.environments.managed import Managed, clean_up, disk_use, free_name
 from gpuexplorer.environments.offline import fill
-from gpuexplorer.environments.plan import Plan, Source, plan
+from gpuexplorer.environments.plan import EnvironmentPlan, Source, plan
 from gpuexplorer.environments.progress import SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython, best_python, find_pythons, look_at
 
@@ -179,7 +179,7 @@ def _check_driver(kind: Kind, *, anyway: bool) -> None:
     )
 
 
-def _plan(kind: Kind, options: argparse.Namespace, source: Source) -> Plan:
+def _plan(kind: Kind, options: argparse.Namespace, source: Source) -> EnvironmentPlan:
     """Choose a Python and have the packages chosen; on a terminal a line says what is done."""
     with _status() as tell:
         tell("looking for Pythons")
@@ -200,7 +200,7 @@ def _status() -> Iterator[Callable[[str], None]]:
         yield lambda words: status.update(words)
 
 
-def _agreed(made: Plan, options: argparse.Namespace, question: str) -> bool:
+def _agreed(made: EnvironmentPlan, options: argparse.Namespace, question: str) -> bool:
     """Show what would be fetched; return whether to go on. Without a terminal --yes has to say."""
     if options.json != "-":
         _print_plan(made)
@@ -222,7 +222,7 @@ def _agreed(made: Plan, options: argparse.Namespace, question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _print_plan(made: Plan) -> None:
+def _print_plan(made: EnvironmentPlan) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -254,7 +254,7 @@ def _print_plan(made: Plan) -> None:
     )
 
 
-def _deliver(done: Managed, made: Plan, options: argparse.Namespace) -> None:
+def _deliver(done: Managed, made: EnvironmentPlan, options: argparse.Namespace) -> None:
     if options.json is not None:
         _write(done, made, options)
         path = json_path(options.json)
@@ -267,7 +267,7 @@ def _deliver(done: Managed, made: Plan, options: argparse.Namespace) -> None:
     say(f"gpuexplorer: measure in it with --python {done.name}, or always with 'engines default'")
 
 
-def _write(done: Managed | None, made: Plan, options: argparse.Namespace) -> None:
+def _write(done: Managed | None, made: EnvironmentPlan, options: argparse.Namespace) -> None:
     document = {
         "schema": CREATED_SCHEMA,
         "plan": {

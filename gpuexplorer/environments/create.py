@@ -30,7 +30,7 @@ from gpuexplorer.environments.journal import (
 from gpuexplorer.environments.managed import empty, find_managed
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.pip_settings import read_settings
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import PHASES, SetUpProgress, Teller
 from gpuexplorer.environments.verify import verify
 from gpuexplorer.environments.web import Web
@@ -39,7 +39,7 @@ __all__ = ["PHASES", "SetUpProgress", "create"]
 
 
 def create(
-    plan: Plan,
+    plan: EnvironmentPlan,
     name: str,
     on_progress: Callable[[SetUpProgress], None] = lambda progress: None,
     cancel: threading.Event | None = None,
@@ -85,7 +85,7 @@ def _check_free(name: str) -> None:
         )
 
 
-def _check_space(plan: Plan) -> None:
+def _check_space(plan: EnvironmentPlan) -> None:
     """Raise WorkFailed where the plan cannot fit, before anything is fetched."""
     if plan.needs_B > free_B(plan.folder):
         raise no_space(plan.folder, plan.needs_B, kept=False)
@@ -94,7 +94,9 @@ def _check_space(plan: Plan) -> None:
 class _Making:
     """The making of one environment."""
 
-    def __init__(self, plan: Plan, name: str, tell: Teller, cancel: threading.Event | None) -> None:
+    def __init__(
+        self, plan: EnvironmentPlan, name: str, tell: Teller, cancel: threading.Event | None
+    ) -> None:
         self._plan, self._tell, self._cancel = plan, tell, cancel
         self._folder = engines_folder() / name
         self._downloads = downloads_folder(engines_folder())

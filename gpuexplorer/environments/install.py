@@ -14,13 +14,13 @@ from gpuexplorer.environments.disk import is_full, no_space, says_full, size_of
 from gpuexplorer.environments.hashes import check_file
 from gpuexplorer.environments.journal import SCRATCH
 from gpuexplorer.environments.locked import plain
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.uv import reason, run_uv
 from gpuexplorer.exchange.files import write_error
 
 
 def install(
-    plan: Plan,
+    plan: EnvironmentPlan,
     folder: Path,
     wheels: Path,
     on_installed: Callable[[list[str]], None],

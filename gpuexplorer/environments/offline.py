@@ -11,14 +11,14 @@ from gpuexplorer.environments.downloads import fetch_all, have_B, make_folder
 from gpuexplorer.environments.hashes import SUMS, read_sums
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.pip_settings import read_settings
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import SetUpProgress, Teller
 from gpuexplorer.environments.web import Web
 from gpuexplorer.exchange.files import atomic_file
 
 
 def fill(
-    plan: Plan,
+    plan: EnvironmentPlan,
     folder: Path,
     on_progress: Callable[[SetUpProgress], None] = lambda progress: None,
     cancel: threading.Event | None = None,

@@ -25,14 +25,14 @@ from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.environments.resolve import resolve, resolve_in
 from gpuexplorer.environments.web import Web
 
-__all__ = ["Package", "Plan", "Source", "plan"]
+__all__ = ["EnvironmentPlan", "Package", "Source", "plan"]
 
 UNPACKED = 3.0
 """How many bytes a byte of a wheel becomes, about: the libraries' share is most of it."""
 ASKED_AT_ONCE = 8
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that would be fetched and written."""
 
     kind: Kind
@@ -82,7 +82,7 @@ def plan(
     source: Source | None = None,
     cancel: threading.Event | None = None,
     on_words: Callable[[str], None] = lambda words: None,
-) -> Plan:
+) -> EnvironmentPlan:
     """Have uv resolve a kind's requirements; nothing is installed, nothing large is fetched.
 
     ``on_words`` is told what is being done. Raises Cancelled; InputError for a Python that cannot
@@ -112,7 +112,7 @@ def plan(
     named = {plain(one.name) for one in packages}
     missing = missing_of(kind, python.numbers)
     check(cancel)
-    return Plan(
+    return EnvironmentPlan(
         kind=kind,
         python=python,
         source=source,

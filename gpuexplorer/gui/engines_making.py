@@ -9,13 +9,13 @@ from gpuexplorer.environments.progress import SetUpProgress
 
 if TYPE_CHECKING:
     from gpuexplorer.environments.managed import Managed
-    from gpuexplorer.environments.plan import Plan
+    from gpuexplorer.environments.plan import EnvironmentPlan
 
 
 class Making:
     """One attempt to make an environment. ``progress`` may be read from any thread."""
 
-    def __init__(self, planned: Plan, name: str) -> None:
+    def __init__(self, planned: EnvironmentPlan, name: str) -> None:
         self.planned, self.name = planned, name
         self._lock = threading.Lock()
         self._progress: SetUpProgress | None = None

@@ -31,7 +31,7 @@ from gpuexplorer.environments.managed import (
     remove,
 )
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
-from gpuexplorer.environments.plan import Package, Plan, Source, plan
+from gpuexplorer.environments.plan import EnvironmentPlan, Package, Source, plan
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -127,7 +127,7 @@ def wheels(tmp_path: Path) -> Path:
     return folder
 
 
-def of_folder(wheels: Path, python: FoundPython) -> Plan:
+def of_folder(wheels: Path, python: FoundPython) -> EnvironmentPlan:
     """Return what ``plan`` makes of the folder; uv is not asked each time."""
     packages = [
         Package(
@@ -141,7 +141,7 @@ def of_folder(wheels: Path, python: FoundPython) -> Plan:
         )
         for path in sorted(wheels.glob("*.whl"))
     ]
-    return Plan(
+    return EnvironmentPlan(
         kind=TINY,
         python=python,
         source=Source(folder=wheels),

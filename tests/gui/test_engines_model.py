@@ -15,7 +15,7 @@ from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.managed import Managed
-from gpuexplorer.environments.plan import Package, Plan, Source
+from gpuexplorer.environments.plan import EnvironmentPlan, Package, Source
 from gpuexplorer.environments.progress import Phase, SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.model.engine_details import details
@@ -44,8 +44,8 @@ def wheel(name: str, size_B: int | None, vouched_by: str = "lock") -> Package:
     )  # fmt: skip
 
 
-def plan(*packages: Package, have_B: int = 0, free_B: int = 10**10) -> Plan:
-    return Plan(
+def plan(*packages: Package, have_B: int = 0, free_B: int = 10**10) -> EnvironmentPlan:
+    return EnvironmentPlan(
         kind=KIND, python=PYTHON, source=Source(), packages=packages, folder=Path("/data/engines"),
         have_B=have_B, installed_B=500 * MB, free_B=free_B,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from gpuexplorer.environments import kinds, managed, plan, pythons
 from gpuexplorer.environments.kinds import Kind, Offer
 from gpuexplorer.environments.locked import plain
 from gpuexplorer.environments.managed import Managed
-from gpuexplorer.environments.plan import Package, Plan, Source
+from gpuexplorer.environments.plan import EnvironmentPlan, Package, Source
 from gpuexplorer.environments.progress import Phase, SetUpProgress
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.model.job import duration
@@ -98,14 +98,16 @@ class SetUpRequest:
     python: FoundPython
     name: str
 
-    def make_plan(self, on_words: Callable[[str], None], cancel: threading.Event) -> Plan:
+    def make_plan(
+        self, on_words: Callable[[str], None], cancel: threading.Event
+    ) -> EnvironmentPlan:
         """Find out what it would consist of; takes seconds, and raises as ``environments.plan``."""
         return plan.plan(self.kind, self.python, self.source, cancel, on_words)
 
 
 def plan_new(
     wanted: SetUpRequest, on_words: Callable[[str], None], cancel: threading.Event
-) -> Plan:
+) -> EnvironmentPlan:
     """Plan something that was not begun before; InputError for a name that cannot be its own."""
     name = checked_name(wanted.name)
     if managed.free_name(name) != name:
@@ -115,7 +117,7 @@ def plan_new(
 
 def plan_again(
     unfinished: Managed, on_words: Callable[[str], None], cancel: threading.Event
-) -> tuple[SetUpRequest, Plan]:
+) -> tuple[SetUpRequest, EnvironmentPlan]:
     """Plan an unfinished environment as it was, with what it was asked to be."""
     wanted = wanted_again(unfinished, cancel)
     return wanted, wanted.make_plan(on_words, cancel)
@@ -155,7 +157,7 @@ def sentence(error: ExplorerError) -> str:
 # ---- a plan, in words
 
 
-def plan_words(planned: Plan) -> str:
+def plan_words(planned: EnvironmentPlan) -> str:
     """Say how much is fetched, written and free, a line each."""
     number = len(planned.packages)
     packages = f"{count(number)} package{'s' if number != 1 else ''}"
@@ -176,7 +178,7 @@ def plan_words(planned: Plan) -> str:
     )
 
 
-def space_words(planned: Plan) -> str:
+def space_words(planned: EnvironmentPlan) -> str:
     """Say how much room is missing and what to do; empty where there is enough."""
     if not planned.missing_B:
         return ""

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import PHASES, Phase, SetUpProgress
 from gpuexplorer.gui.engines_making import Making
 from gpuexplorer.gui.model.engine_setup import PHASE_TITLES, Pace, progress_words, sentence
@@ -154,7 +154,7 @@ class EngineMakingPage(QWidget):
         """How far the environment is that is made or was made last; None before it said so."""
         return self._making.progress if self._making is not None else None
 
-    def make(self, planned: Plan, name: str) -> None:
+    def make(self, planned: EnvironmentPlan, name: str) -> None:
         """Begin to make an environment, or go on with one."""
         if self._task is not None:
             return

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.units import quantity
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.gui.model.engine_setup import (
     VOUCHERS,
     SetUpRequest,
@@ -42,7 +42,7 @@ class EnginePlanPage(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("enginePlan")
-        self._plan: Plan | None = None
+        self._plan: EnvironmentPlan | None = None
         self.title = QLabel()
         self.title.setProperty("role", "title")
         self.title.setWordWrap(True)
@@ -101,7 +101,7 @@ class EnginePlanPage(QWidget):
             table.setColumnWidth(column, width)
         return table
 
-    def show_plan(self, wanted: SetUpRequest, planned: Plan) -> None:
+    def show_plan(self, wanted: SetUpRequest, planned: EnvironmentPlan) -> None:
         """Show what a plan comes to."""
         self._plan = planned
         python = planned.python

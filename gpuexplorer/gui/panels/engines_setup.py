@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
-from gpuexplorer.environments.plan import Plan
+from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.gui.model.engine_setup import SetUpRequest, plan_again, plan_new
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
@@ -153,9 +153,9 @@ class EngineSetup(QWidget):
         self._planning = self._tasks.do("engine-plan", work, then)
         self._show(self.waiting)
 
-    def _planned(self, planned: Plan | ExplorerError | None) -> None:
+    def _planned(self, planned: EnvironmentPlan | ExplorerError | None) -> None:
         self._planning = None
-        if isinstance(planned, Plan) and self._wanted is not None:
+        if isinstance(planned, EnvironmentPlan) and self._wanted is not None:
             self.plan_page.show_plan(self._wanted, planned)
             self._show(self.plan_page)
             return
@@ -163,7 +163,9 @@ class EngineSetup(QWidget):
         if isinstance(planned, ExplorerError):
             self.choice.refuse(planned)
 
-    def _planned_again(self, planned: tuple[SetUpRequest, Plan] | ExplorerError | None) -> None:
+    def _planned_again(
+        self, planned: tuple[SetUpRequest, EnvironmentPlan] | ExplorerError | None
+    ) -> None:
         self._planning = None
         if isinstance(planned, tuple):
             self._wanted = planned[0]
@@ -176,7 +178,7 @@ class EngineSetup(QWidget):
         else:
             self.back_asked.emit()
 
-    def _agreed(self, planned: Plan) -> None:
+    def _agreed(self, planned: EnvironmentPlan) -> None:
         if self._wanted is None:
             return
         self.making.make(planned, self._wanted.name)
