@@ -22,7 +22,7 @@ PAGES = {
     "roofline": "The roofline and calibration",
     "kernel": "The Kernel tab",
     "what-numbers-promise": "What numbers promise",
-    "how-well-it-is-known": "How well a time is known",
+    "uncertainty": "Uncertainty of a time",
     "sweeps": "Sweeps",
     "tuning": "Tuning",
     "comparing": "Comparing",

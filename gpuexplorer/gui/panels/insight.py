@@ -1,4 +1,4 @@
-"""The insight panel: the headline figure, how well it is known, what it means, what to do."""
+"""The insight panel: the headline figure, its uncertainty, what it means, what to do."""
 
 from __future__ import annotations
 
