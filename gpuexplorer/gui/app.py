@@ -21,8 +21,8 @@ from gpuexplorer.gui import allocator, resources
 from gpuexplorer.gui.application import Application
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings

@@ -29,7 +29,7 @@ from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
-from gpuexplorer.gui.model.bench import View
+from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panels.experiment import fill_device_box

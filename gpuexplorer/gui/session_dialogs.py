@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.exchange import atomic_file
-from gpuexplorer.gui.model.bench import MAX_NOTES
+from gpuexplorer.gui.model.session_document import MAX_NOTES
 from gpuexplorer.workloads.workload import MANIFEST_NAME, WorkloadSource
 
 

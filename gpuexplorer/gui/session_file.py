@@ -19,10 +19,10 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.gui.model.bench import Bench, View, plain_source
-from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.model.session_document import SessionContents, View, plain_source
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 from gpuexplorer.gui.notice import Action, Notice, capital, engine_busy
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_part import Part
@@ -40,7 +40,7 @@ TICKETS = 64
 
 @dataclass(frozen=True)
 class _Opened:
-    bench: Bench
+    contents: SessionContents
     live: Live
     parts: dict[str, object]
 
@@ -163,8 +163,8 @@ class SessionFiles(QObject):
 
     def _writing(self, path: Path) -> Callable[[], object]:
         """Return what writes the session as it is now, in any thread."""
-        from gpuexplorer.gui.model.bench_file import write_bench
-        from gpuexplorer.gui.model.replay import bench_of
+        from gpuexplorer.gui.model.replay import contents_of
+        from gpuexplorer.gui.model.session_archive import write_session
 
         shown, held, parts = self._shown(), self._held(), dict(self._parts)
         authored = self._authored()
@@ -173,7 +173,7 @@ class SessionFiles(QObject):
             documents = {
                 name: parts[name].encode(one) for name, one in held.items() if one is not None
             }
-            write_bench(bench_of(shown, documents), path)
+            write_session(contents_of(shown, documents), path)
             return authored
 
         return work
@@ -232,15 +232,15 @@ class SessionFiles(QObject):
         parts = dict(self._parts)
 
         def work() -> object:
-            from gpuexplorer.gui.model.replay import open_bench
+            from gpuexplorer.gui.model.replay import open_session
 
-            bench, live = open_bench(path, ticket)
+            contents, live = open_session(path, ticket)
             documents = {
                 name: parts[name].decode(data, path.name)
-                for name, data in bench.parts.items()
+                for name, data in contents.parts.items()
                 if name in parts
             }
-            return _Opened(bench, live, documents)
+            return _Opened(contents, live, documents)
 
         self._begin("opening", path, work, self._read)
 
@@ -257,7 +257,7 @@ class SessionFiles(QObject):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
 
     def _show(self, path: Path, opened: _Opened) -> None:
-        session, document = self._session, opened.bench.document
+        session, document = self._session, opened.contents.document
         before = _Before(
             knobs=session.experiment.knobs,
             view=self._view(),
@@ -280,7 +280,7 @@ class SessionFiles(QObject):
         self.path, self._saved = path, self._authored()
         self._remember(path)
         self._replaced()
-        self.notice.emit(self._opened_notice(path, opened.bench, knobs_fit))
+        self.notice.emit(self._opened_notice(path, opened.contents, knobs_fit))
 
     def _here(self, knobs: Knobs) -> Knobs:
         """Return a file's knobs for the devices of this machine: one that is not here is chosen
@@ -290,8 +290,8 @@ class SessionFiles(QObject):
         named = ":" in knobs.device
         return msgspec.structs.replace(knobs, device="auto") if named and not known else knobs
 
-    def _opened_notice(self, path: Path, bench: Bench, knobs_fit: bool) -> Notice:
-        document = bench.document
+    def _opened_notice(self, path: Path, contents: SessionContents, knobs_fit: bool) -> Notice:
+        document = contents.document
         devices = dict.fromkeys(run.prepared.device.name for run in document.runs)
         measured = f", measured on {' and '.join(devices)}" if devices else ""
         parts = [f"Opened {path.name} of {document.saved_utc[:10]}{measured}."]

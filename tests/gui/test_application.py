@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.benches import whole_file
+from tests.support.sessions import whole_file
 
 SCRIPT = """
 import sys

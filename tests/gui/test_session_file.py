@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.model.bench import SESSION_SCHEMA
-from gpuexplorer.gui.model.bench_file import read_bench, write_bench
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.replay import replay
-from tests.support.benches import (
+from gpuexplorer.gui.model.session_archive import read_session, write_session
+from gpuexplorer.gui.model.session_document import SESSION_SCHEMA
+from tests.support.sessions import (
     KNOBS,
     SOURCE,
-    bench,
+    contents,
     measure,
     timeline,
 )
@@ -26,14 +26,14 @@ from tests.support.benches import (
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "bench.gpux"
-    write_bench(bench(), path)
+    write_session(contents(), path)
     return path
 
 
 def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     before, saved = timeline(), tmp_path / "bench.gpux"
-    write_bench(bench(before), saved)
-    read = read_bench(saved)
+    write_session(contents(before), saved)
+    read = read_session(saved)
     after = replay(read, saved.name, 900)
     old, new = before.current, after.current
     assert old is not None and new is not None
@@ -68,32 +68,32 @@ def test_a_session_names_the_users_folders_and_does_not_say_where_they_lie(tmp_p
     prepared = before.current.record.prepared
     environment = msgspec.structs.replace(prepared.environment, kernels="/home/ada/mine")
     before.current.record.prepared = msgspec.structs.replace(prepared, environment=environment)
-    write_bench(bench(before), tmp_path / "bench.gpux")
-    document = read_bench(tmp_path / "bench.gpux").document
+    write_session(contents(before), tmp_path / "bench.gpux")
+    document = read_session(tmp_path / "bench.gpux").document
     assert b"/home/ada" not in msgspec.json.encode(document)
     assert "mine" in [run.prepared.environment.kernels for run in document.runs]
 
 
 def test_saving_what_was_opened_gives_the_same_again(saved: Path, tmp_path: Path) -> None:
-    first = read_bench(saved)
+    first = read_session(saved)
     once = replay(first, "a.gpux", 1)
-    again = bench(once)
+    again = contents(once)
     twice = replay(again, "b.gpux", 1)
     assert once.current is not None and twice.current is not None
     assert once.current.summary == twice.current.summary
     assert [p.label for p in once.pins] == [p.label for p in twice.pins]
-    write_bench(again, tmp_path / "again.gpux")
-    assert read_bench(tmp_path / "again.gpux").document.runs[0].id == first.document.runs[0].id
+    write_session(again, tmp_path / "again.gpux")
+    assert read_session(tmp_path / "again.gpux").document.runs[0].id == first.document.runs[0].id
 
 
-def test_an_empty_bench_is_a_session_too(tmp_path: Path) -> None:
-    write_bench(bench(Live()), tmp_path / "empty.gpux")
-    live = replay(read_bench(tmp_path / "empty.gpux"), "empty.gpux", 1)
+def test_an_empty_session_is_one_too(tmp_path: Path) -> None:
+    write_session(contents(Live()), tmp_path / "empty.gpux")
+    live = replay(read_session(tmp_path / "empty.gpux"), "empty.gpux", 1)
     assert live.current is None and not live.pins and not live.past
 
 
 def test_measuring_goes_on_after_a_replay_beside_what_was_replayed(saved: Path) -> None:
-    live = replay(read_bench(saved), "bench.gpux", 900)
+    live = replay(read_session(saved), "bench.gpux", 900)
     end = live.end_s
     measure(live, 2000, 64, 5000.0)
     assert live.current is not None and live.current.trace.start_s > end
@@ -103,7 +103,7 @@ def test_measuring_goes_on_after_a_replay_beside_what_was_replayed(saved: Path) 
 
 
 def test_timelines_change_places_and_back(saved: Path) -> None:
-    shown, other = timeline(), replay(read_bench(saved), "bench.gpux", 900)
+    shown, other = timeline(), replay(read_session(saved), "bench.gpux", 900)
     track, run = shown.device, shown.current
     shown.exchange(other)
     assert shown.device is track and shown.current is not run
@@ -120,10 +120,10 @@ def test_a_file_appears_whole_or_not_at_all(saved: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
     with pytest.raises(InputError, match="disk is full"):
-        write_bench(bench(), saved)
+        write_session(contents(), saved)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
 
 
 def test_the_schema_is_the_one_the_help_names() -> None:
-    assert bench().document.schema == SESSION_SCHEMA == "gpuexplorer/session/1"
+    assert contents().document.schema == SESSION_SCHEMA == "gpuexplorer/session/1"

@@ -22,21 +22,21 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.model import compare_file, lab_file, map_file
-from gpuexplorer.gui.model.bench_file import read_bench
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
+from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell, State
 from gpuexplorer.studies import kind_of
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
-from tests.support.benches import whole_file
 from tests.support.exchange import made_comparison, made_sweep
 from tests.support.lab_studies import STUDIES
 from tests.support.problems import device
+from tests.support.sessions import whole_file
 
 CPU = device(threads=1)
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"),
@@ -283,7 +283,7 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     path = tmp_path / "all.gpux"
     window.sessions.write(path)
     until(qtbot, lambda: window.sessions.path == path)
-    assert set(read_bench(path).parts) == {"block-map", "comparison", "lab"}
+    assert set(read_session(path).parts) == {"block-map", "comparison", "lab"}
     old = tmp_path / "old.gpux"
     old.write_bytes(whole_file())  # of a version that knew nothing of these views
     window.sessions.open(old)

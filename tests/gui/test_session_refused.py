@@ -19,12 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.gui.model import bench_file
-from gpuexplorer.gui.model.bench_file import DOCUMENT, read_array, read_bench, write_bench
-from gpuexplorer.gui.model.replay import open_bench
-from tests.support.benches import (
-    bench,
+from gpuexplorer.gui.model import session_archive
+from gpuexplorer.gui.model.replay import open_session
+from gpuexplorer.gui.model.session_archive import DOCUMENT, read_array, read_session, write_session
+from tests.support.sessions import (
     change,
+    contents,
     members,
     refusal,
     rewrite,
@@ -35,7 +35,7 @@ from tests.support.benches import (
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "bench.gpux"
-    write_bench(bench(), path)
+    write_session(contents(), path)
     return path
 
 
@@ -84,7 +84,7 @@ def test_every_cut_of_a_file_is_refused(saved: Path, tmp_path: Path) -> None:
 
 
 def test_a_zip_bomb_is_not_unpacked(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_file, "MAX_TOTAL_B", 1 << 20)
+    monkeypatch.setattr(session_archive, "MAX_TOTAL_B", 1 << 20)
     parts = members(saved)
     rewrite(saved, {**parts, "arrays/zeros.npy": bytes(8 << 20)})
     assert "larger" in refusal(saved)
@@ -106,7 +106,7 @@ def test_paths_in_names_lead_nowhere(saved: Path, tmp_path: Path) -> None:
     outside = {"../evil.npy": b"x", "/etc/evil": b"x", "arrays/../../evil.npy": b"x"}
     rewrite(saved, {**parts, **outside})
     before = sorted(tmp_path.rglob("*"))
-    assert read_bench(saved).arrays.keys() == read_bench(saved).arrays.keys()
+    assert read_session(saved).arrays.keys() == read_session(saved).arrays.keys()
     assert sorted(tmp_path.rglob("*")) == before
     change(saved, lambda d: d.update(parts=["../../etc/passwd"]))
     assert "cannot open" in refusal(saved)
@@ -178,7 +178,7 @@ def test_an_array_s_head_is_matched_and_not_evaluated(head: bytes) -> None:
         lambda d: d["kernels"].update({"../up": d["kernels"]["mine"]}),
     ],
 )
-def test_what_no_bench_can_hold_is_refused(saved: Path, edit: Callable[[Any], object]) -> None:
+def test_what_no_session_can_hold_is_refused(saved: Path, edit: Callable[[Any], object]) -> None:
     change(saved, edit)
     assert "it is damaged" in refusal(saved)
 
@@ -200,16 +200,16 @@ def test_what_no_bench_can_hold_is_refused(saved: Path, edit: Callable[[Any], ob
     ],
 )
 def test_arrays_that_cannot_be_are_refused(tmp_path: Path, name: str, made: Any) -> None:
-    one = bench()
+    one = contents()
     arrays = {**one.arrays, name: np.ascontiguousarray(made(one.arrays[name]))}
     path = tmp_path / "odd.gpux"
-    write_bench(replace(one, arrays=arrays), path)
+    write_session(replace(one, arrays=arrays), path)
     assert "it is damaged" in refusal(path)
 
 
 def read_or_refuse(path: Path) -> None:
     try:
-        _, live = open_bench(path, 1)
+        _, live = open_session(path, 1)
     except InputError as error:
         said = str(error)
     else:

@@ -15,11 +15,11 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.units import quantity
-from gpuexplorer.gui.model.bench_file import read_bench
+from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.session_dialogs import SourcesDialog
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
-from tests.support.benches import (
+from tests.support.sessions import (
     SOURCE,
     change,
     whole_file,
@@ -209,7 +209,7 @@ def test_closing_with_unsaved_changes_asks(
     assert not window.close()
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
     assert window.close()
-    assert read_bench(path).document.notes == "new"
+    assert read_session(path).document.notes == "new"
 
 
 def test_without_a_display_a_session_file_is_a_sentence(tmp_path: Path) -> None:

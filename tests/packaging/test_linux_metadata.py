@@ -13,7 +13,7 @@ import pytest
 from builder.errors import BuildError
 from builder.linux_metadata import APP_ID, metainfo, releases, with_releases, write_share
 
-from gpuexplorer.gui.model.bench_name import SUFFIX
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 from tests.support.payload import DAY, EPOCH, ROOT, stand_in
 
 MIME = "application/x-gpuexplorer-session"

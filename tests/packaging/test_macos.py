@@ -17,7 +17,7 @@ from builder.macos import APP, Signing, code_in, image_name, info_plist, is_code
 from builder.notices import FILE as NOTICES
 from builder.targets import Context
 
-from gpuexplorer.gui.model.bench_name import SUFFIX
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 from tests.support.payload import ROOT, stand_in
 
 CODE = bytes.fromhex("cffaedfe") + b"\0" * 20

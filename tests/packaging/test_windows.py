@@ -13,7 +13,7 @@ from builder.errors import BuildError
 from builder.targets import Context
 from builder.windows import Item, check_names, compile_script, payload, payload_script
 
-from gpuexplorer.gui.model.bench_name import SUFFIX
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 from tests.support.payload import ROOT, stand_in
 
 SCRIPT = (ROOT / windows.SCRIPT).read_text(encoding="utf-8")

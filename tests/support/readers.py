@@ -127,22 +127,22 @@ def void(_: object) -> None:
 
 def sessions() -> tuple[list[bytes], Read]:
     """Return a session file, and how it is opened."""
-    from gpuexplorer.gui.model.replay import open_bench
-    from tests.support.benches import whole_file
+    from gpuexplorer.gui.model.replay import open_session
+    from tests.support.sessions import whole_file
 
     path = Path(tempfile.mkdtemp(prefix="gpuexplorer-fuzz-")) / "s.gpux"
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
-        open_bench(path, 1)
+        open_session(path, 1)
 
     return [whole_file()], read
 
 
 def spoil_session(data: bytes, chance: random.Random) -> bytes:
     """Spoil a session file: its bytes, or a member, with sums that fit it again."""
-    from gpuexplorer.gui.model.bench_file import SUMS
-    from tests.support.benches import rewrite as write_again
+    from gpuexplorer.gui.model.session_archive import SUMS
+    from tests.support.sessions import rewrite as write_again
 
     if chance.random() < 0.3:
         return spoil_bytes(data, chance)

@@ -13,26 +13,6 @@ import numpy as np
 import gpuexplorer
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui.model.bench import (
-    Arrays,
-    Bench,
-    PastPart,
-    PinPart,
-    RunPart,
-    SessionDocument,
-    View,
-    record_of,
-    run_part,
-    sample_arrays,
-    series_of,
-)
-from gpuexplorer.gui.model.bench_file import (
-    PAST_ARRAYS,
-    PIN_ARRAYS,
-    RUN_ARRAYS,
-    damaged,
-    read_bench,
-)
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import (
     STATE_SPAN_S,
@@ -42,6 +22,26 @@ from gpuexplorer.gui.model.live import (
     Run,
     from_file_words,
     phases_of,
+)
+from gpuexplorer.gui.model.session_archive import (
+    PAST_ARRAYS,
+    PIN_ARRAYS,
+    RUN_ARRAYS,
+    damaged,
+    read_session,
+)
+from gpuexplorer.gui.model.session_document import (
+    Arrays,
+    PastPart,
+    PinPart,
+    RunPart,
+    SessionContents,
+    SessionDocument,
+    View,
+    record_of,
+    run_part,
+    sample_arrays,
+    series_of,
 )
 from gpuexplorer.gui.model.tally import Tally
 from gpuexplorer.gui.model.times import sample_times_s
@@ -87,7 +87,7 @@ def take(
     )
 
 
-def bench_of(shown: Shown, parts: Mapping[str, bytes]) -> Bench:
+def contents_of(shown: Shown, parts: Mapping[str, bytes]) -> SessionContents:
     """Return the document of what was shown, with other views' documents beside it."""
     runs: list[RunPart] = []
     arrays: Arrays = {}
@@ -149,7 +149,7 @@ def bench_of(shown: Shown, parts: Mapping[str, bytes]) -> Bench:
         kernels=dict(shown.kernels),
         parts=list(parts),
     )
-    return Bench(document, arrays, dict(parts))
+    return SessionContents(document, arrays, dict(parts))
 
 
 def _last_s(record: RunRecord) -> float:
@@ -160,20 +160,20 @@ def _last_s(record: RunRecord) -> float:
     return 0.0
 
 
-def replay(bench: Bench, origin: str, first_ticket: int) -> Live:
+def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     """Return the timeline of a document as it was shown; InputError when it does not hold together.
 
     ``origin`` is what the file is called; the runs take tickets from ``first_ticket`` on.
     """
-    document = bench.document
+    document = contents.document
     live = Live()
     records = [
-        record_of(part, _of(bench.arrays, f"run{index}", RUN_ARRAYS))
+        record_of(part, _of(contents.arrays, f"run{index}", RUN_ARRAYS))
         for index, part in enumerate(document.runs)
     ]
     end_s = 0.0
     for index, part in enumerate(document.past):
-        arrays = _of(bench.arrays, f"past{index}", PAST_ARRAYS)
+        arrays = _of(contents.arrays, f"past{index}", PAST_ARRAYS)
         x, y = _drawing(arrays)
         if part.start_s < end_s - 1e-6 or not len(x):
             raise InputError("its earlier runs do not follow each other")
@@ -192,7 +192,7 @@ def replay(bench: Bench, origin: str, first_ticket: int) -> Live:
         )
     live.settle(end_s)
     for index, pin in enumerate(document.pins):
-        arrays = _of(bench.arrays, f"pin{index}", PIN_ARRAYS)
+        arrays = _of(contents.arrays, f"pin{index}", PIN_ARRAYS)
         x, y = _drawing(arrays)
         samples = arrays.get("samples")
         if samples is None or samples.ndim != 1 or not len(samples) or len(samples) > CHUNK:
@@ -216,16 +216,16 @@ def replay(bench: Bench, origin: str, first_ticket: int) -> Live:
     if document.current is not None:
         number = document.current
         shown = document.runs[number]
-        arrays = _of(bench.arrays, f"run{number}", RUN_ARRAYS)
+        arrays = _of(contents.arrays, f"run{number}", RUN_ARRAYS)
         _replay_run(live, shown, records[number], arrays, first_ticket + number, origin)
     return live
 
 
-def open_bench(path: Path, first_ticket: int) -> tuple[Bench, Live]:
+def open_session(path: Path, first_ticket: int) -> tuple[SessionContents, Live]:
     """Read a session file and return it with its timeline; InputError in one sentence."""
-    bench = read_bench(path)
+    contents = read_session(path)
     try:
-        return bench, replay(bench, path.name, first_ticket)
+        return contents, replay(contents, path.name, first_ticket)
     except (InputError, ValueError, ArithmeticError) as error:
         what = error.what if isinstance(error, InputError) else str(error)
         raise damaged(path, what) from None

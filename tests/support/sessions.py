@@ -14,11 +14,11 @@ import pytest
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.gui.model.bench import Bench, View
-from gpuexplorer.gui.model.bench_file import DOCUMENT, SUMS, write_bench
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
-from gpuexplorer.gui.model.replay import bench_of, open_bench, take
+from gpuexplorer.gui.model.replay import contents_of, open_session, take
+from gpuexplorer.gui.model.session_archive import DOCUMENT, SUMS, write_session
+from gpuexplorer.gui.model.session_document import SessionContents, View
 from gpuexplorer.gui.model.tally import Tally
 from gpuexplorer.gui.model.times import sample_times_s
 from gpuexplorer.workloads.workload import WorkloadSource
@@ -70,11 +70,11 @@ def timeline() -> Live:
     return live
 
 
-def bench(live: Live | None = None) -> Bench:
+def contents(live: Live | None = None) -> SessionContents:
     shown = take(
         live or timeline(), KNOBS, View(tab="Roofline", span_s=10.0), "a note", {"mine": SOURCE}
     )
-    return bench_of(shown, {"later": b'{"schema": "gpuexplorer/later/1"}'})
+    return contents_of(shown, {"later": b'{"schema": "gpuexplorer/later/1"}'})
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -104,7 +104,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        open_bench(path, 1)
+        open_session(path, 1)
     words = str(caught.value)
     assert words.startswith(f"cannot open {path}: ") and "\n" not in words
     return words
@@ -119,6 +119,6 @@ def whole_file() -> bytes:
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bench.gpux"
-            write_bench(bench(), path)
+            write_session(contents(), path)
             _whole.append(path.read_bytes())
     return _whole[0]

@@ -24,9 +24,14 @@ import numpy as np
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import brief
 from gpuexplorer.exchange import atomic_file
-from gpuexplorer.gui.model.bench import SESSION_SCHEMA, Bench, SessionDocument, check_document
-from gpuexplorer.gui.model.bench_name import SUFFIX
 from gpuexplorer.gui.model.part_file import Head, decode
+from gpuexplorer.gui.model.session_document import (
+    SESSION_SCHEMA,
+    SessionContents,
+    SessionDocument,
+    check_document,
+)
+from gpuexplorer.gui.model.session_suffix import SUFFIX
 
 DOCUMENT = "session.json"
 SUMS = "sha256.json"
@@ -45,11 +50,11 @@ _KINDS = (np.dtype("<f8"), np.dtype("<i8"))
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def write_bench(bench: Bench, path: Path) -> None:
+def write_session(contents: SessionContents, path: Path) -> None:
     """Write a session file, whole or not at all; InputError when it cannot be written."""
-    members = {DOCUMENT: msgspec.json.encode(bench.document)}
-    members |= {f"arrays/{name}.npy": _npy(array) for name, array in bench.arrays.items()}
-    members |= {f"parts/{name}.json": data for name, data in bench.parts.items()}
+    members = {DOCUMENT: msgspec.json.encode(contents.document)}
+    members |= {f"arrays/{name}.npy": _npy(array) for name, array in contents.arrays.items()}
+    members |= {f"parts/{name}.json": data for name, data in contents.parts.items()}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
     members[SUMS] = msgspec.json.encode(sums)
     if sum(map(len, members.values())) > MAX_TOTAL_B:
@@ -94,7 +99,7 @@ def damaged(path: Path, what: str) -> InputError:
     return InputError(f"cannot open {path}: it is damaged: {words}", remedy="use another copy")
 
 
-def read_bench(path: Path) -> Bench:
+def read_session(path: Path) -> SessionContents:
     """Read a session file; InputError with one sentence for any that is not whole and ours."""
     try:
         with path.open("rb") as stream:
@@ -122,7 +127,7 @@ _NOT_OURS = "it is not a session of GPU Explorer"
 _CHOOSE = f"choose a {SUFFIX} file that File > Save session wrote"
 
 
-def _read(stream: BinaryIO) -> Bench:
+def _read(stream: BinaryIO) -> SessionContents:
     size = stream.seek(0, io.SEEK_END)
     _check_ends(stream, size)
     with zipfile.ZipFile(stream) as archive:
@@ -143,7 +148,7 @@ def _read(stream: BinaryIO) -> Bench:
             for name in document.parts
         }
     check_document(document)
-    return Bench(document, arrays, parts)
+    return SessionContents(document, arrays, parts)
 
 
 def _check_ends(stream: BinaryIO, size: int) -> None:

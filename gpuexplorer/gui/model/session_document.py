@@ -1,4 +1,4 @@
-"""The bench as a document: knobs, ghosts and the runs shown, as a session file holds them.
+"""A session as a document: knobs, ghosts and the runs shown, as a session file holds them.
 
 ``gpuexplorer/session/1`` is ``session.json`` with arrays beside it. A run is kept as what was
 received of it, not as its figures: whoever opens the file works the figures out again, with the
@@ -122,7 +122,7 @@ class SessionDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Bench:
+class SessionContents:
     """A document with its arrays, and the other views' documents as JSON."""
 
     document: SessionDocument
@@ -254,7 +254,7 @@ def series_of(
 
 
 def check_document(document: SessionDocument) -> None:
-    """Raise InputError for what no bench can hold: texts, and references that lead nowhere."""
+    """Raise InputError for what no session can hold: texts, and references that lead nowhere."""
     check_texts(msgspec.structs.replace(document, kernels={}, notes=""))
     runs = range(len(document.runs))
     _require(document.current is None or document.current in runs, "it names a run it has not")
