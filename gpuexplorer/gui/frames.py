@@ -17,7 +17,7 @@ class Frames:
         """Draw what is new; a knob's ``answer`` first and alone, everything else a frame later."""
         session, timing = self._session, self._panels.timing
         if answer and not timing.isVisible():  # nobody waits for the trace in another view
-            session.asked.moved_at, answer = None, False
+            session.requests.moved_at, answer = None, False
         if answer:
             timing.show_answer()
             self._turn = 0

@@ -134,4 +134,4 @@ class Jobs(QObject):
         session = self._session
         self._live_before, session.live = session.live, False
         session.end_current("user")
-        session.asked.want_nothing()
+        session.requests.want_nothing()

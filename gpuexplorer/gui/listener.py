@@ -55,7 +55,7 @@ class Listener(QObject):
         for ticket, item in update.items:
             self._begin_if_new(ticket)
             if isinstance(item, Chunk):
-                answer = answer or session.asked.is_answer(ticket)
+                answer = answer or session.requests.is_answer(ticket)
                 self._take_chunk(ticket, item)
             elif isinstance(item, Summary):
                 self._take_summary(ticket, item)
@@ -67,7 +67,7 @@ class Listener(QObject):
                 continue  # the readings belong to its runs
             if device is None or device_id == device.id:
                 session.live_model.read(reading, time_s)
-        if answer or session.asked.impatient:
+        if answer or session.requests.impatient:
             session.frame.emit(answer)
         session.worker.taken()
 
@@ -76,7 +76,7 @@ class Listener(QObject):
     def _begin_if_new(self, ticket: int) -> None:
         """Begin a run at the first thing that is told about it."""
         session = self._session
-        config = session.asked.begun(ticket)
+        config = session.requests.begun(ticket)
         if config is None:
             return
         before = session.live_model.current
@@ -180,7 +180,7 @@ class Listener(QObject):
             f"Python {welcome.python}, {welcome.threads} CPU "
             f"thread{'s' if welcome.threads > 1 else ''}; answered in {event.handshake_s:.2f} s"
         )
-        if session.asked.take_resume() and session.live:
+        if session.requests.take_resume() and session.live:
             session.ask_for_run(keep_notice=True)
         session.state_changed.emit()
 
@@ -209,9 +209,9 @@ class Listener(QObject):
                 )
             )
             return
-        again = session.asked.resume_once(kept > 0 and session.live)
+        again = session.requests.resume_once(kept > 0 and session.live)
         if run is not None or ticket:
-            session.asked.want_nothing()
+            session.requests.want_nothing()
         if run is not None or event.kind != "start":
             session.say("the engine is restarting")
             if event.exit_code != protocol.EXIT_TOLD:  # its last message has said why

@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
 
     def drawn(self, ticket: int) -> None:
         """Note that samples of a run are on the screen."""
-        took = self.session.asked.answered(ticket)
+        took = self.session.requests.answered(ticket)
         if took is not None:
             self.status.answered(took)
         self.show_state()

@@ -24,11 +24,11 @@ from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.calibrations import Calibrations
 from gpuexplorer.gui.jobs import Jobs
 from gpuexplorer.gui.listener import STAGES, Listener
-from gpuexplorer.gui.model.asked import Asked
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.rate import Rate
+from gpuexplorer.gui.model.requests import Requests
 from gpuexplorer.gui.model.roofline import RooflineModel
 from gpuexplorer.gui.model.said import Said
 from gpuexplorer.gui.panels.history_model import HistoryModel
@@ -82,7 +82,7 @@ class Session(QObject):
         self.activity = ""
         self.engine_log: deque[str] = deque(maxlen=400)
         self.store = CeilingStore()
-        self.asked = Asked()
+        self.requests = Requests()
         self.rate = Rate()
         self.jobs = Jobs(self)
         self.calibrations = Calibrations(self)
@@ -134,14 +134,14 @@ class Session(QObject):
         if on == self.live:
             return
         self.live = on
-        self.asked.start_afresh()
+        self.requests.start_afresh()
         if not self.jobs.cancel_for(live=on):  # else it goes on from there when the job has ended
             if on:
-                self.asked.wanted = None
+                self.requests.wanted = None
                 self.ask_for_run()
             else:
                 run = self.live_model.current
-                going = self.asked.waiting or (run is not None and not run.over)
+                going = self.requests.waiting or (run is not None and not run.over)
                 self._stop_engine("stopping" if going else "stopped")
         self.state_changed.emit()
 
@@ -160,7 +160,7 @@ class Session(QObject):
             self.notice.emit(notices.nothing_to_analyse())
             return
         self.live = False
-        self.asked.start_afresh()
+        self.requests.start_afresh()
         self.end_current("user")
         self.give_up(STAGES["profile"])
         self.notice.emit(None)
@@ -170,7 +170,7 @@ class Session(QObject):
     def run_long(self) -> None:
         """Run the present configuration, however long one launch takes."""
         self.live = True
-        self.asked.wanted = None
+        self.requests.wanted = None
         self.ask_for_run(allow_long=True)
 
     def restart(self, options: EngineOptions) -> None:
@@ -179,7 +179,7 @@ class Session(QObject):
         self.options = options
         self.set_state("starting")
         self.end_current("user")
-        self.asked.wanted = None
+        self.requests.wanted = None
         self.experiment.devices = None
         self.worker.ask_restart(options)
         self.worker.ask_devices()
@@ -187,7 +187,7 @@ class Session(QObject):
     def kernels_reloaded(self) -> None:
         """Run again from the sources as they are now."""
         if self.live:
-            self.asked.wanted = None
+            self.requests.wanted = None
             self.ask_for_run()
 
     def pin(self) -> bool:
@@ -198,7 +198,7 @@ class Session(QObject):
     def pin_stored(self, ghost: Ghost) -> None:
         """Keep a run of the history as a ghost."""
         self.live_model.add_pin(
-            ticket=self.asked.take_tickets(1),
+            ticket=self.requests.take_tickets(1),
             label=ghost.label,
             words=ghost.words,
             median_s=ghost.median_s,
@@ -255,7 +255,7 @@ class Session(QObject):
         """Stop measuring and show another timeline, which takes over what is shown now."""
         self.live = False
         self.end_current("user")
-        self.asked.forget()
+        self.requests.forget()
         self.worker.ask_cancel()
         self.live_model.exchange(other)
         self.rate.clear()
@@ -289,7 +289,7 @@ class Session(QObject):
         self.knobs_changed.emit()
         if self.live and self.experiment.devices is not None:
             self.runs.hold()
-            self.asked.moved()
+            self.requests.moved()
             if not self._move_waits:  # several moves of one turn of the event loop are one
                 self._move_waits = True
                 QCoreApplication.postEvent(
@@ -314,10 +314,10 @@ class Session(QObject):
             self._stop_engine("waiting for a configuration that can run")
             self.notice.emit(notices.cannot_run(error))
             return
-        if config == self.asked.wanted and not allow_long:
-            self.asked.moved_at = None
+        if config == self.requests.wanted and not allow_long:
+            self.requests.moved_at = None
             return
-        ticket = self.asked.ask(config)
+        ticket = self.requests.ask(config)
         if not keep_notice:
             self.notice.emit(None)
         options = RunOptions(allow_long=allow_long)
@@ -344,7 +344,7 @@ class Session(QObject):
 
     def give_up(self, words: str) -> None:
         """Stop wanting the run that just ended; a knob's next move asks again."""
-        self.asked.want_nothing()
+        self.requests.want_nothing()
         self.say(words)
 
     def set_state(self, state: str) -> None:

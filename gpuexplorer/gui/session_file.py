@@ -228,7 +228,7 @@ class SessionFiles(QObject):
         if self._session.jobs.current is not None:
             self.notice.emit(engine_busy(self._session.jobs.current.doing))
             return
-        ticket = self._session.asked.take_tickets(TICKETS)
+        ticket = self._session.requests.take_tickets(TICKETS)
         parts = dict(self._parts)
 
         def work() -> object:

@@ -174,7 +174,7 @@ def test_the_other_panels_go_on_while_it_is_shown(qtbot: QtBot, window: MainWind
     find(window, "views", QTabWidget).setCurrentWidget(window.panels.kernel)
     window.session.experiment.set_size("N", 96)
     wait_measured(qtbot, window)
-    assert window.session.asked.moved_at is None
+    assert window.session.requests.moved_at is None
     until(qtbot, lambda: window.insight.headline.text() != "–")
 
 

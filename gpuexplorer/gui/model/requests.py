@@ -10,7 +10,7 @@ PATIENCE_S = 0.4
 """After this long without an answer the window shows what it has."""
 
 
-class Asked:
+class Requests:
     """Requests that the engine has not begun yet, and how long a knob waits for its answer."""
 
     def __init__(self) -> None:
