@@ -30,7 +30,7 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.rate import Rate
 from gpuexplorer.gui.model.requests import Requests
 from gpuexplorer.gui.model.roofline import RooflineModel
-from gpuexplorer.gui.model.said import Said
+from gpuexplorer.gui.model.shown_advice import ShownAdvice
 from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.gui.worker import EngineWorker
@@ -239,7 +239,7 @@ class Session(QObject):
             self._adviser = Adviser(self.live_model, self.history)
         return self._adviser
 
-    def look_for_advice(self) -> Said:
+    def look_for_advice(self) -> ShownAdvice:
         """Return the advice on the current run that has held for a while."""
         run, experiment = self.live_model.current, self.experiment
         workload = experiment.workloads.get(run.config.workload) if run is not None else None

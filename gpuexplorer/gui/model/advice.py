@@ -10,7 +10,7 @@ from gpuexplorer.core.result import Phases
 from gpuexplorer.engine.situation import RECENT_READINGS, Gatherer
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live, Run
-from gpuexplorer.gui.model.said import Said
+from gpuexplorer.gui.model.shown_advice import ShownAdvice
 from gpuexplorer.gui.model.steady import HOLD_S, Steady
 from gpuexplorer.workloads.workload import Workload
 
@@ -34,7 +34,7 @@ class Adviser:
         workload: Workload | None,
         devices: DeviceList | None,
         now_s: float,
-    ) -> Said:
+    ) -> ShownAdvice:
         """Judge the current run and return what is to be shown.
 
         ``workload`` is the current run's, None when it is not loaded any more.
@@ -42,11 +42,11 @@ class Adviser:
         run = self._live.current
         if run is None:
             self._steady.clear()
-            return Said()
+            return ShownAdvice()
         if run.prepared is None or run.summary is None or workload is None or devices is None:
-            return Said(self._best())
+            return ShownAdvice(self._best())
         if run.prepared.environment.source_sha256 != workload.sha256:
-            return Said(self._best())  # its sources have changed since
+            return ShownAdvice(self._best())  # its sources have changed since
         new_run = self._gatherer is None or run.ticket != self._ticket
         if self._gatherer is None or new_run:
             self._gatherer = Gatherer(run.prepared, workload, devices)
@@ -65,7 +65,7 @@ class Adviser:
         self._held_long_enough = now_s - self._judged_from_s >= HOLD_S
         shown = self._best()
         nothing = self.settled and nothing_to_improve(shown)
-        return Said(shown, run.prepared.config, nothing)
+        return ShownAdvice(shown, run.prepared.config, nothing)
 
     @property
     def settled(self) -> bool:

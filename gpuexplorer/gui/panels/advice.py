@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, NOTHING
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.gui.model.said import Said
+from gpuexplorer.gui.model.shown_advice import ShownAdvice
 from gpuexplorer.gui.widgets.advice_card import AdviceCard
 
 LOOK_GAP_S = 0.2
@@ -30,14 +30,14 @@ class AdviceSection(QWidget):
 
     def __init__(
         self,
-        look: Callable[[], Said],
+        look: Callable[[], ShownAdvice],
         settled: Callable[[], bool],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("adviceSection")
         self._look, self._settled = look, settled
-        self._shown = Said()
+        self._shown = ShownAdvice()
         self._due_s = 0.0
         self._present: RunConfig | None = None
         title = QLabel("Advice")

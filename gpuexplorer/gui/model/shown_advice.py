@@ -9,7 +9,7 @@ from gpuexplorer.core.config import RunConfig
 
 
 @dataclass(frozen=True)
-class Said:
+class ShownAdvice:
     """What stands in the panel.
 
     ``config`` is what it speaks of, None before a run could be judged. ``nothing`` says that the
