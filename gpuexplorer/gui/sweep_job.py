@@ -42,7 +42,7 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """What was measured since the last time, and which cell is measured now."""
 
     changed: list[tuple[int, Cell]]
@@ -52,7 +52,7 @@ class Progress:
 
 
 class SweepJob(EngineJob):
-    """Measures a space; ``begun`` carries a ``Begun``, ``stepped`` a ``Progress``.
+    """Measures a space; ``begun`` carries a ``Begun``, ``stepped`` a ``SweepProgress``.
 
     ``troubled`` carries the error when the runs cannot be kept in the history; measuring goes on.
     """
@@ -137,4 +137,4 @@ class SweepJob(EngineJob):
     def _tell(self, current: int | None, left: str) -> None:
         changed, self._changed = self._changed, []
         group = self._study.group if self._study is not None else None
-        self.stepped.emit(Progress(changed, current, left, group))
+        self.stepped.emit(SweepProgress(changed, current, left, group))

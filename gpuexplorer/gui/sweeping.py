@@ -14,7 +14,7 @@ from gpuexplorer.gui.model.sweep_axes import space_of
 from gpuexplorer.gui.model.sweep_preview import Preview, preview
 from gpuexplorer.gui.notice import Notice, capital, not_kept
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.sweep_job import Begun, Progress, SweepJob
+from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
 from gpuexplorer.gui.task import Background
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Space
@@ -206,7 +206,7 @@ class SweepControl(QObject):
         self.model.begin(job.space, job.workload, begun.cells, job.measuring, begun.resumed)
         self.replaced.emit()
 
-    def _stepped(self, progress: Progress) -> None:
+    def _stepped(self, progress: SweepProgress) -> None:
         if self.job is None:
             return
         self.model.take(progress.changed, progress.current, progress.left)
