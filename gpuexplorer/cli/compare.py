@@ -35,7 +35,7 @@ from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
 from gpuexplorer.search.contenders import (
-    Wanted,
+    ContenderRequest,
     entrants_of,
     labels,
     one_number_of_threads,
@@ -66,7 +66,9 @@ def command(options: argparse.Namespace) -> int:
         return _measure(wanted, options, Keeping("comparison", store, warn_not_kept))
 
 
-def _measure(wanted: Sequence[Wanted], options: argparse.Namespace, keeping: Keeping) -> int:
+def _measure(
+    wanted: Sequence[ContenderRequest], options: argparse.Namespace, keeping: Keeping
+) -> int:
     """Measure what is not stored, and deliver what comes of it."""
     wanted, options.threads = one_number_of_threads(wanted, options.threads)
     general = python_of(options)
@@ -117,7 +119,7 @@ def _measure(wanted: Sequence[Wanted], options: argparse.Namespace, keeping: Kee
     return code
 
 
-def _wanted(options: argparse.Namespace) -> list[Wanted]:
+def _wanted(options: argparse.Namespace) -> list[ContenderRequest]:
     options.workload = options.workload or ""
     shared = request_of(options)
     return read_words(
@@ -128,7 +130,7 @@ def _wanted(options: argparse.Namespace) -> list[Wanted]:
 # ---- stored runs as they are
 
 
-def _as_stored(wanted: Sequence[Wanted], options: argparse.Namespace) -> ComparisonResult:
+def _as_stored(wanted: Sequence[ContenderRequest], options: argparse.Namespace) -> ComparisonResult:
     runs = [one.stored for one in wanted if one.stored is not None]
     names = labels([run.config for run in runs])
     entrants = [
@@ -141,7 +143,7 @@ def _as_stored(wanted: Sequence[Wanted], options: argparse.Namespace) -> Compari
 def _partly_stored(
     engines: SideBySide,
     entrants: Sequence[Entrant],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ContenderRequest],
     options: argparse.Namespace,
 ) -> ComparisonResult:
     """Measure the configurations, each by itself, and hold them against the stored runs."""

@@ -63,7 +63,7 @@ DevicesOf = Callable[[str | None], DeviceList]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContenderRequest:
     """One word, read: what is asked for, of which workload, and the stored run it names."""
 
     word: str
@@ -107,7 +107,7 @@ def read_words(
     *,
     as_stored: bool = False,
     engine: str | None = None,
-) -> list[Wanted]:
+) -> list[ContenderRequest]:
     """Read everything that takes part: words, and runs at hand.
 
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
@@ -138,12 +138,14 @@ def read_words(
             here = workloads.get(own) if as_stored else pick(workloads, own)
             name = said if isinstance(said, str) else run.id[:8]
             where = own_engine or engine or engine_of(run.environment)
-            made.append(Wanted(name, request_like(run.config), here, run, as_stored, where))
+            made.append(
+                ContenderRequest(name, request_like(run.config), here, run, as_stored, where)
+            )
         elif isinstance(word, str):
             only_engine = own_engine is not None and not word
             request, workload = read_configuration(word, base, workloads, as_for_all=only_engine)
             where = own_engine or general
-            made.append(Wanted(str(said), request, workload, engine=where))
+            made.append(ContenderRequest(str(said), request, workload, engine=where))
     return made
 
 
@@ -297,7 +299,7 @@ def _value(axis: str, key: str, text: str, word: str) -> object:
 
 
 def entrants_of(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ContenderRequest],
     devices: DeviceList | DevicesOf,
     engine: str | None = None,
 ) -> list[Entrant]:
@@ -316,7 +318,9 @@ def entrants_of(
     ]
 
 
-def _config(one: Wanted, devices: DeviceList | DevicesOf, engine: str | None) -> RunConfig:
+def _config(
+    one: ContenderRequest, devices: DeviceList | DevicesOf, engine: str | None
+) -> RunConfig:
     if one.stored is not None and (one.as_stored or one.workload is None):
         return one.stored.config
     assert one.workload is not None
@@ -409,8 +413,8 @@ def command_words(configs: Iterable[RunConfig], engines: Sequence[str | None] = 
 
 
 def one_number_of_threads(
-    wanted: Sequence[Wanted], threads: int | None
-) -> tuple[list[Wanted], int | None]:
+    wanted: Sequence[ContenderRequest], threads: int | None
+) -> tuple[list[ContenderRequest], int | None]:
     """Return the CPU threads for all, and what is wanted without a number of its own.
 
     An engine has one number of threads. ``threads`` is what the user says, None: as stored.

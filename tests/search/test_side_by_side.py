@@ -20,7 +20,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search import side_by_side
 from gpuexplorer.search.compare import Comparing, Entrant
 from gpuexplorer.search.contenders import (
-    Wanted,
+    ContenderRequest,
     command_words,
     entrants_of,
     labels,
@@ -146,7 +146,7 @@ def test_an_engine_that_does_not_start_is_named_and_the_others_end() -> None:
 
 def read(
     *words: str | RunResult, engine: str | None = None, workload: str = "matmul"
-) -> list[Wanted]:
+) -> list[ContenderRequest]:
     def stored(run: str, _: str | None) -> RunResult:
         return STORED[run]
 
