@@ -33,7 +33,7 @@ PLANNED_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Wanted(MapOf):
+class MapRequest(MapOf):
     """Which map belongs to the knobs as they stand."""
 
     base: str
@@ -51,7 +51,7 @@ class Wanted(MapOf):
 class Held(Surface):
     """A map that can be measured here."""
 
-    wanted: Wanted
+    wanted: MapRequest
     map: BlockMap
     keeping: Keeping | None = None
     """Keeps its runs in the store, once it is measured."""
@@ -110,7 +110,7 @@ class MapModel:
         self.reason = "The devices are not known yet."
         """Why there is no map."""
         self._maps: OrderedDict[tuple[str, Grid], Held] = OrderedDict()
-        self._wanted: Wanted | None = None
+        self._wanted: MapRequest | None = None
         self._planning: Iterator[None] | None = None
         self._last: Surface | None = None
         """The map that was measured last, or that a file brought."""
@@ -181,7 +181,7 @@ class MapModel:
                 self._planning, self._wanted, self.reason = None, None, str(error)
         return self._planning is not None
 
-    def _look(self) -> Wanted | None:
+    def _look(self) -> MapRequest | None:
         experiment = self._experiment
         knobs, device, devices = experiment.knobs, experiment.device, experiment.devices
         if devices is None or device is None:
@@ -200,7 +200,7 @@ class MapModel:
         request = msgspec.structs.replace(knobs.request(), device=device.id, block=None)
         base = (request, device.hardware_id, device.driver, device.threads,
                 experiment.workload.sha256, z)  # fmt: skip
-        return Wanted(
+        return MapRequest(
             base=msgspec.json.encode(base, order="sorted").decode(),
             words=request_words(request, z),
             request=request,
@@ -210,7 +210,7 @@ class MapModel:
             device=device,
         )
 
-    def _plan(self, wanted: Wanted) -> Iterator[None]:
+    def _plan(self, wanted: MapRequest) -> Iterator[None]:
         """Find out a few cells at a time what can run."""
         grid, points = wanted.grid, list[Point]()
         for row, y in enumerate(grid.y):
@@ -237,7 +237,7 @@ class MapModel:
         while len(self._maps) > MOST_MAPS:
             self._maps.popitem(last=False)
 
-    def _same_experiment(self, wanted: Wanted) -> Held | None:
+    def _same_experiment(self, wanted: MapRequest) -> Held | None:
         """Return the map over another grid that knows most of this experiment."""
         same = [h for h in self._maps.values() if h.wanted.base == wanted.base and h.measured]
         return max(same, key=lambda h: h.map.race.looks, default=None)
