@@ -16,7 +16,7 @@ NOT_IN_USE = re.compile(
 )
 """``--resume`` keeps its name: commands that users have written hold it."""
 NAMES_ITS_SUCCESSOR = re.compile(r"\*Resume\*, \*Go on\* and \*More rounds\* are \*Continue\* now")
-BEING_REWRITTEN = ("lab.py", "lab_head.py", "sweep_head.py")
+BEING_REWRITTEN = ("sweep_head.py",)
 TEXTS = [
     *(ROOT / name for name in ("README.md", "README.zh-CN.md", "CHANGELOG.md")),
     *sorted((ROOT / "resources" / "help").glob("*.md")),

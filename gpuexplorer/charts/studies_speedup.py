@@ -32,17 +32,25 @@ def speedup_chart(study: SpeedupStudy) -> ChartSpec:
     )  # fmt: skip
 
 
-def _sizes(study: SpeedupStudy) -> Axis:
-    values = [float(point.value) for point in study.points] or [1.0, 2.0]
-    label = study.symbol_title
-    if study.symbol != label:
-        label = f"{label} ({study.symbol})"
+def size_axis(symbol: str, title: str, sizes: Sequence[int]) -> Axis:
+    """Return the axis of some sizes of a symbol, each of which carries its number."""
+    values = [float(size) for size in sizes] or [1.0, 2.0]
     low, high = min(values), max(values)
     reach = max(high / low, 2.0) ** 0.04
     return Axis(
-        label=label, scale="log", low=low / reach, high=high * reach,
-        ticks=tuple(sorted(set(values))),
+        label=title if symbol == title else f"{title} ({symbol})", scale="log",
+        low=low / reach, high=high * reach, ticks=tuple(sorted(set(values))),
     )  # fmt: skip
+
+
+def times_axis(times_s: Sequence[float]) -> Axis:
+    """Return the axis of some times above 0, in seconds, with room around them."""
+    low, high = min(times_s, default=1e-3) / MARGIN, max(times_s, default=1e-2) * MARGIN
+    return Axis(label="time per launch", unit="s", scale="log", low=low, high=high)
+
+
+def _sizes(study: SpeedupStudy) -> Axis:
+    return size_axis(study.symbol, study.symbol_title, [point.value for point in study.points])
 
 
 def _times(study: SpeedupStudy) -> Panel:
@@ -54,15 +62,14 @@ def _times(study: SpeedupStudy) -> Panel:
     drawn: list[Series] = []
     every: list[float] = []
     for name, colour, role, of in parts:
-        found = [(p.value, m) for p in study.points if (m := of(p)) is not None and m.time_s > 0]
-        every += [m.time_s for _, m in found]
-        drawn += _line(name, colour, role, [(v, m.time_s, m.ci95_low_s, m.ci95_high_s, m.run)
-                                            for v, m in found])  # fmt: skip
-    low, high = min(every, default=1e-3) / MARGIN, max(every, default=1e-2) * MARGIN
-    drawn += _marks(study, low, high)
+        found = [(p.value, of(p)) for p in study.points]
+        every += [m.time_s for _, m in found if m is not None and m.time_s > 0]
+        drawn += times_line(name, colour, role, found)
+    times = times_axis(every)
+    drawn += _marks(study, times.low or 0.0, times.high or 0.0)
     return Panel(
         x=_sizes(study),
-        y=Axis(label="time per launch", unit="s", scale="log", low=low, high=high),
+        y=times,
         series=tuple(drawn),
     )
 
@@ -96,6 +103,15 @@ def _speedups(study: SpeedupStudy) -> Panel:
         series=tuple(drawn),
         height=0.75,
     )  # fmt: skip
+
+
+def times_line(
+    name: str, colour: int, role: Role, times: Sequence[tuple[int, Measured | None]]
+) -> list[Series]:
+    """Return times at sizes as a line with points; what was not measured is left out."""
+    found = [(size, m) for size, m in times if m is not None and m.time_s > 0]
+    values = [(size, m.time_s, m.ci95_low_s, m.ci95_high_s, m.run) for size, m in found]
+    return _line(name, colour, role, values)
 
 
 def _line(

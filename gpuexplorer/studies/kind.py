@@ -71,6 +71,8 @@ class Choice:
     offers: Callable[[Scene], Sequence[Offer]] = lambda _: ()
     ticked: bool = True
     """Whether every offer is ticked as long as the user did not say otherwise."""
+    too_few: str = ""
+    """What is said where nothing is ticked, or a list shows nothing; empty: that is allowed."""
     nothing: Callable[[Scene], str] = lambda _: ""
     """What the form says where it has nothing to offer."""
     boxes: tuple[tuple[str, str], ...] = ()

@@ -9,7 +9,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.interleave import Measures
@@ -17,6 +17,7 @@ from gpuexplorer.studies.running import How, Running
 from gpuexplorer.studies.turns import Entry, InTurns
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.manifest import SizeSpec
+from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
@@ -91,6 +92,32 @@ class OverSizes(Running[S]):
         config = self._configs[part]
         return msgspec.structs.replace(config, size={**config.size, self.symbol: size})
 
+    def plan_at(self, size: int) -> Plan | None:
+        """Return the plan of the first part at a size; None where it cannot be run."""
+        config = self.config_at(size, next(iter(self._configs)))
+        try:
+            return make_plan(self.workload, config, find_device(self._devices, config.device))
+        except ExplorerError:
+            return None
+
+    def first_above(self, holds_B: float | None) -> int | None:
+        """Return the first size of the range whose arrays together exceed some bytes.
+
+        None where all do, or none does. A size that nothing can run at counts as small.
+        """
+
+        def needs_B(size: int) -> int:
+            plan = self.plan_at(size)
+            return plan.memory_B if plan is not None else 0
+
+        low, high = self.sizes[0], self.sizes[-1]
+        if holds_B is None or not needs_B(low) <= holds_B < needs_B(high):
+            return None
+        while low + 1 < high:  # it fits at low, and not at high
+            middle = (low + high) // 2
+            low, high = (middle, high) if needs_B(middle) <= holds_B else (low, middle)
+        return high
+
     @property
     def configurations(self) -> int:
         """How many configurations are measured at the most."""
@@ -112,6 +139,9 @@ class OverSizes(Running[S]):
         for turns in self._turns.values():
             self._expect(-len(turns.entries) * (1 + turns.rounds))  # it counts itself in
             turns.measure(session)
+        if not any(self.results(size) for size in self.sizes):
+            reasons = (why for size in self.sizes for why in self.skipped(size).values())
+            raise WorkFailed(f"no size was measured: {next(reasons, 'too few rounds')}")
 
     def _legal(self, size: int, part: str) -> RunConfig | None:
         config = self.config_at(size, part)

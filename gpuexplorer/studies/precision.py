@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -138,12 +137,10 @@ class PrecisionLab(Running[PrecisionStudy]):
         if any(point.measured is not None and point.measured.wrong for point in points):
             notes.append(WRONG)
         return PrecisionStudy(
-            id=self.id,
-            time_utc=self.time_utc,
-            title=f"{self.workload.manifest.title}: speed against accuracy",
+            **self._head(
+                f"{self.workload.manifest.title}: speed against accuracy", self._turns.rounds_done
+            ),
             device=f"{self._device.name} · {self._device.driver}",
-            rounds=self._turns.rounds_done,
-            stopped_by=self._stopped_by,
             notes=(*notes, turns_words(self._turns.rounds_done, fewer=self._turns.fewer)),
             config=config,
             reference=reference,
@@ -255,12 +252,6 @@ def finding(study: PrecisionStudy) -> str:
     return f"{words}, error {error_words(error)}." if error is not None else f"{words}."
 
 
-def _settle(chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not chosen["precisions"]:
-        raise InputError("no precision is ticked", remedy="tick one at least")
-    return chosen
-
-
 KIND = StudyKind(
     title="Precision",
     heading="Precision lab",
@@ -279,10 +270,9 @@ KIND = StudyKind(
         Choice(
             "precisions", "--precision", "P,..",
             "which precisions (default: all that the workload and device have)",
-            also=("--precisions",), title="Precisions",
+            also=("--precisions",), title="Precisions", too_few="no precision is ticked",
             offers=lambda scene: scene.precision_offers(),
         ),
     ),
     varies=("precision",),
-    settle=_settle,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gpuexplorer.core.studies import Study, StudyEnd
 from gpuexplorer.engine.interleave import ROUNDS, Measures
@@ -118,6 +118,13 @@ class Running(ABC, Generic[S]):
     @property
     def _stopped_by(self) -> StudyEnd:
         return "done" if self._finished else "user"
+
+    def _head(self, title: str, rounds: int) -> dict[str, Any]:
+        """Return what every document has."""
+        return {
+            "id": self.id, "time_utc": self.time_utc, "title": title, "rounds": rounds,
+            "stopped_by": self._stopped_by,
+        }  # fmt: skip
 
     def _expect(self, runs: int) -> None:
         """Count in runs that are to come; negative for some that are not any more."""

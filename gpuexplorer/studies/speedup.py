@@ -8,14 +8,13 @@ back and frees.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from gpuexplorer.charts.studies_speedup import speedup_chart
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import BreakEven, SizePoint, Speedup, SpeedupStudy
@@ -88,12 +87,10 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
         first, second = (side_of(self._configs[part], self._devices) for part in PARTS[:2])
         rounds, fewer = self.rounds
         return SpeedupStudy(
-            id=self.id,
-            time_utc=self.time_utc,
-            title=f"{self.workload.manifest.title}: {first.device} against {second.device}",
+            **self._head(
+                f"{self.workload.manifest.title}: {first.device} against {second.device}", rounds
+            ),
             device=f"{first.name} · {second.name}" if first.name != second.name else first.name,
-            rounds=rounds,
-            stopped_by=self._stopped_by,
             notes=(turns_words(rounds, fewer=fewer), HOW_TRANSFERS, *self._suspects(points)),
             runs=runs,
             workload=self.workload.name,
@@ -175,12 +172,6 @@ def _nothing(scene: Scene) -> str:
     return "Only one device here can run this workload, so there is nothing to hold against it."
 
 
-def _settle(chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-    if len(chosen["names"]) < 2:
-        raise InputError("there are no two devices to compare", remedy="see the device list")
-    return chosen
-
-
 KIND = StudyKind(
     title="CPU against GPU",
     heading="One device against another",
@@ -200,6 +191,7 @@ KIND = StudyKind(
             "names", "--devices", "A,B",
             "two devices; the first has the data at hand (default: the CPU, then the GPU)",
             also=("--device",), title="Devices", offers=_offers, nothing=_nothing,
+            too_few="there are no two devices to compare",
             boxes=(
                 ("&First", "The device that has its data at hand, as a CPU has"),
                 ("S&econd", "The device that the data has to be brought to, as a GPU"),
@@ -210,5 +202,4 @@ KIND = StudyKind(
     over_sizes=True,
     varies=("device", "threads"),
     subject=lambda study: f"{study.first.label} and {study.second.label}",
-    settle=_settle,
 )  # fmt: skip

@@ -252,12 +252,8 @@ class SwitchesLab(Running[SwitchesStudy]):
             why = next(iter(last.failed.values())).what
             notes.append(f"The combination beside its switches could not be measured: {why}.")
         return SwitchesStudy(
-            id=self.id,
-            time_utc=self.time_utc,
-            title=f"{self.workload.manifest.title}: what did each switch buy?",
+            **self._head(f"{self.workload.manifest.title}: what did each switch buy?", rounds),
             device=f"{self._device.name} · {self._device.driver}",
-            rounds=rounds,
-            stopped_by=self._stopped_by,
             notes=tuple(notes),
             config=self.choices.baseline,
             baseline=_figures(results.get(0)),

@@ -92,6 +92,7 @@ FIGURES = (
 RATIO = "ratio,ratio_ci95_low,ratio_ci95_high,verdict"
 HEADS = {
     "precision": f"precision,{FIGURES},{RATIO},ran,accumulates_in,fallback,front,skipped",
+    "scaling": f"size,variant,arrays_B,skipped,{FIGURES}",
     "switches": f"part,switch,value,{FIGURES},{RATIO},kept,skipped",
     "speedup": f"size,device,transfers,{FIGURES},speedup,speedup_ci95_low,speedup_ci95_high,"
     "skipped",

@@ -23,6 +23,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.studies.scaling import ScalingPoint, ScalingStudy, growth_of
 from tests.support.results import made_config, made_result
 
 RESULT = made_result(40)
@@ -143,6 +144,31 @@ def speedup_study(**changes: Any) -> SpeedupStudy:
     return msgspec.structs.replace(study, **changes)
 
 
+def scaling_study(**changes: Any) -> ScalingStudy:
+    """Return a study whose times grow as N³ from N = 128 on, past a cache at N = 900."""
+    sizes, names = (64, 128, 256, 512, 1024), ("naive", "tiled")
+    points = [
+        ScalingPoint(
+            value=size, memory_B=12 * size * size,
+            measured={name: measured(2 * i + j, (1 + j) * 1e-12 * max(size, 100) ** 3)
+                      for j, name in enumerate(names)},
+        )
+        for i, size in enumerate(sizes)
+    ]  # fmt: skip
+    points.append(ScalingPoint(value=2048, skipped=dict.fromkeys(names, "not measured yet")))
+    study = ScalingStudy(
+        id="s", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: time against N",
+        device="X", rounds=12, workload="matmul", symbol="N", symbol_title="Matrix size",
+        precision="fp32", work_exponent=3.0, points=tuple(points),
+        growth=tuple(growth_of(name, "N", points) for name in names),
+        borders={"last-level cache, 9.7 MB": 900},
+        runs=[made_run(i, made_config(size={"N": sizes[i // 2]}, variant=names[i % 2]))
+              for i in range(10)],
+    )  # fmt: skip
+    return msgspec.structs.replace(study, **changes)
+
+
 STUDIES: dict[str, Study] = {
     "precision": precision_study(), "switches": switches_study(), "speedup": speedup_study(),
+    "scaling": scaling_study(),
 }  # fmt: skip

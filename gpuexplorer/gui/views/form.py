@@ -14,12 +14,14 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QScrollArea,
+    QSizePolicy,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
 from gpuexplorer.core import ranges
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.gui.model.experiment import Experiment
@@ -63,6 +65,7 @@ class Ticks(QWidget):
             for offer in offers:
                 box = QCheckBox(offer.title)
                 box.setObjectName(f"{self._prefix}_{offer.name}")
+                box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
                 box.toggled.connect(partial(self._toggled, offer.name))
                 self.boxes[offer.name] = box
                 self._column.addWidget(box)
@@ -70,7 +73,7 @@ class Ticks(QWidget):
             box = self.boxes[offer.name]
             why = f"Not here: {offer.reason}." if offer.reason is not None else ""
             box.setEnabled(offer.reason is None)
-            box.setToolTip("\n".join(words for words in (offer.tip, why) if words))
+            box.setToolTip("\n".join(words for words in (offer.title, offer.tip, why) if words))
             with QSignalBlocker(box):
                 wanted = self._wanted.get(offer.name, self._choice.ticked)
                 box.setChecked(offer.reason is None and wanted)
@@ -273,6 +276,9 @@ class Form(QScrollArea):
 
         InputError where that is nothing to measure, or cannot be read.
         """
+        for choice in self.kind.choices:
+            if choice.too_few and len(self.groups[choice.name].chosen) < max(1, len(choice.boxes)):
+                raise InputError(choice.too_few, remedy="choose one at least, or other knobs")
         found = self.kind.settle({name: group.chosen for name, group in self.groups.items()})
         return {**found, **(self.sizes.chosen if self.sizes is not None else {})}
 
