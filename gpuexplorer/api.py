@@ -37,7 +37,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
-from gpuexplorer.engine.session import RunProgress, Session
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
 from gpuexplorer.search.call import kept_in, not_kept, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
@@ -69,7 +69,7 @@ def devices(*, python: str | None = None, threads: int | None = None) -> DeviceL
     interpreter's or an environment's path, None for this one. ``threads`` are the CPU threads a
     kernel may use (None: all cores but one). Raises CannotRunHere when no engine starts.
     """
-    with Session(python=python, threads=threads) as session:
+    with EngineSession(python=python, threads=threads) as session:
         return session.devices()
 
 
@@ -106,7 +106,7 @@ def run(
     request = request_of(workload, **knobs)
     chosen = workload_of(workload, kernels, trust=trust)
     ceilings = CeilingStore().find
-    with Session(python=python, threads=request.threads, ceilings=ceilings) as session:
+    with EngineSession(python=python, threads=request.threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
         options = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=allow_long)
         try:
@@ -153,8 +153,8 @@ def compare(
     wanted, threads = one_number_of_threads(wanted, threads)
     ceilings = CeilingStore().find
 
-    def open_session(engine: str | None) -> Session:
-        return Session(python=engine, threads=threads, ceilings=ceilings)
+    def open_session(engine: str | None) -> EngineSession:
+        return EngineSession(python=engine, threads=threads, ceilings=ceilings)
 
     with SideBySide(open_session) as engines:
         entrants = entrants_of(wanted, engines.devices, python)
@@ -220,8 +220,8 @@ def sweep(
     ceilings = CeilingStore().find
     wanted = named.get("threads", [request.threads])[0]
 
-    def opened(number: int | None) -> Session:
-        return Session(python=python, threads=number, ceilings=ceilings)
+    def opened(number: int | None) -> EngineSession:
+        return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     with kept_in(history or resume) as store, Engines(opened, wanted) as engines:
         study = Study(
@@ -301,7 +301,7 @@ def tune(
     ceilings = CeilingStore().find
     with (
         kept_in(history) as store,
-        Session(python=python, threads=request.threads, ceilings=ceilings) as session,
+        EngineSession(python=python, threads=request.threads, ceilings=ceilings) as session,
     ):
         space = tuning_space(request, chosen, session.devices(), ranges)
         tuner = Tuner(session, chosen, space, options)
@@ -337,7 +337,7 @@ def operators(
     chosen = workload_of(workload, kernels, trust=trust)
     knobs["variant"] = told_variant(chosen, knobs.get("variant"))
     request = request_of(chosen.name, **knobs, switches=switches)
-    with Session(python=python, threads=request.threads) as session:
+    with EngineSession(python=python, threads=request.threads) as session:
         config = complete(request, chosen, session.devices())
         return session.operators(config, chosen, shapes=shapes)
 

@@ -14,7 +14,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import RunProgress, Session
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
@@ -110,7 +110,7 @@ def test_every_variant_verifies_at_a_size_that_no_block_divides() -> None:
     workload = pick(load(), "matmul")
     verified: set[tuple[str, str]] = set()
     refused: dict[tuple[str, str], ExplorerError] = {}
-    with Session() as session:
+    with EngineSession() as session:
         for variant in workload.manifest.variants:
             for precision in workload.precisions_of(variant):
                 request = RunRequest(

@@ -15,7 +15,7 @@ import pytest
 import gpuexplorer
 from gpuexplorer.api import analyze, compare, devices, operators, run, study, sweep, tune
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.arguments import READERS
 from tests.support.kernels import write_article, write_vector
 
@@ -120,11 +120,11 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def one_engine(monkeypatch: pytest.MonkeyPatch, engine: Session) -> None:
+def one_engine(monkeypatch: pytest.MonkeyPatch, engine: EngineSession) -> None:
     """Have every call use the engine that is running, so that a thousand of them need one."""
-    real = Session.__init__
+    real = EngineSession.__init__
 
-    class Shared(Session):
+    class Shared(EngineSession):
         def __init__(self, *, python: str | None = None, threads: int | None = None, **more: Any):
             if python is not None or threads is not None:
                 real(self, python=python, threads=threads, **more)
@@ -136,12 +136,12 @@ def one_engine(monkeypatch: pytest.MonkeyPatch, engine: Session) -> None:
                 super().close()
 
     for module in ("gpuexplorer.api", "gpuexplorer.studies.once"):
-        monkeypatch.setattr(f"{module}.Session", Shared)
+        monkeypatch.setattr(f"{module}.EngineSession", Shared)
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Session]:
-    with Session() as session:
+def engine() -> Iterator[EngineSession]:
+    with EngineSession() as session:
         session.devices()
         yield session
 

@@ -20,7 +20,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def command(options: argparse.Namespace) -> int:
     return delivery.code
 
 
-def _measure(session: Session, calibration: Calibration, device: DeviceInfo) -> None:
+def _measure(session: EngineSession, calibration: Calibration, device: DeviceInfo) -> None:
     with steps_progress(f"calibrating {device.name} ({device.id})") as progress:
         while (task := calibration.task) is not None:
             progress(calibration.done, calibration.total, task.words)

@@ -15,7 +15,7 @@ from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.units import percent
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.selftest.cases import Group, Tried, case_words, plan_groups, try_case
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import read_folder, workload_folders
@@ -61,7 +61,7 @@ def command(options: argparse.Namespace) -> int:
     return code if any(g.tried for g in groups) else CannotRunHere.exit_code
 
 
-def _check(group: Group, session: Session, progress: StepsSink) -> None:
+def _check(group: Group, session: EngineSession, progress: StepsSink) -> None:
     """Try a group's cases; after one that breaks in another way than a wrong result, no more."""
     for index, case in enumerate(group.cases):
         progress.running(f"{group.workload.name}/{group.variant} {group.precision}")
@@ -72,7 +72,7 @@ def _check(group: Group, session: Session, progress: StepsSink) -> None:
         progress.done(1)
 
 
-def _check_again(groups: list[Group], session: Session, progress: StepsSink) -> None:
+def _check_again(groups: list[Group], session: EngineSession, progress: StepsSink) -> None:
     """Try the largest case of each group that was right with another number of CPU threads."""
     for group in groups:
         progress.running(f"{group.workload.name}/{group.variant} {group.precision}, other threads")

@@ -28,7 +28,7 @@ from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange import atomic_file, write_error
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
 from gpuexplorer.workloads.loader import load, pick
@@ -136,7 +136,7 @@ def _launches(block: tuple[int, int], device: DeviceInfo) -> bool:
     return fits and block[0] * block[1] <= limits.max_threads_per_block
 
 
-def _measure(session: Session, workload: Workload, config: RunConfig) -> Outcome:
+def _measure(session: EngineSession, workload: Workload, config: RunConfig) -> Outcome:
     try:
         options = RunOptions(seconds=SECONDS_EACH)
         result = session.measure(config, workload, options).result()

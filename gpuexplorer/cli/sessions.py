@@ -10,10 +10,10 @@ from gpuexplorer.cli.messages import say
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.engine.interpreters import default_engine
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 
 
-def open_session(options: argparse.Namespace, python: str | None = None) -> Session:
+def open_session(options: argparse.Namespace, python: str | None = None) -> EngineSession:
     """Start an engine with the interpreter and threads that were asked for; log it with -v.
 
     ``python`` is the word for another engine than the options ask for.
@@ -26,7 +26,7 @@ def open_session(options: argparse.Namespace, python: str | None = None) -> Sess
             say(f"gpuexplorer: {problem}")
         return found
 
-    return Session(
+    return EngineSession(
         python=python_of(options) if python is None else python,
         threads=getattr(options, "threads", None),
         log=(lambda line: say(f"engine: {line}")) if options.verbose else None,
@@ -34,10 +34,10 @@ def open_session(options: argparse.Namespace, python: str | None = None) -> Sess
     )
 
 
-def opener(options: argparse.Namespace) -> Callable[[int | None], Session]:
+def opener(options: argparse.Namespace) -> Callable[[int | None], EngineSession]:
     """Return what starts an engine with so many CPU threads, None for its default."""
 
-    def opened(threads: int | None) -> Session:
+    def opened(threads: int | None) -> EngineSession:
         return open_session(argparse.Namespace(**{**vars(options), "threads": threads}))
 
     return opened

@@ -25,10 +25,10 @@ STOPPED_BY = "turns"
 
 
 class Measures(Protocol):
-    """Something with an engine: a ``Session``, or a job in the window that has its engine."""
+    """Something with an engine: a ``EngineSession``, or a job in the window that has its engine."""
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
-        """Measure one configuration as ``Session.measure`` does."""
+        """Measure one configuration as ``EngineSession.measure`` does."""
 
 
 @dataclass(frozen=True)

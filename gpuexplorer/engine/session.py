@@ -36,7 +36,7 @@ class RunProgress:
     seconds: float | None
 
 
-class Session(Closing):
+class EngineSession(Closing):
     """An engine for one thing after another; use it in a ``with`` statement.
 
     Every call raises the ExplorerError that says what went wrong.

@@ -7,7 +7,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import RunProgress, Session
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.workloads.workload import Workload
 
@@ -15,7 +15,7 @@ from gpuexplorer.workloads.workload import Workload
 class Guest:
     """An engine of this job alone; it stops when the job does."""
 
-    def __init__(self, job: EngineJob, session: Session) -> None:
+    def __init__(self, job: EngineJob, session: EngineSession) -> None:
         self._job, self._session = job, session
 
     @property

@@ -110,7 +110,7 @@ class EngineJob(Task):
             self._waiting = False
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
-        """Measure one configuration as ``engine.session.Session.measure`` does.
+        """Measure one configuration as ``EngineSession.measure`` does.
 
         Waits first while the job is paused. Raises Cancelled, LongRun when a launch would take long
         and that is not agreed to, EngineGone when there is no engine any more, and the

@@ -11,7 +11,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -20,7 +20,9 @@ class Engines(Closing):
 
     side_by_side: ClassVar[bool] = False
 
-    def __init__(self, open_session: Callable[[int | None], Session], threads: int | None) -> None:
+    def __init__(
+        self, open_session: Callable[[int | None], EngineSession], threads: int | None
+    ) -> None:
         """``open_session`` starts an engine with so many CPU threads; None: its default."""
         self._open = open_session
         self._running = ExitStack()
@@ -31,17 +33,20 @@ class Engines(Closing):
             self._running.close()
             raise
         known = {device.threads for device in self.devices if device.threads is not None}
-        self._by_threads: dict[int | None, Session] = {None: first, **dict.fromkeys(known, first)}
+        self._by_threads: dict[int | None, EngineSession] = {
+            None: first,
+            **dict.fromkeys(known, first),
+        }
 
     def close(self) -> None:
         """End what it holds."""
         self._running.close()
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
-        """Measure as ``Session.measure`` does, on an engine with the threads wanted."""
+        """Measure as ``EngineSession.measure`` does, on an engine with the threads wanted."""
         return self._with_threads(config.threads).measure(config, workload, options)
 
-    def _with_threads(self, threads: int | None) -> Session:
+    def _with_threads(self, threads: int | None) -> EngineSession:
         if threads not in self._by_threads:
             if not self.side_by_side:
                 self._by_threads.clear()

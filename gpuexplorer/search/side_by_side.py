@@ -22,7 +22,7 @@ from gpuexplorer.workloads.workload import Workload
 
 
 class Seat(Measures, Protocol):
-    """An engine that takes part: a ``Session``, or what stands for the window's own."""
+    """An engine that takes part: a ``EngineSession``, or what stands for the window's own."""
 
     @property
     def pid(self) -> int | None:
@@ -89,5 +89,5 @@ class _InTurn:
         self._engines, self._engine = engines, engine
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
-        """Measure as ``Session.measure`` does."""
+        """Measure as ``EngineSession.measure`` does."""
         return self._engines.take_turn(self._engine).measure(config, workload, options)

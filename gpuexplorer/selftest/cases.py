@@ -11,7 +11,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import RunProgress, Session
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.workloads.check import CheckCase, Depth, check_plan
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -88,7 +88,7 @@ def plan_groups(
 def try_case(
     group: Group,
     case: CheckCase,
-    session: Session,
+    session: EngineSession,
     on_progress: Callable[[RunProgress], None] | None = None,
 ) -> Tried:
     """Run one case and note what came of it."""

@@ -20,7 +20,7 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import RunProgress, Session
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.reproduce import command_line
 from gpuexplorer.selftest.task import Interrupted, Skipped
 from gpuexplorer.workloads.choose import complete, find_device
@@ -90,7 +90,7 @@ class SelfTestContext(Closing):
         """The versions that the runs reported; before any run, those of this process."""
         self.on_step: Callable[[str], None] = lambda words: None
         """Called with what a long check is doing."""
-        self.session = Session(python=options.python, threads=options.threads, log=log)
+        self.session = EngineSession(python=options.python, threads=options.threads, log=log)
         try:
             self.devices: DeviceList = self.session.devices()
             self.device: DeviceInfo = find_device(self.devices, options.device)

@@ -11,7 +11,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import RequestArguments, request_of
 from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
 from gpuexplorer.engine.interleave import ROUNDS
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
@@ -82,8 +82,8 @@ def study(
     }
     ceilings = CeilingStore().find
 
-    def opened(number: int | None) -> Session:
-        return Session(python=python, threads=number, ceilings=ceilings)
+    def opened(number: int | None) -> EngineSession:
+        return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     with kept_in(history) as store, Several(opened, request.threads) as session:
         lab = KINDS[kind].lab(request, chosen, session.devices, how, **options[kind])

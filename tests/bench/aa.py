@@ -19,7 +19,7 @@ from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interleave import Contender
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.in_turns import compare_in_turns
@@ -40,7 +40,7 @@ def main() -> int:
     found: list[Comparison] = []
     took_s: list[float] = []
     turns_s: list[float] = []
-    with Session() as session:
+    with EngineSession() as session:
         request = RunRequest(
             workload=options.workload,
             variant=options.variant,

@@ -23,7 +23,7 @@ from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interleave import Contender
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.block_grid import FINENESS, make_grid
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
 from gpuexplorer.search.space import Point
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     workload = pick(load(()), options.workload)
-    with Session() as session:
+    with EngineSession() as session:
         devices = session.devices()
         device = find_device(devices, options.device)
         request = RunRequest(
@@ -127,7 +127,7 @@ def main() -> int:
 
 
 def exhaustive(
-    session: Session, workload: Workload, points: list[Point], samples: int, seed: int | None
+    session: EngineSession, workload: Workload, points: list[Point], samples: int, seed: int | None
 ) -> dict[tuple[int, ...], float]:
     """Return the median of ``samples`` launches of each point that can run, by its place."""
     legal = [p for p in points if p.config is not None]

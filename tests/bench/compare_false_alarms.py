@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Comparison, interval_so_far
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -138,7 +138,7 @@ def on_device(device: str, size: int, pairs: int, seconds: float) -> dict[str, A
     """Return the verdicts of real comparisons: of a kernel with itself, and with the slower one."""
     found: dict[str, list[ComparisonResult]] = {"itself": [], "slower": []}
     took_s = []
-    with tempfile.TemporaryDirectory() as folder, Session() as session:
+    with tempfile.TemporaryDirectory() as folder, EngineSession() as session:
         (Path(folder) / "workload.toml").write_text(MANIFEST)
         (Path(folder) / "longer.cu").write_text(SOURCE)
         workload = load([Path(folder)])["longer"]

@@ -23,7 +23,7 @@ from gpuexplorer.calibration.calibrate import STRETCH, rate_of
 from gpuexplorer.calibration.plan import stages
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import find_device
 
 ALLOWED = 0.15
@@ -105,7 +105,7 @@ def main() -> int:
     options = parser.parse_args()
     ours: dict[str, float] = {}
     theirs: dict[str, float] = {}
-    with Session(threads=options.threads) as session:
+    with EngineSession(threads=options.threads) as session:
         devices = session.devices()
         device = find_device(devices, options.device)
         stage = next(s for s in stages(devices, device, quick=options.quick) if s.kind == "copy")

@@ -25,7 +25,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.compare import Comparing
 from gpuexplorer.search.contenders import entrants_of, read_words
 from gpuexplorer.workloads.choose import complete
@@ -55,7 +55,7 @@ def main() -> int:
         print(json.dumps({"bench": "frameworks_agree", "skipped": "make frameworks first"}))
         return 0
     names = options.workloads.split(",")
-    with Session(python=options.python, threads=options.threads) as session:
+    with EngineSession(python=options.python, threads=options.threads) as session:
         runs = [row for name in names for row in agreement(session, name, options)]
         compared = [in_turns(session, name, options) for name in names]
     options.plot.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,9 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def agreement(session: Session, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+def agreement(
+    session: EngineSession, name: str, options: argparse.Namespace
+) -> list[dict[str, Any]]:
     """Run a workload in each framework, precision and mode, and return the errors."""
     workload = load()[name]
     rows = []
@@ -94,7 +96,7 @@ def agreement(session: Session, name: str, options: argparse.Namespace) -> list[
     return rows
 
 
-def row_of(session: Session, wanted: RunRequest) -> dict[str, Any]:
+def row_of(session: EngineSession, wanted: RunRequest) -> dict[str, Any]:
     """Run one configuration briefly and return how far it is from float64."""
     workload = load()[wanted.workload]
     row: dict[str, Any] = {
@@ -121,7 +123,7 @@ def row_of(session: Session, wanted: RunRequest) -> dict[str, Any]:
     }
 
 
-def in_turns(session: Session, name: str, options: argparse.Namespace) -> ComparisonResult:
+def in_turns(session: EngineSession, name: str, options: argparse.Namespace) -> ComparisonResult:
     """Measure the frameworks on one workload in turns."""
     shared = RunRequest(workload=name, device=options.device)
     entrants = entrants_of(read_words(tuple(FRAMEWORKS), shared, []), session.devices())

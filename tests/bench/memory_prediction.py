@@ -18,7 +18,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 
@@ -97,7 +97,7 @@ def main() -> int:
     options = parser.parse_args()
     workloads = load()
     rows: list[dict[str, Any]] = []
-    with Session(threads=options.threads) as session:
+    with EngineSession(threads=options.threads) as session:
         devices = session.devices()
         for request in cases(options.quick):
             request.device = options.device

@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.studies.running import How
 from gpuexplorer.studies.speedup import SpeedupLab
 from gpuexplorer.studies.turns import Entry, InTurns
@@ -41,7 +41,7 @@ def main() -> int:
     options = parser.parse_args()
     how = How(options.rounds, options.seconds, seed=1)
     workload = pick(load(()), "matmul")
-    with Session() as session:
+    with EngineSession() as session:
         request = RunRequest(workload="matmul", size={"": options.size}, device="cpu")
         config = complete(request, workload, session.devices())
         verdicts, overheads = [], []

@@ -22,7 +22,7 @@ from typing import Any
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-store", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Session() as session:
+    with tempfile.TemporaryDirectory() as folder, EngineSession() as session:
         store = None if options.no_store else Store.open(Path(folder) / "history.sqlite")
         rounds = [
             one_sweep(session, store, options.size, options.samples, seed)
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def one_sweep(
-    session: Session, store: Store | None, size: int, samples: int, seed: int
+    session: EngineSession, store: Store | None, size: int, samples: int, seed: int
 ) -> dict[str, Any]:
     """Sweep tiled matmul over blocks and TILE; return the costs of its configurations."""
     workload = load()["matmul"]

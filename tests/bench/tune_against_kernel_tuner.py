@@ -38,7 +38,7 @@ from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.interleave import Contender, Measures
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import Options, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper
@@ -65,14 +65,14 @@ def main() -> int:
     if options.side is not None:
         return our_side(options)
     workload = load()["matmul"]
-    with Session(threads=options.threads) as session:
+    with EngineSession(threads=options.threads) as session:
         space = space_of(options, workload, session)
     by_place = {place_of(c): c for c in space.legal.values()}
     with tempfile.TemporaryDirectory() as folder:
         sides = {"kernel_tuner": kernel_tuner_side(options, list(by_place), Path(folder))}
         for name in ("exhaustive", "racing"):
             sides[name] = run_our_side(name, options, Path(folder))
-    with Session(threads=options.threads) as session:
+    with EngineSession(threads=options.threads) as session:
         again = measure_again(session, workload, sides, by_place)
     print(json.dumps(document(options, sides, again), indent=2))
     return 0 if all(limit["ok"] for limit in verdicts(sides, again).values()) else 1
@@ -109,7 +109,9 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
-def space_of(options: argparse.Namespace, workload: Workload, session: Session) -> TuningSpace:
+def space_of(
+    options: argparse.Namespace, workload: Workload, session: EngineSession
+) -> TuningSpace:
     """Return the configurations that can be launched."""
     block = {"block.x": options.block_x, "block.y": options.block_y}
     ranges = Ranges(
@@ -218,7 +220,7 @@ def our_side(options: argparse.Namespace) -> int:
     """Tune exhaustively, with or without racing, and write what came of it."""
     workload = load()["matmul"]
     racing = options.side == "racing"
-    with Session(threads=options.threads) as session:
+    with EngineSession(threads=options.threads) as session:
         space = space_of(options, workload, session)
         ledger = Ledger(session)
         tuner = Tuner(
@@ -294,7 +296,10 @@ def fail(error: ExplorerError) -> None:
 
 
 def measure_again(
-    session: Session, workload: Workload, sides: dict[str, Any], by_place: dict[Place, RunConfig]
+    session: EngineSession,
+    workload: Workload,
+    sides: dict[str, Any],
+    by_place: dict[Place, RunConfig],
 ) -> dict[Place, float]:
     """Return the median of 30 interleaved launches of every winner and of both sides' leaders."""
     chosen = {side["best"] for side in sides.values()}

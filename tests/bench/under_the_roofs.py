@@ -23,7 +23,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -59,7 +59,7 @@ def share_of_roof(result: RunResult, ceilings: Ceilings) -> float:
     return max(least_s) / timing.median_s
 
 
-def calibrated(session: Session, devices: DeviceList, device: DeviceInfo) -> Ceilings:
+def calibrated(session: EngineSession, devices: DeviceList, device: DeviceInfo) -> Ceilings:
     """Measure the ceilings quickly."""
     calibration = Calibration(devices, device, quick=True)
     while (task := calibration.task) is not None:
@@ -86,7 +86,7 @@ def main() -> int:
     found: dict[str, Ceilings | None] = {}
     suspects: list[str] = []
     runs = 0
-    with Session(threads=options.threads, ceilings=lambda d: found["ceilings"]) as session:
+    with EngineSession(threads=options.threads, ceilings=lambda d: found["ceilings"]) as session:
         devices = session.devices()
         device = find_device(devices, options.device)
         found["ceilings"] = None if options.calibrate else CeilingStore().find(device)

@@ -14,7 +14,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.kernels import ARTICLE_KERNEL, MATMUL_MANIFEST, write_folder
@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.ceilings: Ceilings | None = None
-        self.session = Session(ceilings=self._find)
+        self.session = EngineSession(ceilings=self._find)
         devices = self.session.devices()
         self.device = find_device(devices, "cpu")
         calibration = Calibration(devices, self.device, quick=True)

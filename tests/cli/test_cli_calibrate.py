@@ -17,7 +17,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from tests.support.cli import run_cli
 
 
@@ -71,7 +71,7 @@ def test_an_interruption_stores_nothing(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Session, "measure", interrupted)
+    monkeypatch.setattr(EngineSession, "measure", interrupted)
     code = command.command(parse(["calibrate", "--device", "cpu"]))
     assert code == EXIT_INTERRUPTED
     assert CeilingStore(data_dir).all() == []

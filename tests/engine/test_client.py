@@ -409,12 +409,12 @@ RUNS_A_WHILE = """
 import sys, time
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 
 workload = load()["matmul"]
-with Session() as session:
+with EngineSession() as session:
     request = RunRequest(workload="matmul", size={"N": 64}, device="cpu")
     config = complete(request, workload, session.devices())
     told = []

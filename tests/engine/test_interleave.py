@@ -10,7 +10,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.interleave import Contender, Interleaving
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.loader import load
 from tests.support.in_turns import compare_in_turns, take_turns
 from tests.support.prepared import prepared
@@ -18,7 +18,7 @@ from tests.support.prepared import prepared
 WORKLOAD = load()["matmul"]
 
 
-class Scripted(Session):
+class Scripted(EngineSession):
     """A session whose runs take the time of their variant, on a machine that gets slower."""
 
     def __init__(self, times_s: dict[str, float]) -> None:
@@ -111,7 +111,7 @@ def test_on_the_cpu_device_two_equal_ones_are_measured_in_turns() -> None:
     from gpuexplorer.core.config import RunRequest
     from gpuexplorer.workloads.choose import complete
 
-    with Session() as session:
+    with EngineSession() as session:
         request = RunRequest(workload="matmul", size={"": 64}, device="cpu")
         one = Contender(complete(request, WORKLOAD, session.devices()), WORKLOAD)
         comparison, first, second = compare_in_turns(session, one, one, rounds=6, turn_s=0.01)

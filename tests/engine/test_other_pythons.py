@@ -22,7 +22,7 @@ from gpuexplorer.engine.checking import check_engine
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE, Interpreters
 from gpuexplorer.engine.process import LOGGED_A_SECOND
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from tests.support.pythons import make_conda, make_python, older, pretend, put_package
@@ -76,7 +76,7 @@ def given_up(python: Path | str, handshake_s: float = PATIENCE_S) -> EngineLost:
 def test_a_run_in_another_python_says_which_and_with_what(other: Path) -> None:
     Interpreters().add("other", str(other))
     workload = load()["matmul"]
-    with Session(python="other", threads=1) as session:
+    with EngineSession(python="other", threads=1) as session:
         devices = session.devices()
         request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu", size={"N": 64})
         config = complete(request, workload, devices)
@@ -97,7 +97,7 @@ def test_a_path_stands_for_a_name_and_the_built_in_engine_for_none(other: Path) 
     workload = load()["matmul"]
     found = {}
     for word in (str(other.parent.parent), "built-in"):
-        with Session(python=word, threads=1) as session:
+        with EngineSession(python=word, threads=1) as session:
             request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu",
                                  size={"N": 32})  # fmt: skip
             config = complete(request, workload, session.devices())
@@ -113,7 +113,7 @@ def test_a_conda_environment_is_started_as_if_it_were_activated(
     other: Path, tmp_path: Path
 ) -> None:
     conda = make_conda(tmp_path / "deep", other, {"NOTED_BY_CONDA": "yes"})
-    with Session(python=str(tmp_path / "deep"), threads=1) as session:
+    with EngineSession(python=str(tmp_path / "deep"), threads=1) as session:
         session.devices()
         assert session.pid is not None
         environment = psutil.Process(session.pid).environ()
@@ -182,7 +182,7 @@ def test_a_python_that_lacks_what_an_engine_needs(tmp_path: Path) -> None:
     assert "lacks msgspec, numpy, platformdirs, psutil and simpleeval" in lost.reason
     assert "'msgspec>=0.19'" in lost.remedy
     with pytest.raises(CannotRunHere, match=r"lacks msgspec.*pip install"):
-        Session(python=str(tmp_path / "bare")).devices()
+        EngineSession(python=str(tmp_path / "bare")).devices()
 
 
 def test_a_python_whose_numpy_is_broken(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunReque
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.own_model import read_model
@@ -42,15 +42,15 @@ def config_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(threads=1) as made:
+def session() -> Iterator[EngineSession]:
+    with EngineSession(threads=1) as made:
         yield made
 
 
 class Bench:
     """Runs model files of a folder through one session."""
 
-    def __init__(self, session: Session, folder: Path) -> None:
+    def __init__(self, session: EngineSession, folder: Path) -> None:
         self.session, self.folder = session, folder
         self.log: list[str] = []
 
@@ -85,7 +85,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(session: Session, tmp_path: Path) -> Bench:
+def bench(session: EngineSession, tmp_path: Path) -> Bench:
     return Bench(session, tmp_path)
 
 

@@ -10,7 +10,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.receiver import Receiver
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 
@@ -18,12 +18,12 @@ WORKLOAD = load()["vector_add"]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(threads=1) as session:
+def session() -> Iterator[EngineSession]:
+    with EngineSession(threads=1) as session:
         yield session
 
 
-def config_of(session: Session, block: int) -> RunConfig:
+def config_of(session: EngineSession, block: int) -> RunConfig:
     request = RunRequest(
         workload="vector_add", size={"": 4096}, block=(block, 1, 1), device="cpu", threads=1
     )
@@ -31,7 +31,7 @@ def config_of(session: Session, block: int) -> RunConfig:
 
 
 @pytest.mark.parametrize("samples", [1, 7, 300])
-def test_a_run_ends_after_exactly_so_many_samples(session: Session, samples: int) -> None:
+def test_a_run_ends_after_exactly_so_many_samples(session: EngineSession, samples: int) -> None:
     record = session.measure(
         config_of(session, 64), WORKLOAD, RunOptions(seconds=None, samples=samples, warm_up_s=0.001)
     )
@@ -39,7 +39,7 @@ def test_a_run_ends_after_exactly_so_many_samples(session: Session, samples: int
     assert record.result().timing.stopped_by == "samples"
 
 
-def test_a_run_whose_result_changed_later_is_not_called_right(session: Session) -> None:
+def test_a_run_whose_result_changed_later_is_not_called_right(session: EngineSession) -> None:
     record = session.measure(config_of(session, 64), WORKLOAD, RunOptions(samples=3))
     assert record.result().verified
     run = Receiver(record.prepared.config)
@@ -53,7 +53,7 @@ def test_a_run_whose_result_changed_later_is_not_called_right(session: Session) 
     assert partial.verification is not None and "another result" in partial.verification.method
 
 
-def test_time_may_end_it_before(session: Session) -> None:
+def test_time_may_end_it_before(session: EngineSession) -> None:
     record = session.measure(
         config_of(session, 64), WORKLOAD, RunOptions(seconds=0.05, samples=1_000_000, warm_up_s=0.0)
     )
@@ -61,7 +61,7 @@ def test_time_may_end_it_before(session: Session) -> None:
     assert record.result().timing.stopped_by == "time"
 
 
-def test_arrays_that_were_kept_are_not_made_again(session: Session) -> None:
+def test_arrays_that_were_kept_are_not_made_again(session: EngineSession) -> None:
     first = session.measure(
         config_of(session, 64), WORKLOAD, RunOptions(seconds=None, samples=3, keep_arrays=True)
     ).result()

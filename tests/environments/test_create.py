@@ -16,7 +16,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.environments import install
 from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.create import PHASES, SetUpProgress, create
@@ -92,7 +92,7 @@ def test_killed_in_every_step_it_goes_on_and_is_an_engine_in_the_end(
 
 def _measure_in(word: str) -> str | None:
     workload = load()["matmul"]
-    with Session(python=word, threads=1) as session:
+    with EngineSession(python=word, threads=1) as session:
         request = RunRequest(workload="matmul", variant="numpy", device="numpy:cpu", size={"N": 64})
         config = complete(request, workload, session.devices())
         result = session.measure(config, workload, RunOptions(seconds=0.05)).result()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-frameworks"
@@ -33,9 +33,9 @@ def python() -> str:
 
 
 @pytest.fixture(scope="session")
-def session(python: str) -> Iterator[Session]:
+def session(python: str) -> Iterator[EngineSession]:
     """One engine for all, in which every framework is imported once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("KERAS_BACKEND", raising=False)
-        with Session(python=python, threads=1) as opened:
+        with EngineSession(python=python, threads=1) as opened:
             yield opened

@@ -12,7 +12,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.compare import Comparing
 from gpuexplorer.search.contenders import entrants_of, read_words
 from gpuexplorer.workloads.choose import complete
@@ -39,7 +39,7 @@ USUAL: dict[str, dict[str, bool]] = {"jax": {"jit": True}}
 """How a framework is used: JAX compiles every operator alone otherwise, which takes long."""
 
 
-def measured(session: Session, workload: str, variant: str, **request: Any) -> RunResult:
+def measured(session: EngineSession, workload: str, variant: str, **request: Any) -> RunResult:
     """Return a short run; it raises WrongResult where the result is not what float64 says."""
     wanted = RunRequest(
         workload=workload, variant=variant, size=SMALL[workload], device=f"{variant}:cpu", **request
@@ -50,7 +50,7 @@ def measured(session: Session, workload: str, variant: str, **request: Any) -> R
     return record.result()
 
 
-def test_every_framework_is_there_with_its_version(session: Session) -> None:
+def test_every_framework_is_there_with_its_version(session: EngineSession) -> None:
     devices = {d.id: d for d in session.devices().devices}
     assert {f"{name}:cpu" for name in FRAMEWORKS} <= set(devices)
     assert "on TensorFlow" in devices["keras:cpu"].driver
@@ -65,7 +65,9 @@ def test_every_framework_is_there_with_its_version(session: Session) -> None:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("workload", SMALL)
-def test_each_computes_what_float64_says(session: Session, workload: str, framework: str) -> None:
+def test_each_computes_what_float64_says(
+    session: EngineSession, workload: str, framework: str
+) -> None:
     errors = {}
     alone = workload in ONLY_FP32.get(framework, ())
     for precision in ("fp32",) if alone else PRECISIONS:
@@ -83,7 +85,9 @@ def test_each_computes_what_float64_says(session: Session, workload: str, framew
 
 
 @pytest.mark.parametrize(("framework", "switch"), [("tensorflow", "xla"), ("keras", "tf_function")])
-def test_a_compiled_model_computes_the_same(session: Session, framework: str, switch: str) -> None:
+def test_a_compiled_model_computes_the_same(
+    session: EngineSession, framework: str, switch: str
+) -> None:
     for workload in ("attention", "mlp_training"):
         run = measured(session, workload, framework, switches={switch: True})
         assert run.verified
@@ -91,7 +95,7 @@ def test_a_compiled_model_computes_the_same(session: Session, framework: str, sw
 
 
 def test_jax_computes_the_same_without_jit_and_its_compiler_tells_what_it_adds_in(
-    session: Session,
+    session: EngineSession,
 ) -> None:
     for workload in ("matmul", "layer_norm"):
         assert measured(session, workload, "jax").verified
@@ -101,7 +105,7 @@ def test_jax_computes_the_same_without_jit_and_its_compiler_tells_what_it_adds_i
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "keras", "jax"])
-def test_samples_one_by_one_compute_the_same(session: Session, framework: str) -> None:
+def test_samples_one_by_one_compute_the_same(session: EngineSession, framework: str) -> None:
     for workload in ("mlp", "attention"):
         switches = {"one_by_one": True, **USUAL.get(framework, {})}
         run = measured(session, workload, framework, switches=switches)
@@ -115,7 +119,7 @@ def test_keras_computes_the_same_on_another_framework(
     monkeypatch.setenv("KERAS_BACKEND", below)
     title = {"jax": "JAX", "torch": "PyTorch"}[below]
     switches = {"xla": True} if below == "jax" else {}
-    with Session(python=python, threads=1) as session:
+    with EngineSession(python=python, threads=1) as session:
         for workload in ("attention", "mlp_training"):
             run = measured(session, workload, "keras", switches=switches)
             assert run.verification is not None and run.verification.ok
@@ -128,14 +132,14 @@ def test_keras_computes_the_same_on_another_framework(
             measured(session, "mlp", "keras", switches={"tf_function": True})
 
 
-def test_what_only_a_gpu_has_is_refused(session: Session) -> None:
+def test_what_only_a_gpu_has_is_refused(session: EngineSession) -> None:
     for request in ({"precision": "tf32"}, {"switches": {"memory_growth": False}}):
         with pytest.raises(CannotRunHere) as caught:
             measured(session, "matmul", "tensorflow", **request)
         assert isinstance(caught.value, ExplorerError) and caught.value.remedy
 
 
-def test_all_of_them_appear_in_one_comparison(session: Session, tmp_path: Any) -> None:
+def test_all_of_them_appear_in_one_comparison(session: EngineSession, tmp_path: Any) -> None:
     shared = RunRequest(workload="softmax", size=SMALL["softmax"], device="cpu")
     entrants = entrants_of(read_words(FRAMEWORKS, shared, []), session.devices())
     comparing = Comparing(entrants, rounds=2, turn_s=0.01)

@@ -12,7 +12,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load
 from tests.gpu.hardware import cache_shows, has_tensor_cores, offered, rate_bounds
@@ -23,7 +23,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.ceilings: Ceilings | None = None
-        self.session = Session(ceilings=self._find)
+        self.session = EngineSession(ceilings=self._find)
         self.devices = self.session.devices()
         self.device = find_device(self.devices, "cuda")
         calibration = Calibration(self.devices, self.device, quick=True)

@@ -9,7 +9,7 @@ import pytest
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.models import MODELS
@@ -18,12 +18,12 @@ SHIPPED = load()
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as opened:
+def session() -> Iterator[EngineSession]:
+    with EngineSession() as opened:
         yield opened
 
 
-def gpu_of(session: Session, framework: str) -> DeviceInfo:
+def gpu_of(session: EngineSession, framework: str) -> DeviceInfo:
     """Return a framework's first GPU; the test is skipped where it has no build for CUDA here."""
     for device in session.devices().devices:
         if device.backend == framework and device.kind == "gpu":
@@ -33,7 +33,9 @@ def gpu_of(session: Session, framework: str) -> DeviceInfo:
 
 @pytest.mark.parametrize("framework", ["tensorflow", "keras", "jax"])
 @pytest.mark.parametrize("workload", MODELS)
-def test_each_computes_what_float64_says(session: Session, workload: str, framework: str) -> None:
+def test_each_computes_what_float64_says(
+    session: EngineSession, workload: str, framework: str
+) -> None:
     device = gpu_of(session, framework)
     errors = {}
     for precision in ("fp32", "tf32", "bf16", "fp16"):
@@ -58,7 +60,9 @@ def test_each_computes_what_float64_says(session: Session, workload: str, framew
 @pytest.mark.parametrize(
     ("framework", "switch"), [("tensorflow", "xla"), ("keras", "tf_function"), ("jax", "jit")]
 )
-def test_a_compiled_model_computes_the_same(session: Session, framework: str, switch: str) -> None:
+def test_a_compiled_model_computes_the_same(
+    session: EngineSession, framework: str, switch: str
+) -> None:
     device = gpu_of(session, framework)
     wanted = RunRequest(
         workload="transformer_block", variant=framework, device=device.id, switches={switch: True}
@@ -68,7 +72,7 @@ def test_a_compiled_model_computes_the_same(session: Session, framework: str, sw
     assert session.measure(config, chosen, RunOptions(seconds=2.0, samples=20)).result().verified
 
 
-def test_frameworks_share_the_gpu(session: Session) -> None:
+def test_frameworks_share_the_gpu(session: EngineSession) -> None:
     """Two frameworks hold arrays in one engine, neither having taken all of the memory."""
     for framework in ("tensorflow", "jax"):
         device = gpu_of(session, framework)

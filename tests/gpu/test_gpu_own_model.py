@@ -12,7 +12,7 @@ import pytest
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.own_model import read_model
@@ -27,15 +27,15 @@ DEVICE = "torch:cuda:0"
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as made:
+def session() -> Iterator[EngineSession]:
+    with EngineSession() as made:
         if DEVICE not in {d.id for d in made.devices()}:
             pytest.skip("this PyTorch reaches no GPU")
         yield made
 
 
 def asked(
-    session: Session, folder: Path, text: str = GOOD, **request: Any
+    session: EngineSession, folder: Path, text: str = GOOD, **request: Any
 ) -> tuple[RunConfig, Workload]:
     workload = workload_of(folder, text)
     trust.trust(read_model(folder / "model.py"), remember=False)
@@ -43,7 +43,7 @@ def asked(
     return complete(wanted, workload, session.devices()), workload
 
 
-def run(session: Session, folder: Path, text: str = GOOD, **request: Any) -> RunResult:
+def run(session: EngineSession, folder: Path, text: str = GOOD, **request: Any) -> RunResult:
     config, workload = asked(session, folder, text, **request)
     return session.measure(config, workload, RunOptions(seconds=0.2)).result()
 
@@ -53,7 +53,7 @@ def run(session: Session, folder: Path, text: str = GOOD, **request: Any) -> Run
 )
 @pytest.mark.parametrize("variant", ["torch", "torch_training"])
 def test_each_precision_is_verified(
-    session: Session, tmp_path: Path, precision: str, variant: str
+    session: EngineSession, tmp_path: Path, precision: str, variant: str
 ) -> None:
     device = find_device(session.devices(), DEVICE)
     if precision not in device.precisions:
@@ -66,18 +66,20 @@ def test_each_precision_is_verified(
 
 
 @pytest.mark.parametrize("variant", ["torch", "torch_training"])
-def test_a_cuda_graph_computes_the_same(session: Session, tmp_path: Path, variant: str) -> None:
+def test_a_cuda_graph_computes_the_same(
+    session: EngineSession, tmp_path: Path, variant: str
+) -> None:
     result = run(session, tmp_path, variant=variant, switches={"cuda_graph": True})
     assert result.verified
 
 
-def test_the_whole_textbook_program(session: Session, tmp_path: Path) -> None:
+def test_the_whole_textbook_program(session: EngineSession, tmp_path: Path) -> None:
     result = run(session, tmp_path, switches={"include_transfers": True})
     assert result.verified
     assert result.phases_s.host_to_device is not None and result.phases_s.host_to_device > 0
 
 
-def test_operators_have_their_kernels(session: Session, tmp_path: Path) -> None:
+def test_operators_have_their_kernels(session: EngineSession, tmp_path: Path) -> None:
     config, workload = asked(session, tmp_path, size={"batch": 256, "width": 1024})
     profile = session.operators(config, workload)
     assert profile.on_gpu
@@ -90,7 +92,7 @@ def test_operators_have_their_kernels(session: Session, tmp_path: Path) -> None:
     assert told_s == pytest.approx(total_s, rel=0.05)
 
 
-def test_a_fault_leaves_the_next_run_working(session: Session, tmp_path: Path) -> None:
+def test_a_fault_leaves_the_next_run_working(session: EngineSession, tmp_path: Path) -> None:
     text, said, _ = FAULTS["raises in forward"]
     with pytest.raises(Exception, match=r"model\.py:4"):
         run(session, tmp_path, text)

@@ -10,7 +10,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interleave import Contender
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 from tests.support.in_turns import compare_in_turns
@@ -21,13 +21,13 @@ FEWEST = 16
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as made:
+def session() -> Iterator[EngineSession]:
+    with EngineSession() as made:
         yield made
 
 
 def contender(
-    session: Session, gpu: DeviceInfo, workload: Workload, variant: str, n: int
+    session: EngineSession, gpu: DeviceInfo, workload: Workload, variant: str, n: int
 ) -> Contender:
     request = RunRequest(workload=workload.name, variant=variant, size={"N": n}, device=gpu.id)
     return Contender(complete(request, workload, session.devices()), workload)
@@ -35,7 +35,7 @@ def contender(
 
 @pytest.mark.parametrize("size", [64, 1024])
 def test_a_configuration_is_as_fast_as_itself(
-    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload], size: int
+    session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload], size: int
 ) -> None:
     same = contender(session, gpu, workloads["matmul"], "naive", size)
     held = 0
@@ -47,7 +47,7 @@ def test_a_configuration_is_as_fast_as_itself(
 
 
 def test_the_tiled_kernel_is_told_from_the_uncoalesced_one(
-    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
+    session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
     uncoalesced, tiled = (
         contender(session, gpu, workloads["matmul"], variant, 2048)
@@ -59,7 +59,7 @@ def test_the_tiled_kernel_is_told_from_the_uncoalesced_one(
 
 
 def test_a_run_ends_by_its_noise_and_few_of_its_batches_are_throttled(
-    session: Session, gpu: DeviceInfo, workloads: dict[str, Workload]
+    session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
     one = contender(session, gpu, workloads["matmul"], "naive", 1024)
     result = session.measure(

@@ -18,7 +18,7 @@ from gpuexplorer.core.errors import InputError, OutOfMemory
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.launcher import GOES_FIRST, go_first
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.measure.shortage import memory_limit, says_short_of_memory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -31,8 +31,8 @@ WORKLOADS = load()
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as one:
+def session() -> Iterator[EngineSession]:
+    with EngineSession() as one:
         yield one
 
 
@@ -44,7 +44,7 @@ def data_B(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> RunResult:
+def measure(session: EngineSession, name: str, variant: str, size: dict[str, int]) -> RunResult:
     request = RunRequest(workload=name, variant=variant, size=size, device="cpu")
     config = complete(request, WORKLOADS[name], session.devices())
     return session.measure(
@@ -64,7 +64,7 @@ def measure(session: Session, name: str, variant: str, size: dict[str, int]) -> 
     ],
 )  # fmt: skip
 def test_a_run_that_runs_out_leaves_the_session_as_it_was(
-    session: Session, name: str, variant: str, small: dict[str, int], large: dict[str, int]
+    session: EngineSession, name: str, variant: str, small: dict[str, int], large: dict[str, int]
 ) -> None:
     import resource
 
@@ -89,7 +89,9 @@ def test_a_run_that_runs_out_leaves_the_session_as_it_was(
         resource.prlimit(pid, resource.RLIMIT_DATA, before)
 
 
-def test_a_run_that_cannot_fit_is_refused_before_anything_is_allocated(session: Session) -> None:
+def test_a_run_that_cannot_fit_is_refused_before_anything_is_allocated(
+    session: EngineSession,
+) -> None:
     source = WORKLOADS["matmul"].source
     manifest = source.manifest.replace("max = 16384", "max = 8388608")
     workload = Workload(msgspec.structs.replace(source, manifest=manifest))

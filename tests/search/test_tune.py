@@ -18,7 +18,7 @@ from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, Wron
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.tune import HOPELESS, Options, Progress, Tuner
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
@@ -270,7 +270,7 @@ def test_the_document_is_read_as_it_was_written() -> None:
 def test_a_real_kernel_is_tuned() -> None:
     request = RunRequest(workload="matmul", variant="naive", size={"N": 128}, device="cpu")
     results: list[RunResult] = []
-    with Session() as session:
+    with EngineSession() as session:
         ranges = Ranges({"block.x": (1, 4, 16, 64), "block.y": (1, 4, 16, 64)}, {})
         space = tuning_space(request, MATMUL, session.devices(), ranges)
         made = Tuner(session, MATMUL, space, Options(sampler="grid", budget=Budget()))

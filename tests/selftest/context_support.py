@@ -13,7 +13,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.result import BatchSummary, RunResult
 from gpuexplorer.core.statistics import summarize
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.task import Skipped
 from gpuexplorer.workloads.choose import complete
@@ -39,7 +39,7 @@ class MadeContext:
         self.measured: list[RunConfig] = []
         self.steps: list[str] = []
         self.on_step = self.steps.append
-        self.session = cast(Session, self)
+        self.session = cast(EngineSession, self)
         self.pid = 1
 
     def config(self, workload: Workload, **wanted: Any) -> RunConfig:

@@ -51,7 +51,7 @@ class Engine:
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
     monkeypatch.setattr(Engine, "started", [], raising=False)
-    monkeypatch.setattr("gpuexplorer.studies.once.Session", Engine)
+    monkeypatch.setattr("gpuexplorer.studies.once.EngineSession", Engine)
     return Engine
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.studies import PrecisionStudy
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.studies.precision import PrecisionLab
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.choose import find_device
@@ -79,13 +79,13 @@ BY_HAND: dict[str, Callable[[dict[str, Array], Round], Array]] = {
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session() as opened:
+def session() -> Iterator[EngineSession]:
+    with EngineSession() as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def labs(session: Session) -> dict[str, PrecisionStudy]:
+def labs(session: EngineSession) -> dict[str, PrecisionStudy]:
     how = How(rounds=6, seconds=0.03, samples=30, seed=1)
     return {
         name: PrecisionLab(
@@ -96,7 +96,7 @@ def labs(session: Session) -> dict[str, PrecisionStudy]:
     }  # fmt: skip
 
 
-def masters(session: Session, study: PrecisionStudy) -> dict[str, Array]:
+def masters(session: EngineSession, study: PrecisionStudy) -> dict[str, Array]:
     """Return the inputs as the host has them, float32 in every precision but fp64."""
     workload = SHIPPED[study.config.workload]
     device = find_device(session.devices(), study.config.device)
@@ -126,7 +126,7 @@ def test_every_precision_of_the_cpu_is_on_the_chart(
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_errors_are_those_of_rounding_by_hand(
-    session: Session, labs: dict[str, PrecisionStudy], name: str, precision: str
+    session: EngineSession, labs: dict[str, PrecisionStudy], name: str, precision: str
 ) -> None:
     study = labs[name]
     given = masters(session, study)
@@ -145,7 +145,7 @@ def test_half_errors_are_those_of_rounding_by_hand(
 
 @pytest.mark.parametrize("name", SIZES)
 def test_single_and_double_errors_have_their_order_of_magnitude(
-    session: Session, labs: dict[str, PrecisionStudy], name: str
+    session: EngineSession, labs: dict[str, PrecisionStudy], name: str
 ) -> None:
     study = labs[name]
     errors = {p.precision: p.measured.rms_rel_error for p in study.points if p.measured}
@@ -170,7 +170,7 @@ def test_the_formats_are_ordered_by_their_significant_bits(
         assert errors["fp64"] < errors["fp32"] < errors["fp16"] < errors["bf16"]
 
 
-def test_a_result_beyond_the_tolerance_is_timed(session: Session) -> None:
+def test_a_result_beyond_the_tolerance_is_timed(session: EngineSession) -> None:
     """The whole way through the engine, with a kernel whose manifest asks for too much."""
     source = SHIPPED["matmul"].source
     manifest = source.manifest.replace("fp16 = { tolerance = 2e-3 }", "fp16 = { tolerance = 1e-9 }")

@@ -27,9 +27,9 @@ def take_turns(
 
     Chance decides the order of each round; ``seed`` makes it repeatable. ``turn_s`` is how long a
     turn samples, its launches' verification and a short warm-up apart; ``samples`` ends it earlier,
-    after so many. ``warm_up_s`` and ``keep_arrays`` are those of ``Session.measure``.
+    after so many. ``warm_up_s`` and ``keep_arrays`` are those of ``EngineSession.measure``.
     ``on_round`` is told the rounds done and all. ValueError for no round; the session's errors as
-    ``Session.measure`` raises them.
+    ``EngineSession.measure`` raises them.
     """
     options = RunOptions(samples, turn_s, None, warm_up_s, allow_long, keep_arrays)
     interleaving = Interleaving(contenders, options, seed=seed)

@@ -19,7 +19,7 @@ from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
@@ -111,7 +111,9 @@ class CompareJob(EngineJob):
         present = self._present
         if engine == present.options.python:
             return _Live(self, present.devices)
-        session = Session(python=engine, threads=present.options.threads, ceilings=self._ceilings)
+        session = EngineSession(
+            python=engine, threads=present.options.threads, ceilings=self._ceilings
+        )
         return Guest(self, session)
 
     @property

@@ -21,7 +21,7 @@ from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_run
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import Session as EngineSession
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob

@@ -11,7 +11,7 @@ from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import Session
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.workloads.change import changed
 from gpuexplorer.workloads.choose import complete
@@ -21,9 +21,9 @@ ROUNDS, SECONDS = 3, 0.15
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
+def session() -> Iterator[EngineSession]:
     """Return an engine on which kernels run through Intel's runtime."""
-    with Session() as opened:
+    with EngineSession() as opened:
         devices = [d for d in opened.devices() if d.id == "opencl:0"]
         if not devices or "Intel" not in devices[0].driver:
             pytest.skip("the CPU device here is not Intel's runtime")
@@ -31,7 +31,7 @@ def session() -> Iterator[Session]:
 
 
 def advised(
-    session: Session, request: RunRequest, seconds: float = SECONDS
+    session: EngineSession, request: RunRequest, seconds: float = SECONDS
 ) -> tuple[float, tuple[Advice, ...], RunRequest | None]:
     """Measure a request; return its least time, what is said, and the request it leads to."""
     workload = shipped()[request.workload]
@@ -45,7 +45,7 @@ def advised(
     return result.timing.min_s, said, better
 
 
-def gain(session: Session, rule: str, **request: Any) -> float:
+def gain(session: EngineSession, rule: str, **request: Any) -> float:
     """Return by what factor following the first advice, which is ``rule``'s, made a run faster.
 
     Both are measured in turns, and the quietest of each counts: a neighbour only ever slows.
@@ -63,7 +63,7 @@ def gain(session: Session, rule: str, **request: Any) -> float:
 
 @pytest.mark.parametrize("block", [(1, 256), (8, 8)])
 def test_rows_that_fill_vectors_make_the_textbook_product_at_least_3_times_as_fast(
-    session: Session, block: tuple[int, int]
+    session: EngineSession, block: tuple[int, int]
 ) -> None:
     found = gain(
         session, "short-rows", workload="matmul", variant="naive", size={"N": 256}, block=block
@@ -71,7 +71,9 @@ def test_rows_that_fill_vectors_make_the_textbook_product_at_least_3_times_as_fa
     assert found >= 3
 
 
-def test_the_variant_with_row_and_column_the_right_way_round_is_faster(session: Session) -> None:
+def test_the_variant_with_row_and_column_the_right_way_round_is_faster(
+    session: EngineSession,
+) -> None:
     found = gain(
         session,
         "orientation",
@@ -83,7 +85,7 @@ def test_the_variant_with_row_and_column_the_right_way_round_is_faster(session: 
     assert found >= 1.4
 
 
-def test_larger_blocks_save_the_time_of_starting_them(session: Session) -> None:
+def test_larger_blocks_save_the_time_of_starting_them(session: EngineSession) -> None:
     found = gain(
         session,
         "tiny-blocks",
@@ -95,14 +97,16 @@ def test_larger_blocks_save_the_time_of_starting_them(session: Session) -> None:
     assert found >= 1.2
 
 
-def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(session: Session) -> None:
+def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(
+    session: EngineSession,
+) -> None:
     found = gain(
         session, "reuse", workload="matmul", variant="naive", size={"N": 1024}, block=(16, 16)
     )
     assert found >= 1.4
 
 
-def test_a_good_configuration_is_left_alone(session: Session) -> None:
+def test_a_good_configuration_is_left_alone(session: EngineSession) -> None:
     request = RunRequest(
         workload="matmul", variant="naive", size={"N": 512}, block=(16, 16), device="opencl:0"
     )
