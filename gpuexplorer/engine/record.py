@@ -208,13 +208,18 @@ class RunRecord:
 
     def suspect(self, summary: Summary) -> str | None:
         """Return why the figure of these samples cannot be true; None when it can."""
+        slow_s = summary.p95_s if summary.ci95_high_s is None else summary.ci95_high_s
+        return self.suspect_at(slow_s)
+
+    def suspect_at(self, slow_s: float) -> str | None:
+        """Return why a launch cannot take ``slow_s``; a longer one is not more suspect."""
         prepared = self.prepared
         compulsory = [t for t in prepared.traffic if t.kind == "compulsory"]
         work = Work(
             flops=prepared.flops,
             read_B=sum((t.read_B or 0.0) + (t.combined_B or 0.0) for t in compulsory),
             write_B=sum(t.write_B or 0.0 for t in compulsory),
-            slow_s=summary.p95_s if summary.ci95_high_s is None else summary.ci95_high_s,
+            slow_s=slow_s,
         )
         return suspicion(
             work,

@@ -28,7 +28,8 @@ from gpuexplorer.search.block_grid import Grid, heats
 from gpuexplorer.search.leaders import ROUNDS
 from gpuexplorer.search.looking import Neighbourhood, Taken, take
 from gpuexplorer.search.outcome import Cell
-from gpuexplorer.search.racing import Look, Race, Runner
+from gpuexplorer.search.racing import Race
+from gpuexplorer.search.runner import Look, Runner
 from gpuexplorer.search.space import Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
@@ -207,13 +208,13 @@ class BlockMap:
     @property
     def cells(self) -> list[MapCell]:
         """Every cell in row-major order, threads y before threads x."""
-        compared = self.race.against_best()
+        compared = self.race.leaders.against_best()
         return [self._cell(n, compared) for n in range(len(self._entries))]
 
     def cell(self, block: Block) -> MapCell | None:
         """Return what is known of a block; None when it is not on the grid."""
         number = self.grid.number(block)
-        return None if number is None else self._cell(number, self.race.against_best())
+        return None if number is None else self._cell(number, self.race.leaders.against_best())
 
     @property
     def best(self) -> Block | None:
@@ -346,7 +347,7 @@ class BlockMap:
     def _step(self, number: int) -> Step:
         upcoming = None if self.race.done else self.race.next()
         return Step(
-            cell=self._cell(number, self.race.against_best()),
+            cell=self._cell(number, self.race.leaders.against_best()),
             next=self._block(upcoming.number) if upcoming is not None else None,
             looks=self.race.looks,
             left_s=self.seconds_left(),

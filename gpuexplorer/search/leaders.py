@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from gpuexplorer.core.comparison import (
     interval_so_far,
     ratio_interval,
 )
+from gpuexplorer.search.runner import SHORTEST_S, Runner
 
 ROUNDS = 12
 """Rounds of the turns; up to twice as many while it is not known who leads."""
@@ -25,40 +25,31 @@ SURE = 0.02
 """It is known when half of every 95 % interval of a ratio to the best is at most so wide."""
 CLEARLY = 1.02
 """Who is slower than the best by more than this for certain takes no more turns."""
-SHORTEST_S = 1e-9
-
-
-class TakesTurns(Protocol):
-    """What is known of one configuration (``racing.Runner``)."""
-
-    turns_s: dict[int, float]
-    out: bool
-    withdrawn: bool
-
-    @property
-    def present(self) -> bool:
-        """Whether it still takes turns."""
 
 
 class Leaders:
     """Decides who takes turns in the next round, and compares those who took them.
 
-    ``runners`` are looked up by the numbers of ``members``. There are ``rounds`` rounds, up to
-    twice as many while intervals are wide, and fewer once ``time_is_up``, but enough for intervals.
+    There are ``rounds`` rounds, up to twice as many while intervals are wide, and fewer once
+    ``time_is_up``, but enough for intervals.
     """
 
     def __init__(
         self,
-        runners: Mapping[int, TakesTurns],
-        members: list[int],
+        runners: Mapping[int, Runner],
         chance: np.random.Generator,
         rounds: int = ROUNDS,
         time_is_up: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._runners, self.members = runners, members
+        self._runners = runners
+        self.members: list[int] = []
+        """Who takes turns, by number; the fastest of the looks first."""
         self._chance, self._rounds, self._time_is_up = chance, rounds, time_is_up
         self.round = 0
         """The round that is taken at present, from 1."""
+        self.rounds_taken = 0
+        """How many rounds are over."""
+        self.most_rounds = 2 * rounds
 
     @property
     def present(self) -> list[int]:
@@ -114,20 +105,22 @@ class Leaders:
             self._drop_slower()
         present = self.present
         if not present or self._is_enough(present):
+            self.rounds_taken = self.round
             return []
+        self.rounds_taken = self.round
         self.round += 1
         order: list[int] = self._chance.permutation(np.array(present, dtype=int)).tolist()
         return order
 
     def turns_left(self) -> int:
         """Return about how many turns are to come after this round."""
-        rounds = self._rounds if self.round <= self._rounds else 2 * self._rounds
+        rounds = self._rounds if self.round <= self._rounds else self.most_rounds
         return len(self.present) * (rounds - self.round)
 
     def _is_enough(self, present: list[int]) -> bool:
         if self.round < min(FEWEST_PAIRS, self._rounds):
             return False
-        if len(present) == 1 or self._time_is_up() or self.round >= 2 * self._rounds:
+        if len(present) == 1 or self._time_is_up() or self.round >= self.most_rounds:
             return True
         if self.round < self._rounds:
             return False

@@ -14,7 +14,8 @@ from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.outcome import passes
-from gpuexplorer.search.racing import SHORTEST_S, Look, Race
+from gpuexplorer.search.racing import Race
+from gpuexplorer.search.runner import SHORTEST_S, Look
 
 FIRST_WARM_UP_S = 0.25
 """Launches before the very first sample: a device that rested runs slower at first."""
@@ -69,7 +70,9 @@ def take(
     except ExplorerError as error:
         return Taken(look, error=error, withdrawn=race.failed(look, passing=passes(error)))
     samples_s = record.samples_s()
-    suspect = record.suspect(summarize(samples_s))
+    suspect = record.suspect_at(float(samples_s.min()))
+    if suspect is not None:  # of the fastest launch; the median's interval decides
+        suspect = record.suspect(summarize(samples_s))
     if suspect is not None:
         race.withdraw(look.number)
         return Taken(look, record, suspect=suspect, withdrawn=True)

@@ -18,18 +18,11 @@ Nothing here measures, knows what a configuration is, or looks at a clock of its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from statistics import median
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.search.leaders import ROUNDS, Leaders
-
-Phase = Literal["survey", "check", "race", "turns"]
-Floats = npt.NDArray[np.float64]
+from gpuexplorer.search.runner import SHORTEST_S, Floats, Look, Phase, Runner
 
 FIRST_SAMPLES = 3
 RACE_SAMPLES = 5
@@ -40,17 +33,15 @@ TURN_S = 0.02
 """A look at a short kernel, and a turn, last about so long, with more samples than the fewest."""
 MOST_LOOK_S = 2.0
 """A first look ends after so long while nothing is known, however few samples that makes."""
-SHORTEST_S = 1e-9
-"""A launch below the clock's resolution takes so long as far as this is concerned."""
 PATIENCE = 1.5
 """A look ends after so many times what as many launches take that are just not clearly slower."""
 SLOWER = 1.3
 """Sampling ends as soon as it is known that a launch takes so many times what a leader takes."""
-LIMITS = (2.0, 1.3, 1.15, 1.08)
+LIMITS = (2.0, 1.4, 1.2, 1.15)
 """How many times the bar a configuration may take after its first look, its second, ..."""
 BAR = 3
 """The bar is what the so-manieth of the leaders typically takes: one may have had luck."""
-MOST_RACING = 48
+MOST_RACING = 32
 """The fastest so many of those that are left are looked at in a round."""
 CHECK_EVERY = 12
 """The best is measured again after so many looks."""
@@ -66,56 +57,6 @@ CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""
 FAVOURITE_WITHIN = 10.0
 """The favourite takes turns, too, unless it is this much slower than the best."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What to measure next: ends after ``samples`` or ``seconds``, whichever comes first."""
-
-    number: int
-    """The configuration, as the race counts them."""
-    phase: Phase
-    samples: int
-    seconds: float
-    round: int = 0
-    slower_than_s: float | None = None
-    """A launch that takes longer than this need not be sampled any further."""
-
-    def gave_up(self, samples_s: Floats) -> bool:
-        """Return whether these samples say that it was not worth going on."""
-        return self.slower_than_s is not None and bool(samples_s.min() > self.slower_than_s)
-
-
-@dataclass
-class Runner:
-    """What the race knows of one configuration."""
-
-    fastest_s: list[float] = field(default_factory=list)
-    """The fastest launch of each look."""
-    turns_s: dict[int, float] = field(default_factory=dict)
-    """The median of each turn, by its round."""
-    samples: int = 0
-    out: bool = False
-    """Whether it is slower than the best for certain."""
-    withdrawn: bool = False
-    """Whether it cannot be measured."""
-    doubts: int = 0
-    failures: int = 0
-
-    @property
-    def typical_s(self) -> float:
-        """The median of the looks' fastest launches; infinite before the first look."""
-        return median(self.fastest_s) if self.fastest_s else float("inf")
-
-    @property
-    def luckiest_s(self) -> float:
-        """The fastest launch of all; infinite before the first look."""
-        return min(self.fastest_s, default=float("inf"))
-
-    @property
-    def present(self) -> bool:
-        """Whether it can be measured and may still be the best."""
-        return not self.out and not self.withdrawn
 
 
 class Race:
@@ -155,7 +96,7 @@ class Race:
         self._propose, self._expect = propose, expect
         self._samples, self._favourite = samples, favourite
         self._racing_on, self._turns_on = racing, turns
-        self._rounds, self._time_is_up = rounds, time_is_up
+        self._rounds = rounds
         self._queue: list[int] = []
         self._doubted: list[int] = []
         """Those to be looked at again once the machine is steady."""
@@ -168,7 +109,8 @@ class Race:
         """How often the best was measured again in between, and how often it was then slower."""
         self._best: int | None = None
         self._best_known = False
-        self._leaders: Leaders | None = None
+        self.leaders = Leaders(self.runners, self._chance, rounds, time_is_up)
+        """Those that take turns, once the looks are over."""
         self.crowd: frozenset[int] = frozenset()
         """Those near the best for which there was no place among the finalists."""
         self.phase: Phase = "survey"
@@ -180,7 +122,7 @@ class Race:
     def best(self) -> int | None:
         """The best so far; None before the first look."""
         if not self._best_known:
-            self._best = self._leaders.best if self._leaders is not None else None
+            self._best = self.leaders.best
             if self._best is None:
                 seen = [n for n, r in self.runners.items() if r.fastest_s and not r.withdrawn]
                 self._best = min(seen, key=lambda n: self.runners[n].typical_s, default=None)
@@ -194,54 +136,25 @@ class Race:
         return self.runners[best].typical_s if best is not None else None
 
     @property
-    def finalists(self) -> list[int]:
-        """Those that take turns, the fastest of the looks first."""
-        return self._leaders.members if self._leaders is not None else []
-
-    @property
-    def rounds_taken(self) -> int:
-        """How many rounds of turns are over."""
-        if self._leaders is None:
-            return 0
-        return self._leaders.round - (self.phase == "turns" and bool(self._queue))
-
-    @property
-    def most_rounds(self) -> int:
-        """How many rounds of turns there may be."""
-        return 2 * self._rounds
-
-    def ranked(self) -> list[int]:
-        """Return those who took turns, the fastest first and those who left last."""
-        return self._leaders.ranked() if self._leaders is not None else []
-
-    def compared(self, number: int, other: int) -> Comparison | None:
-        """Return the time of ``other`` over that of ``number``; None with too few common turns."""
-        return self._leaders.compared(number, other) if self._leaders is not None else None
-
-    def against_best(self) -> dict[int, Comparison]:
-        """Return each finalist's time over the best's, as far as they took turns together."""
-        return self._leaders.against_best() if self._leaders is not None else {}
-
-    @property
     def ties(self) -> frozenset[int]:
         """Those that cannot be told from the best, which is one of them, once all took turns."""
         best = self.best
         if not self.done or best is None:
             return frozenset()
-        near = {n for n, c in self.against_best().items() if c.verdict != "slower"}
+        near = {n for n, c in self.leaders.against_best().items() if c.verdict != "slower"}
         return frozenset({best, *near, *self.crowd})
 
     @property
     def contenders(self) -> list[int]:
         """Those that were looked at and may still be the best."""
-        return self._leaders.present if self._leaders is not None else self._racing()
+        return self.leaders.present if self.phase == "turns" else self._racing()
 
     def looks_left(self) -> float:
         """Return about how many looks are still to come, apart from those of proposals."""
         if self.done:
             return 0
-        if self._leaders is not None:
-            return len(self._queue) + self._leaders.turns_left()
+        if self.phase == "turns":
+            return len(self._queue) + self.leaders.turns_left()
         live = [r for r in self.runners.values() if r.present]
         first = sum(not runner.fastest_s for runner in live)
         share = 0.3 if self.phase == "survey" else 0.7
@@ -256,7 +169,7 @@ class Race:
         """Return what to measure next; None once the race is over."""
         if self.done:
             return None
-        if self._leaders is None and len(self._since_check) >= CHECK_EVERY:
+        if self.phase != "turns" and len(self._since_check) >= CHECK_EVERY:
             best = self.best
             if best is not None:
                 return self._look(best, "check")
@@ -313,7 +226,7 @@ class Race:
 
     def end_search(self) -> None:
         """Look at no more configurations: let those near the best take turns."""
-        if self._leaders is None and not self.done:
+        if self.phase != "turns":
             self._queue, self._doubted, self._since_check = [], [], []
             self._begin_turns()
 
@@ -326,10 +239,9 @@ class Race:
     def _look(self, number: int, phase: Phase) -> Look:
         best_s = self.best_s
         if phase == "turns":
-            assert self._leaders is not None
             samples = _samples(TURN_SAMPLES, TURN_S, best_s)
             most_s = max(1.0, 100 * samples * (best_s or 0.0))  # the count alone ends it
-            return Look(number, phase, samples, most_s, self._leaders.round)
+            return Look(number, phase, samples, most_s, self.leaders.round)
         samples = _samples(RACE_SAMPLES if phase == "race" else FIRST_SAMPLES, LOOK_S, best_s)
         if phase == "survey" and self._samples is not None:
             samples = self._samples
@@ -341,7 +253,7 @@ class Race:
 
     def _fill(self) -> bool:
         """Queue up what the next heat or round consists of, or end the race; whether it goes on."""
-        if self._leaders is None:
+        if self.phase != "turns":
             self._queue = self._survey() if self.phase == "survey" else []
             if self._queue:
                 return True
@@ -351,9 +263,8 @@ class Race:
                 if self._queue:
                     return True
             self._begin_turns()
-        assert self._leaders is not None
         self._best_known = False
-        self._queue = self._leaders.next_round() if self._turns_on else []
+        self._queue = self.leaders.next_round() if self._turns_on else []
         self.done = not self._queue
         return not self.done
 
@@ -475,7 +386,7 @@ class Race:
             if not favourite.withdrawn and favourite.luckiest_s <= FAVOURITE_WITHIN * best_s:
                 favourite.out = False
                 members.append(self._favourite)
-        self._leaders = Leaders(self.runners, members, self._chance, self._rounds, self._time_is_up)
+        self.leaders.members = members
 
 
 def _samples(fewest: int, seconds: float, launch_s: float | None) -> int:

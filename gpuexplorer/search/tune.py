@@ -33,7 +33,8 @@ from gpuexplorer.engine.interleave import STOPPED_BY, Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.handover import Handover
 from gpuexplorer.search.looking import Neighbourhood, Taken, take
-from gpuexplorer.search.racing import Look, Race
+from gpuexplorer.search.racing import Race
+from gpuexplorer.search.runner import Look
 from gpuexplorer.search.tune_naming import Finished, named_of
 from gpuexplorer.search.tune_sampler import make_sampler
 from gpuexplorer.search.tune_space import Place, TuningSpace
@@ -175,22 +176,23 @@ class Tuner:
 
     def _next(self) -> Look | None:
         """Return what to measure next; the search ends when it is enough or its time is over."""
-        race = self._race
-        if race.phase != "turns" and (self._enough or self._time_is_up()):
+        race, searching = self._race, self._race.phase != "turns"
+        if searching and (self._enough or self._time_is_up()):
             if race.phase == "survey":
                 self._stopped_by = "user" if self._enough else "time"
             race.end_search()
-        searching = not self._turns
+        rounds = race.leaders.rounds_taken
         look = race.next()
         if searching and race.phase == "turns":
-            self._end_search()
+            self._search_ended = self._clock()
+            seconds = self._options.budget.seconds
+            if seconds is not None:
+                self._final_s = max(0.0, seconds - (self._search_ended - self._began))
+        elif race.leaders.rounds_taken > rounds:
+            done, most = race.leaders.rounds_taken, race.leaders.most_rounds
+            elapsed_s = self._clock() - self._began
+            self.on_progress(Progress("final", done, most, elapsed_s, self._best, None))
         return look
-
-    def _end_search(self) -> None:
-        self._search_ended = self._clock()
-        seconds = self._options.budget.seconds
-        if seconds is not None:
-            self._final_s = max(0.0, seconds - (self._search_ended - self._began))
 
     def _propose(self) -> int | None:
         """Return what the sampler proposes; None when enough was tried or nothing is left."""
@@ -329,7 +331,6 @@ class Tuner:
 
     def _take_turn(self, look: Look) -> None:
         """Take a finalist's turn, and tell of each round that is over."""
-        race, before = self._race, self._race.rounds_taken
         taken = self._take(look)
         config = self.space.legal[self._places[look.number]]
         if taken.record is not None and taken.suspect is None:
@@ -342,16 +343,11 @@ class Tuner:
                 f"suspect: {taken.suspect}" if taken.suspect else f"in the final: {taken.error}"
             )
             self._note(config, "failed", reason=reason)
-        if race.rounds_taken > before:
-            elapsed_s = self._clock() - self._began
-            self.on_progress(
-                Progress("final", race.rounds_taken, race.most_rounds, elapsed_s, self._best, None)
-            )
 
     def _named(self) -> Tuning:
         """Return the document with what the turns name."""
         finished = []
-        for number in self._race.ranked():
+        for number in self._race.leaders.ranked():
             record = self._turns.get(number)
             if record is None or self._race.runners[number].withdrawn:
                 continue
@@ -364,7 +360,7 @@ class Tuner:
                 self._handover.put(record)
         if not finished:
             raise WorkFailed(f"none of the leaders could be measured again: {self._reasons()}")
-        named = named_of(finished, self._race.compared, self.space.start)
+        named = named_of(finished, self._race.leaders.compared, self.space.start)
         return self._document(untested=len(self._race.crowd), **named)
 
     def _document(self, **named: Any) -> Tuning:

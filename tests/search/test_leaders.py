@@ -14,7 +14,8 @@ from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.search.leaders import ROUNDS
 from gpuexplorer.search.looking import take
-from gpuexplorer.search.racing import FAVOURITE_WITHIN, Look, Race
+from gpuexplorer.search.racing import FAVOURITE_WITHIN, Race
+from gpuexplorer.search.runner import Look
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.simulated import SimulatedMachine
@@ -53,19 +54,19 @@ def turns_of(race: Race) -> list[int]:
 def test_the_fastest_comes_first_and_the_slow_leave_early() -> None:
     race = final([1.1e-3, 1.0e-3, 1.001e-3], noise=0.01)
     slow, best, near = turns_of(race)
-    assert race.ranked()[-1] == 0 and race.runners[0].out
+    assert race.leaders.ranked()[-1] == 0 and race.runners[0].out
     assert slow < best == near >= ROUNDS
-    against = race.compared(1, 0)
+    against = race.leaders.compared(1, 0)
     assert against is not None and against.verdict == "slower"
     assert against.ratio == pytest.approx(1.1, rel=0.03)
-    other = race.compared(race.ranked()[0], race.ranked()[1])
+    other = race.leaders.compared(race.leaders.ranked()[0], race.leaders.ranked()[1])
     assert other is not None and other.verdict != "slower"
 
 
 def test_it_ends_with_the_time_but_not_before_there_are_intervals() -> None:
     race = final([1e-3, 1e-3], time_is_up=lambda: True)
     assert turns_of(race) == [FEWEST_PAIRS, FEWEST_PAIRS]
-    assert race.compared(0, 1) is not None
+    assert race.leaders.compared(0, 1) is not None
 
 
 def test_one_alone_is_measured_as_often_as_needed_for_an_interval() -> None:
@@ -99,13 +100,13 @@ def test_the_favourite_takes_turns_unless_it_is_slower_by_far(
     times: float, takes_turns: bool
 ) -> None:
     race = final([1e-3, 1e-3, 1e-3, 1e-3 * times * FAVOURITE_WITHIN], favourite=3)
-    assert (3 in race.finalists) == takes_turns
+    assert (3 in race.leaders.members) == takes_turns
     assert race.best != 3 and (turns_of(race)[3] > 0) == takes_turns
 
 
 def test_without_turns_the_race_ends_with_the_first_looks() -> None:
     race = final([1e-3, 2e-3], turns=False)
-    assert race.done and race.best == 0 and race.ranked() == []
+    assert race.done and race.best == 0 and race.leaders.ranked() == []
     assert race.looks == 2
 
 
@@ -125,7 +126,7 @@ def test_the_search_can_be_ended_and_the_leaders_decide() -> None:
 def test_who_left_early_is_compared_as_one_who_was_looked_at_after_every_round() -> None:
     """Its interval is wider than that of as many turns whose number stood fixed beforehand."""
     race = final([1e-3, 1.05e-3], noise=0.01)
-    left, kept = race.compared(0, 1), race.runners[0].turns_s
+    left, kept = race.leaders.compared(0, 1), race.runners[0].turns_s
     assert race.runners[1].out and left is not None
     assert left.pairs == len(race.runners[1].turns_s) < len(kept) + 1
     assert left.ci95_low > 1.02

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.comparison import FEWEST_PAIRS
 from gpuexplorer.search.leaders import ROUNDS
-from gpuexplorer.search.racing import FINALISTS, MOST_DOUBTS, Look, Race
+from gpuexplorer.search.racing import FINALISTS, MOST_DOUBTS, Race
+from gpuexplorer.search.runner import Look
 from tests.support.racecourse import Machine
 
 
@@ -56,7 +57,7 @@ def test_nobody_is_dropped_for_anothers_luck() -> None:
             lucky = 0.75 if chance.random() < 0.15 else 1.0
             made.took(look, np.full(look.samples, lucky * times[look.number]))
         kept += 12 in made.ties
-        assert len(made.finalists) >= 3
+        assert len(made.leaders.members) >= 3
     assert kept >= 15
 
 
@@ -136,7 +137,7 @@ def test_equal_ones_tie_and_a_slower_one_does_not() -> None:
     times = [8e-3, 8e-3, 8e-3, 8.4e-3, 20e-3]
     made, _ = race(times, Machine(7, bursts=False), 7)
     assert {0, 1, 2} <= made.ties and not {3, 4} & made.ties
-    against = made.against_best()
+    against = made.leaders.against_best()
     others = [against[n] for n in (0, 1, 2) if n in against]
     assert all(c.ci95_low < 1.005 and c.ci95_high > 0.995 for c in others)
     assert against[3].verdict == "slower" and against[3].pairs >= FEWEST_PAIRS
@@ -145,7 +146,7 @@ def test_equal_ones_tie_and_a_slower_one_does_not() -> None:
 def test_more_equal_ones_than_take_turns_are_not_called_slower() -> None:
     count = FINALISTS + 8
     made, _ = race([5e-3] * count, Machine(8, bursts=False), 8)
-    assert len(made.finalists) == FINALISTS and len(made.crowd) > 0
+    assert len(made.leaders.members) == FINALISTS and len(made.crowd) > 0
     assert made.crowd <= made.ties
 
 
