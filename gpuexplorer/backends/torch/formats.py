@@ -14,7 +14,7 @@ from gpuexplorer.workloads.models import MODELS as FAMILIES
 from gpuexplorer.workloads.plan import Plan
 
 MODELS: dict[str, str] = {f"torch.{name}": name for name in FAMILIES}
-"""The models that are offered, and the module of ``backends.torch.models`` that builds each."""
+"""The models that are offered, and the function of ``backends.torch.models`` that builds each."""
 LINEAR_MODELS = ("matmul", "mlp", "transformer_block")
 """Models whose work is in matrix products with weights: what fp8 and dynamic int8 are made for."""
 

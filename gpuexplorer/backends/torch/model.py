@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -67,13 +66,12 @@ class TorchModel:
 
     def prepare(self) -> None:
         """Build the module without memory; compile it, where that is switched on, with a step."""
-        from gpuexplorer.backends.torch.models.family import Family, Options
+        from gpuexplorer.backends.torch.models import BUILDERS, Family, Options
 
         name = MODELS[self.plan.model or ""]
-        module = import_module(f"gpuexplorer.backends.torch.models.{name}")
         options = Options.of(self.plan, self.precision, self.kind)
         with self._default_type(), self.torch.device("meta"):
-            self.family: Family = module.build(self.plan, options)
+            self.family: Family = BUILDERS[name](self.plan, options)
         self.module = self.family.module
         self._built = True
         mode = str(self.switches.get("compile", "off"))
