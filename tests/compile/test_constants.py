@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from gpuexplorer.compile.constants import constants
 from gpuexplorer.compile.nvrtc import compile_kernels
+from gpuexplorer.compile.prelude import constants
 from tests.backends.opencl_support import made_workload, ready_runner
 
 F, D = np.finfo(np.float32), np.finfo(np.float64)
