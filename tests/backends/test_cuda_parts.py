@@ -22,8 +22,8 @@ from gpuexplorer.backends.cuda.describe import (
     multiprocessor_limits,
     peak_bandwidth_B_per_s,
 )
+from gpuexplorer.backends.cuda.kernels import partial_grid, predict_s
 from gpuexplorer.backends.cuda.memory import ALIGNMENT_B, GUARD_B, lay_out
-from gpuexplorer.backends.cuda.predict import partial_grid, predict_s
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
