@@ -37,8 +37,7 @@ from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
-from gpuexplorer.report.html import bullets, paragraph, section, text
-from gpuexplorer.report.sheet import sheet_sections
+from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text
 from gpuexplorer.report.style import page_head
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
 from gpuexplorer.workloads.switches import SWITCHES

@@ -10,7 +10,7 @@ from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.compared import ComparisonResult, Contestant
 from gpuexplorer.core.sheet import Medium
-from gpuexplorer.report.sheet import sheet_sections
+from gpuexplorer.report.html import sheet_sections
 from gpuexplorer.results.comparison import sheet_of
 from tests.support.results import made_result
 

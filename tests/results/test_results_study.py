@@ -13,7 +13,7 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.sheet import Medium, Row, Sheet
 from gpuexplorer.core.studies import Study
 from gpuexplorer.exchange.csv_table import write_sheet
-from gpuexplorer.report.sheet import sheet_sections
+from gpuexplorer.report.html import sheet_sections
 from gpuexplorer.studies import chart_of, sheet_of
 from tests.support.lab_studies import (
     STUDIES,
