@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.telemetry.byte_counter import MARGIN, WRAP_B, ByteCounter, pcie_B_per_s
+from gpuexplorer.telemetry.nvml import MARGIN, WRAP_B, ByteCounter, pcie_B_per_s
 
 LINKS = [pcie_B_per_s(generation, lanes) for generation in (1, 3, 4, 5) for lanes in (1, 8, 16)]
 
