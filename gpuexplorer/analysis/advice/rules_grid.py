@@ -7,8 +7,8 @@ import math
 from gpuexplorer.analysis.advice import search, shape
 from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
+from gpuexplorer.analysis.advice.shape import edges
 from gpuexplorer.analysis.advice.situation import Situation
-from gpuexplorer.analysis.advice.tiles import edges
 from gpuexplorer.core.units import count, percent, quantity
 
 IDLE_SHARE = 0.5
