@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import cast
 
 from gpuexplorer.analysis.timeline import Timeline
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import Traffic, TrafficSource
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.core.units import count, percent, quantity
 
 LEAST_S = 1.0

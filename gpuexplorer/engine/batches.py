@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.clock_reasons import at_own_limit, is_fault, slowdowns
 from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.throttle import Mask, throttled_batches
+from gpuexplorer.core.telemetry import at_own_limit, is_fault, slowdowns
 
 CHUNK = 16_384
 """Samples sorted at once, a group more or less."""

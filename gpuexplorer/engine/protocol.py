@@ -16,7 +16,6 @@ import msgspec
 
 from gpuexplorer.core import bootstrap
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.operators import OperatorProfile
@@ -30,7 +29,7 @@ from gpuexplorer.core.result import (
 )
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.core.telemetry import SourceState
+from gpuexplorer.core.telemetry import Counters, SourceState
 from gpuexplorer.workloads.workload import WorkloadSource
 
 PROTOCOL = 2

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, Event
 from gpuexplorer.engine.errors import LongRun, error_of, error_of_loss

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from gpuexplorer.analysis.plausible import Work, suspicion
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.chunked import as_list
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import (
     DeviceSummary,
@@ -31,6 +30,7 @@ from gpuexplorer.core.result import (
 from gpuexplorer.core.sample import Reading, SampleBatch, joined
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
 from gpuexplorer.engine.state import device_state, latest, limit_remark

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import LIVE, RunOptions
-from gpuexplorer.core.telemetry import SourceState
+from gpuexplorer.core.telemetry import Counters, SourceState
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
 from gpuexplorer.engine.cores import check_threads

@@ -10,13 +10,13 @@ import msgspec
 from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.clock_reasons import frequent
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Phases, RunResult, Traffic
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.telemetry import frequent
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.state import MOSTLY

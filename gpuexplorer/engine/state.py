@@ -10,9 +10,9 @@ import numpy as np
 from gpuexplorer.analysis.energy import Energy, energy_per_launch
 from gpuexplorer.analysis.measured_traffic import dram_of_one_launch
 from gpuexplorer.analysis.timeline import Timeline
-from gpuexplorer.core.clock_reasons import frequent, limit_words
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.telemetry import frequent, limit_words
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.protocol import Prepared
 

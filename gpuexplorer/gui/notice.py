@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from gpuexplorer.analysis.measured_traffic import counted_words
 from gpuexplorer.charts.words import config_words
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.client import EngineLost
 

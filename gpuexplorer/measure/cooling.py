@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gpuexplorer.core.clock_reasons import at_own_limit, slowdowns
 from gpuexplorer.core.series.throttle import HELD_BELOW, usual_clock_Hz
+from gpuexplorer.core.telemetry import at_own_limit, slowdowns
 
 FIRST_PAUSE_S = 0.050
 GROWTH = 1.5

@@ -20,9 +20,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
-from gpuexplorer.core.telemetry import SourceState
+from gpuexplorer.core.telemetry import Counters, SourceState
 from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS
 
 PATH_VARIABLE = "GPUEXPLORER_NCU"

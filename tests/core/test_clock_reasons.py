@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuexplorer.core.clock_reasons import (
+from gpuexplorer.core.telemetry import (
     CHOSEN,
     FAULTS,
     LIMITS,

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from gpuexplorer.backends.cuda.driver import Driver
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.profile import profile_command, profile_environment
 from gpuexplorer.engine.server import Server

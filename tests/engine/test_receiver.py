@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun

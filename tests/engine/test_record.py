@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import RUN_SCHEMA, Phases, RunResult
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import record
 from gpuexplorer.engine.record import RunRecord
 from tests.support.prepared import prepared

@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QScrollArea, QToolButton
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import Plot

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.telemetry import ncu
 
 HEAD = (

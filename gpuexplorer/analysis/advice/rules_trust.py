@@ -6,7 +6,7 @@ from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.roofs import place_of
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.clock_reasons import limit_words, slowdowns
+from gpuexplorer.core.telemetry import limit_words, slowdowns
 from gpuexplorer.core.units import count, percent, quantity
 
 HELD = 0.9

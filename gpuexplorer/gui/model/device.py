@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.core.clock_reasons import slowdowns
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import slowdowns
 from gpuexplorer.gui.model.trace import Floats, Growing
 
 MOST = 36_000

@@ -17,10 +17,10 @@ from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord

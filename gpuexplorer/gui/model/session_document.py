@@ -18,12 +18,12 @@ import numpy as np
 from msgspec import Meta
 
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.counters import Counters
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.sharing import shared_environment
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import MAX_READINGS, MAX_SAMPLES, RunRecord
 from gpuexplorer.gui.model.knobs import Knobs

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from gpuexplorer.core.clock_reasons import clock_words, slowdowns
+from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import AXIS_WIDTH, SIDE_WIDTH, Plot

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from gpuexplorer.core.clock_reasons import clock_words, slowdowns
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.widgets.sparkline import Sparkline
