@@ -8,8 +8,13 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from gpuexplorer.core.comparison import Comparison, interval_so_far
-from gpuexplorer.core.sequential import ERROR, FEWEST_LOOKED_AT, disagreeing
+from gpuexplorer.core.comparison import (
+    ERROR,
+    FEWEST_LOOKED_AT,
+    Comparison,
+    disagreeing,
+    interval_so_far,
+)
 from tests.support.synthetic import DISTURBANCES, Floats, machine, rng
 
 RUNS = 200
