@@ -15,7 +15,7 @@ from pathlib import Path
 from gpuexplorer.core.bootstrap import PACKAGE
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.engine.surroundings import environment_for
-from gpuexplorer.environments.cancelled import Cancelled
+from gpuexplorer.environments.progress import Cancelled
 
 WATCHED = os.path.join(PACKAGE, "environments", "watched.py")
 POLL_S = 0.1

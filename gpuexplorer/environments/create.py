@@ -13,7 +13,6 @@ import msgspec
 
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.engine.interpreters import Interpreters, checked_name, python_in
-from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B, no_space
 from gpuexplorer.environments.downloads import downloads_folder, fetch_all, make_folder
 from gpuexplorer.environments.install import install
@@ -31,7 +30,7 @@ from gpuexplorer.environments.managed import empty, find_managed
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.pip_settings import read_settings
 from gpuexplorer.environments.plan import EnvironmentPlan
-from gpuexplorer.environments.progress import PHASES, SetUpProgress, Teller
+from gpuexplorer.environments.progress import PHASES, SetUpProgress, Teller, check
 from gpuexplorer.environments.verify import verify
 from gpuexplorer.environments.web import Web
 

@@ -14,11 +14,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.environments.cancelled import Cancelled, check
 from gpuexplorer.environments.disk import is_full, no_space
 from gpuexplorer.environments.hashes import CHUNK_B, mismatch, sha256_of
 from gpuexplorer.environments.packages import Package
-from gpuexplorer.environments.progress import Teller
+from gpuexplorer.environments.progress import Cancelled, Teller, check
 from gpuexplorer.environments.resolve import OFFLINE
 from gpuexplorer.environments.web import Web
 from gpuexplorer.exchange.files import write_error

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.environments.cancelled import check
+from gpuexplorer.environments.progress import check
 from gpuexplorer.exchange.files import read_error
 
 SUMS = "SHA256SUMS"

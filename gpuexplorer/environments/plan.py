@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.disk import free_B
 from gpuexplorer.environments.downloads import downloads_folder, have_B
 from gpuexplorer.environments.hashes import SUMS, check_file, mismatch, read_sums
@@ -21,6 +20,7 @@ from gpuexplorer.environments.kinds import Kind, check_wheels, missing_of
 from gpuexplorer.environments.locked import Lock, plain, read_lock
 from gpuexplorer.environments.packages import Package, Source
 from gpuexplorer.environments.pip_settings import PipSettings, read_settings
+from gpuexplorer.environments.progress import check
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.environments.resolve import resolve, resolve_in
 from gpuexplorer.environments.web import Web

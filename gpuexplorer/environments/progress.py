@@ -1,12 +1,15 @@
-"""How far the making of an environment is."""
+"""How far the making of an environment is, and how it ends early."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Literal
 
 import msgspec
+
+from gpuexplorer.core.errors import Cancelled as Cancelled
 
 Phase = Literal["download", "install", "verify"]
 PHASES: tuple[Phase, ...] = ("download", "install", "verify")
@@ -41,3 +44,12 @@ class Teller:
         self._last, self._due = (phase, words), time.monotonic() + EVERY_S
         done = min(done, total) if total else done
         self._on_progress(SetUpProgress(phase=phase, done_B=done, total_B=total, words=words))
+
+
+def check(cancel: threading.Event | None) -> None:
+    """Raise Cancelled when the event is set.
+
+    What was downloaded is kept, and the same call goes on from there.
+    """
+    if cancel is not None and cancel.is_set():
+        raise Cancelled

@@ -21,8 +21,8 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.frozen import clean_environment, is_frozen
 from gpuexplorer.engine.candidates import find_candidates
 from gpuexplorer.engine.interpreters import interpreter_at
-from gpuexplorer.environments.cancelled import Cancelled, check
 from gpuexplorer.environments.children import run, surroundings
+from gpuexplorer.environments.progress import Cancelled, check
 
 ANSWER_S = 20.0
 """How long a Python may take to say what it is: the first start of one on a slow disk."""

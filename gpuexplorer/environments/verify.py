@@ -11,10 +11,10 @@ import msgspec
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.engine.checking import EngineReport, check_engine
-from gpuexplorer.environments.cancelled import check
 from gpuexplorer.environments.children import Done, run, surroundings
 from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, fit_of
+from gpuexplorer.environments.progress import check
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
 from gpuexplorer.selftest.run import run_selftest

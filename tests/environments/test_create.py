@@ -18,7 +18,6 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.environments import install
-from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.create import PHASES, SetUpProgress, create
 from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind
@@ -32,6 +31,7 @@ from gpuexplorer.environments.managed import (
 )
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.plan import EnvironmentPlan, Package, Source, plan
+from gpuexplorer.environments.progress import Cancelled
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load

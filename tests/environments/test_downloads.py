@@ -10,10 +10,10 @@ import pytest
 
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.environments import downloads
-from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.downloads import fetch, have_B, part_of
 from gpuexplorer.environments.pip_settings import PipSettings
 from gpuexplorer.environments.plan import Package
+from gpuexplorer.environments.progress import Cancelled
 from gpuexplorer.environments.web import Web
 from tests.support.package_index import PackageIndex
 from tests.support.wheels import sha256, small_wheel

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.plan import Source, plan
+from gpuexplorer.environments.progress import Cancelled
 from gpuexplorer.environments.pythons import FoundPython
 from tests.support.package_index import PackageIndex
 from tests.support.wheels import sha256, small_wheel, tamper, write_sums

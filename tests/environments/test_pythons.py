@@ -12,7 +12,7 @@ import pytest
 
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.environments import pythons
-from gpuexplorer.environments.cancelled import Cancelled
+from gpuexplorer.environments.progress import Cancelled
 from gpuexplorer.environments.pythons import FoundPython, best_python, find_pythons, look_at
 from tests.support.pythons import make_python, pretend
 

@@ -12,8 +12,8 @@ from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.environments import kinds, verify
-from gpuexplorer.environments.cancelled import Cancelled
 from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.progress import Cancelled
 from tests.support.pythons import make_python, put_package
 
 KIND = Kind(name="cuda13", title="CUDA 13", teaches="-", cuda=13, backend="cuda")
