@@ -40,6 +40,7 @@ from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text
 from gpuexplorer.report.style import page_head
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
+from gpuexplorer.studies import kind_of, study_of
 from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
@@ -47,7 +48,6 @@ MOST_BARS = 40
 MOST_TRACES = 6
 """Runs that are drawn over each other, each with its own details below."""
 TITLE = 160
-from gpuexplorer.studies import kind_of, study_of
 
 
 @dataclass

@@ -17,8 +17,7 @@ from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.environments import install
-from gpuexplorer.environments.create import PHASES, SetUpProgress, create
+from gpuexplorer.environments.create import PHASES, SetUpProgress, _unpacked, create
 from gpuexplorer.environments.journal import engines_folder
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.managed import (
@@ -228,10 +227,10 @@ def test_what_is_unpacked_is_seen_where_uv_keeps_it_until_all_of_it_is(
     planned, kept = of_folder(wheels, python), tmp_path / "kept"
     kept.mkdir()
     names = [one.name for one in planned.packages]
-    assert install._unpacked(kept, names) == []
-    monkeypatch.setattr(install, "_working", lambda *_: nullcontext(kept))
+    assert _unpacked(kept, names) == []
+    monkeypatch.setattr("gpuexplorer.environments.create._working", lambda *_: nullcontext(kept))
     create(planned, "tiny")
-    assert install._unpacked(kept, names) == names
+    assert _unpacked(kept, names) == names
 
 
 @pytest.mark.usefixtures("verified")
