@@ -1,4 +1,4 @@
-"""The nightly recipe: what takes long is run, by names that exist, and each night can be repeated."""
+"""The nightly recipe: what takes long is run by names that exist, and a night can be repeated."""
 
 from __future__ import annotations
 
