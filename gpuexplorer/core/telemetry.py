@@ -1,4 +1,4 @@
-"""What is said of a device besides times: its sources, its counters, and why its clock is where it is."""
+"""What is told of a device besides times: its sources, its counters, its clock's reasons."""
 
 from __future__ import annotations
 
