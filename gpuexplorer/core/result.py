@@ -64,10 +64,10 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     samples: int
     median_s: Seconds
-    mean_s: Seconds
-    min_s: Seconds
-    p05_s: Seconds
-    p95_s: Seconds
+    mean_s: float
+    min_s: float
+    p05_s: float
+    p95_s: float
     stdev_s: float | None
     ci95_low_s: float | None
     ci95_high_s: float | None

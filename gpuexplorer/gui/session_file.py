@@ -18,7 +18,7 @@ from PySide6.QtCore import QEvent, QObject, QUrl, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.session_document import SessionContents, View, plain_source
@@ -233,13 +233,14 @@ class SessionFiles(QObject):
 
         def work() -> object:
             from gpuexplorer.gui.model.replay import open_session
+            from gpuexplorer.gui.model.session_archive import damaged
 
             contents, live = open_session(path, ticket)
-            documents = {
-                name: parts[name].decode(data, path.name)
-                for name, data in contents.parts.items()
-                if name in parts
-            }
+            shown = [(name, data) for name, data in contents.parts.items() if name in parts]
+            try:
+                documents = {name: parts[name].decode(data, path.name) for name, data in shown}
+            except InputError as error:
+                raise damaged(path, error.what) from None
             return _Opened(contents, live, documents)
 
         self._begin("opening", path, work, self._read)

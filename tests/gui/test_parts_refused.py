@@ -29,6 +29,7 @@ PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     ("name", "edit"),
     [
         ("comparison", lambda d: d["candidates"][0]["config"].update(workload="../../up")),
+        ("comparison", lambda d: d["candidates"][0]["stored"]["config"].update(workload="../up")),
         ("comparison", lambda d: d["candidates"][0]["config"].update(variant="naive\n")),
         ("comparison", lambda d: d["candidates"][0]["config"].update(size={})),
         ("comparison", lambda d: d["candidates"][0]["config"].update(block=[0, 1, 1])),

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.model import session_archive
 from gpuexplorer.gui.model.replay import open_session
-from gpuexplorer.gui.model.session_archive import DOCUMENT, read_array, read_session, write_session
+from gpuexplorer.gui.model.session_archive import DOCUMENT, read_session, write_session
+from gpuexplorer.gui.model.session_arrays import read_array
 from tests.support.sessions import (
     change,
     contents,
@@ -145,6 +146,12 @@ def test_a_pickle_is_never_loaded(saved: Path) -> None:
         b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }\n",
         b"__import__('os').system('true')\n",
         b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1, 1), }\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n",
+        b"{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n",
+        b"{'descr': [('a', '<f4', (2,))], 'fortran_order': False, 'shape': (1,), }\n",
+        b"(" * 5000 + b"\n",
+        b"-" * 5000 + b"1\n",
+        b"\n",
     ],
 )
 def test_an_array_s_head_is_matched_and_not_evaluated(head: bytes) -> None:
@@ -154,9 +161,31 @@ def test_an_array_s_head_is_matched_and_not_evaluated(head: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["run0-seconds", "run0-clocks_Hz", "run0-medians", "past0-rates", "pin0-samples"]
+)
+def test_an_array_that_is_not_there_is_missed(tmp_path: Path, name: str) -> None:
+    one = contents()
+    arrays = {other: array for other, array in one.arrays.items() if other != name}
+    write_session(replace(one, arrays=arrays), tmp_path / "less.gpux")
+    assert "it is damaged" in refusal(tmp_path / "less.gpux")
+
+
+@pytest.mark.parametrize(
     "edit",
     [
         lambda d: d["runs"][0]["prepared"]["config"].update(workload="<img src=x>"),
+        lambda d: d["runs"][0]["prepared"]["config"].update(seed=10**400),
+        lambda d: d["runs"][0]["prepared"]["config"].update(size={}),
+        lambda d: d["runs"][0]["prepared"]["config"].update(tunables={"TILE": 2**41}),
+        lambda d: d["runs"][0]["prepared"].update(flops=-1),
+        lambda d: d["runs"][0]["readings"][0].update(t_ns=-1),
+        lambda d: d["runs"][0].update(max_noise=0),
+        lambda d: d["runs"][0].update(dropped=-1),
+        lambda d: d["knobs"].update(variant="naive\n"),
+        lambda d: d["knobs"].update(switches={"a b": True}),
+        lambda d: d.update(notes="x" * 200_001),
+        lambda d: d["past"][0].update(range_s=[3, 2, 1]),
+        lambda d: d["pins"][0].update(stretch=0),
         lambda d: d["runs"][0]["prepared"]["device"].update(name="<b>H200</b>"),
         lambda d: d["runs"][0]["prepared"]["config"].update(size={"N": 2**60}),
         lambda d: d["knobs"].update(block=[0, 1, 1]),
@@ -197,6 +226,18 @@ def test_what_no_session_can_hold_is_refused(saved: Path, edit: Callable[[Any], 
         ("pin0-drawing", lambda a: np.full_like(a, np.nan)),
         ("pin0-samples", lambda a: a[:0]),
         ("past0-drawing", lambda a: a[:0]),
+        ("past0-drawing", lambda a: -a),
+        ("past0-rates", lambda a: a[:, :3]),
+        ("pin0-samples", lambda a: np.full_like(a, np.inf)),
+        ("pin0-samples", lambda a: a[:, None]),
+        ("run0-seconds", lambda a: np.ones(len(a), np.int64)),
+        ("run0-counts", lambda a: a.astype(np.float64)),
+        ("run0-counts", lambda a: np.empty((len(a), 0))),
+        ("run0-starts_ns", lambda a: a - 2**62),
+        ("run0-clocks_Hz", lambda a: np.full_like(a, -1)),
+        ("run0-clocks_Hz", lambda a: a[:-1]),
+        ("run0-medians", lambda a: np.full_like(a, np.nan)),
+        ("run0-rates", lambda a: np.full_like(a, 1e300)),
     ],
 )
 def test_arrays_that_cannot_be_are_refused(tmp_path: Path, name: str, made: Any) -> None:

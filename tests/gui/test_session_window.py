@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.gui.driver import find, until, wait_measured
 from tests.support.sessions import (
     SOURCE,
     change,
+    members,
+    rewrite,
     whole_file,
 )
 
@@ -73,13 +76,24 @@ def test_a_saved_session_is_replayed_and_left_again(
     window.session.experiment.set_block((32, 4, 1))
 
 
+def cut_off(path: Path) -> None:
+    path.write_bytes(whole_file()[:-40])
+
+
+def with_a_part_that_is_no_text(path: Path) -> None:
+    path.write_bytes(whole_file())
+    rewrite(path, {**members(path), "parts/comparison.json": b'{"schema": "\xff"}'})
+    change(path, lambda document: document.update(parts=["comparison"]))
+
+
+@pytest.mark.parametrize("write", [cut_off, with_a_part_that_is_no_text])
 def test_a_bad_file_leaves_the_window_as_it_was(
-    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, write: Callable[[Path], None]
 ) -> None:
     window = open_window()
     wait_measured(qtbot, window)
     path = tmp_path / "bad.gpux"
-    path.write_bytes(whole_file()[:-40])
+    write(path)
     before = window.session.live_model.current, window.session.experiment.knobs
     window.sessions.open(path)
     until(qtbot, lambda: window.banner.kind == "bad")

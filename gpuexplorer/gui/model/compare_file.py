@@ -45,15 +45,9 @@ class HeldComparison:
     """What can be gone on with, in the window where it was measured."""
 
 
-class _One(msgspec.Struct, kw_only=True):
-    config: RunConfig
-    stored: RunResult | None = None
-    engine: str | None = None
-
-
 class _Document(msgspec.Struct, kw_only=True):
     schema: str = ""
-    candidates: Annotated[list[_One], msgspec.Meta(min_length=1, max_length=MOST)]
+    candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=MOST)]
     reference: Count = 0
     tolerance: Tolerance
     result: ComparisonResult | None = None
@@ -66,10 +60,7 @@ def encode(held: HeldComparison) -> bytes:
     data = msgspec.json.encode(
         _Document(
             schema=SCHEMA,
-            candidates=[
-                _One(config=one.config, stored=one.stored, engine=one.engine)
-                for one in held.candidates
-            ],
+            candidates=held.candidates,
             reference=held.reference,
             tolerance=held.tolerance,
             result=held.result,
@@ -88,7 +79,7 @@ def decode(data: bytes, origin: str) -> HeldComparison:
     if document.result is not None:
         _check_result(document.result, document.reference, len(document.candidates))
     return HeldComparison(
-        candidates=tuple(Candidate(o.config, o.stored, o.engine) for o in document.candidates),
+        candidates=document.candidates,
         reference=document.reference,
         tolerance=document.tolerance,
         result=document.result,
@@ -97,9 +88,12 @@ def decode(data: bytes, origin: str) -> HeldComparison:
 
 
 def _check_names(config: RunConfig, run: RunResult | None) -> None:
-    """Check what a configuration is called, unless another program measured it."""
-    if run is None or run.origin is None:
+    """Check what configurations are called, but for a run of another program."""
+    if run is None:
         check_config(config)
+    elif run.origin is None:
+        check_config(config)
+        check_config(run.config)
 
 
 def _check_result(result: ComparisonResult, reference: int, number: int) -> None:

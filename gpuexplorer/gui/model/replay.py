@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,15 +22,9 @@ from gpuexplorer.gui.model.live import (
     from_file_words,
     phases_of,
 )
-from gpuexplorer.gui.model.session_archive import (
-    PAST_ARRAYS,
-    PIN_ARRAYS,
-    RUN_ARRAYS,
-    damaged,
-    read_session,
-)
+from gpuexplorer.gui.model.session_archive import damaged, read_session
+from gpuexplorer.gui.model.session_arrays import Arrays, arrays_of, sample_arrays
 from gpuexplorer.gui.model.session_document import (
-    Arrays,
     PastPart,
     PinPart,
     RunPart,
@@ -40,8 +33,6 @@ from gpuexplorer.gui.model.session_document import (
     View,
     record_of,
     run_part,
-    sample_arrays,
-    series_of,
 )
 from gpuexplorer.gui.model.tally import Tally
 from gpuexplorer.gui.model.times import sample_times_s
@@ -168,12 +159,12 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     document = contents.document
     live = Live()
     records = [
-        record_of(part, _of(contents.arrays, f"run{index}", RUN_ARRAYS))
+        record_of(part, arrays_of(contents.arrays, f"run{index}"))
         for index, part in enumerate(document.runs)
     ]
     end_s = 0.0
     for index, part in enumerate(document.past):
-        arrays = _of(contents.arrays, f"past{index}", PAST_ARRAYS)
+        arrays = arrays_of(contents.arrays, f"past{index}")
         x, y = _drawing(arrays)
         if part.start_s < end_s - 1e-6 or not len(x):
             raise InputError("its earlier runs do not follow each other")
@@ -186,19 +177,16 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
                 end_s=part.end_s,
                 drawing=Drawing(x, y, part.stretch),
                 range_s=part.range_s,
-                rates=series_of(arrays, "rates", 5),
+                rates=np.array(arrays["rates"]),
                 traffic=part.traffic,
             )
         )
     live.settle(end_s)
     for index, pin in enumerate(document.pins):
-        arrays = _of(contents.arrays, f"pin{index}", PIN_ARRAYS)
+        arrays = arrays_of(contents.arrays, f"pin{index}")
         x, y = _drawing(arrays)
-        samples = arrays.get("samples")
-        if samples is None or samples.ndim != 1 or not len(samples) or len(samples) > CHUNK:
+        if not len(arrays["samples"]):
             raise InputError("a ghost has no samples")
-        if samples.dtype != np.float64 or not (np.isfinite(samples) & (samples >= 0)).all():
-            raise InputError("a ghost has samples that cannot be")
         record = records[pin.run]
         live.pins.append(
             Pin(
@@ -208,7 +196,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
                 words=f"{pin.words}\nFrom {origin}, measured on {record.prepared.device.name}",
                 median_s=pin.median_s,
                 drawing=Drawing(x, y, pin.stretch),
-                samples_s=np.array(samples),
+                samples_s=np.array(arrays["samples"]),
                 record=record,
             )
         )
@@ -216,7 +204,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     if document.current is not None:
         number = document.current
         shown = document.runs[number]
-        arrays = _of(contents.arrays, f"run{number}", RUN_ARRAYS)
+        arrays = arrays_of(contents.arrays, f"run{number}")
         _replay_run(live, shown, records[number], arrays, first_ticket + number, origin)
     return live
 
@@ -237,13 +225,9 @@ def _from_file(label: str, record: RunRecord) -> str:
     return label if label.endswith(said) else label + said
 
 
-def _of(arrays: Arrays, prefix: str, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
-    return {name: arrays[f"{prefix}-{name}"] for name in names if f"{prefix}-{name}" in arrays}
-
-
-def _drawing(arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Floats, Floats]:
-    rows = series_of(arrays, "drawing", 2)
-    if not np.isfinite(rows).all() or (rows[:, 1] < 0).any():
+def _drawing(arrays: Arrays) -> tuple[Floats, Floats]:
+    rows = arrays["drawing"]
+    if (rows[:, 1] < 0).any():
         raise InputError("a drawing holds what cannot be drawn")
     return rows[:, 0].copy(), rows[:, 1].copy()
 
@@ -252,10 +236,12 @@ def _replay_run(
     live: Live,
     part: RunPart,
     record: RunRecord,
-    arrays: Mapping[str, np.ndarray[Any, Any]],
+    arrays: Arrays,
     ticket: int,
     origin: str,
 ) -> None:
+    if not {"medians", "rates"} <= set(arrays):
+        raise InputError("its current run lacks what was drawn of it")
     run = Run(ticket, part.prepared.config, part.label, origin=origin, over=True)
     run.receiver.record = record
     (batch,) = record.batches
@@ -266,9 +252,9 @@ def _replay_run(
     for start in range(0, len(times_s), CHUNK):
         stop = start + CHUNK
         run.trace.extend(times_s[start:stop], batch.durations_s[start:stop])
-    for row in series_of(arrays, "medians", 4).tolist():
+    for row in arrays["medians"].tolist():
         run.medians.add(*row)
-    for row in series_of(arrays, "rates", 5).tolist():
+    for row in arrays["rates"].tolist():
         run.rates.add(*row)
     tally = Tally(part.prepared.resolution_s, part.prepared.device.nominal_clock_Hz)
     tally.extend(batch, record.readings)

@@ -2,29 +2,27 @@
 
 Nothing in a file is ever executed or unpacked to the disk. Members are read by the names the
 document leads to, so a path in a name leads nowhere; sizes are limited before and while they are
-unpacked; NumPy reads an array's head as a literal, and pickles are no arrays. A file is read as a
-whole or refused in one sentence.
+unpacked. A file is read as a whole or refused in one sentence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
-import numpy as np
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import brief
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.part_file import Head, decode
+from gpuexplorer.gui.model.session_arrays import columns_of, npy, read_array
 from gpuexplorer.gui.model.session_document import (
     SESSION_SCHEMA,
     SessionContents,
@@ -46,14 +44,13 @@ MAX_DIRECTORY_B = 1 << 18
 """The zip's list of members."""
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR_B = 20
-_KINDS = (np.dtype("<f8"), np.dtype("<i8"))
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def write_session(contents: SessionContents, path: Path) -> None:
     """Write a session file, whole or not at all; InputError when it cannot be written."""
     members = {DOCUMENT: msgspec.json.encode(contents.document)}
-    members |= {f"arrays/{name}.npy": _npy(array) for name, array in contents.arrays.items()}
+    members |= {f"arrays/{name}.npy": npy(array) for name, array in contents.arrays.items()}
     members |= {f"parts/{name}.json": data for name, data in contents.parts.items()}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
     members[SUMS] = msgspec.json.encode(sums)
@@ -68,29 +65,6 @@ def write_session(contents: SessionContents, path: Path) -> None:
             head.compress_type = zipfile.ZIP_DEFLATED
             head.external_attr = 0o644 << 16
             archive.writestr(head, data, compresslevel=4)
-
-
-def _npy(array: np.ndarray[Any, Any]) -> bytes:
-    stream = io.BytesIO()
-    kind = "<i8" if array.dtype.kind in "iu" else "<f8"
-    made = np.ascontiguousarray(array, dtype=kind)
-    np.lib.format.write_array(stream, made, version=(1, 0), allow_pickle=False)
-    return stream.getvalue()
-
-
-def read_array(data: bytes) -> np.ndarray[Any, Any]:
-    """Read one ``.npy`` of whole numbers or floats with one or two axes; InputError otherwise."""
-    stream = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
-    except Exception:  # noqa: BLE001 - a literal can be wrong in more ways than NumPy tells apart
-        raise InputError("an array is not one") from None
-    if version != (1, 0) or by_columns or kind not in _KINDS or not 1 <= len(shape) <= 2:
-        raise InputError("an array of a kind that is not read")
-    if min(shape) < 0 or len(data) - stream.tell() != 8 * math.prod(shape):
-        raise InputError("an array is cut off")
-    return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
 
 
 def damaged(path: Path, what: str) -> InputError:
@@ -108,21 +82,21 @@ def read_session(path: Path) -> SessionContents:
         raise InputError(f"cannot open {path}: {refused.what}", remedy=refused.remedy) from None
     except InputError as error:
         raise damaged(path, error.what) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
-        raise damaged(path, str(error)) from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or error}") from None
-    except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
-        # What Python's zip reader raises for encrypted, exotic or nonsensical members.
+    except _OF_ZIP as error:
         raise damaged(path, str(error)) from None
 
 
-class _Refused(Exception):
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(what)
-        self.what, self.remedy = what, remedy
+class _Refused(InputError):
+    """It is whole, and no session that can be opened here."""
 
 
+_OF_ZIP = (
+    zipfile.BadZipFile, zlib.error, struct.error,
+    EOFError, RuntimeError, ValueError, OverflowError, MemoryError,
+)  # fmt: skip
+"""What Python's reader raises for torn, encrypted, exotic or nonsensical members."""
 _NOT_OURS = "it is not a session of GPU Explorer"
 _CHOOSE = f"choose a {SUFFIX} file that File > Save session wrote"
 
@@ -133,16 +107,18 @@ def _read(stream: BinaryIO) -> SessionContents:
     with zipfile.ZipFile(stream) as archive:
         members = _members(archive)
         if DOCUMENT not in members:
-            raise _Refused(_NOT_OURS, _CHOOSE)
+            raise _Refused(_NOT_OURS, remedy=_CHOOSE)
         data = _unpack(archive, members[DOCUMENT], MAX_DOCUMENT_B)
         document = _document(data)
         sums = _sums(archive, members)
         _check_sum(DOCUMENT, data, sums)
         arrays = {}
-        for name in _wanted(document, members):
-            arrays[name[len("arrays/") : -len(".npy")]] = read_array(
-                _checked(archive, members, name, sums, MAX_PART_B)
-            )
+        counts = len(document.runs), len(document.past), len(document.pins)
+        for name, column in columns_of(*counts).items():
+            member = f"arrays/{name}.npy"
+            if member in members or column.must:
+                arrays[name] = read_array(_checked(archive, members, member, sums, MAX_PART_B))
+                column.check(arrays[name], name)
         parts = {
             name: _checked(archive, members, f"parts/{name}.json", sums, MAX_PART_B)
             for name in document.parts
@@ -154,10 +130,12 @@ def _read(stream: BinaryIO) -> SessionContents:
 def _check_ends(stream: BinaryIO, size: int) -> None:
     """Refuse what is no plain zip, before its list of members is read into memory."""
     if size > MAX_FILE_B:
-        raise _Refused(f"it is larger than the {MAX_FILE_B >> 20} MiB a session may have", _CHOOSE)
+        raise _Refused(
+            f"it is larger than the {MAX_FILE_B >> 20} MiB a session may have", remedy=_CHOOSE
+        )
     stream.seek(0)
     if stream.read(4) != b"PK\x03\x04" or size < _END.size:
-        raise _Refused(_NOT_OURS, _CHOOSE)
+        raise _Refused(_NOT_OURS, remedy=_CHOOSE)
     stream.seek(size - _END.size)
     mark, disk, first_disk, here, entries, directory_B, at, comment = _END.unpack(
         stream.read(_END.size)
@@ -187,14 +165,15 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         found[member.filename] = member
     if sum(m.file_size for m in found.values()) > MAX_TOTAL_B:
         raise _Refused(
-            f"unpacked it is larger than the {MAX_TOTAL_B >> 20} MiB a session may have", _CHOOSE
+            f"unpacked it is larger than the {MAX_TOTAL_B >> 20} MiB a session may have",
+            remedy=_CHOOSE,
         )
     return found
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit_B: int) -> bytes:
     if member.file_size > limit_B:
-        raise _Refused(f"a part of it is larger than {limit_B >> 20} MiB", _CHOOSE)
+        raise _Refused(f"a part of it is larger than {limit_B >> 20} MiB", remedy=_CHOOSE)
     with archive.open(member) as stream:
         data = stream.read(member.file_size + 1)
     if len(data) != member.file_size:
@@ -205,12 +184,12 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit_B: int) -> 
 def _document(data: bytes) -> SessionDocument:
     schema = decode(data, Head, "its description").schema
     if not schema.startswith(FAMILY):
-        raise _Refused(_NOT_OURS, _CHOOSE)
+        raise _Refused(_NOT_OURS, remedy=_CHOOSE)
     version = schema.removeprefix(FAMILY)
     if version.isdecimal() and len(version) < 9 and int(version) > 1:
         raise _Refused(
             f"it was saved by a newer GPU Explorer (format {version}; this one reads 1)",
-            "update GPU Explorer",
+            remedy="update GPU Explorer",
         )
     if schema != SESSION_SCHEMA:
         raise InputError("its format is unknown")
@@ -241,21 +220,3 @@ def _checked(
     data = _unpack(archive, members[name], limit_B)
     _check_sum(name, data, sums)
     return data
-
-
-def _wanted(document: SessionDocument, members: Iterable[str]) -> list[str]:
-    """Return the arrays that the document leads to, as far as they are there."""
-    there = set(members)
-    names = [
-        *(f"arrays/run{i}-{a}.npy" for i in range(len(document.runs)) for a in RUN_ARRAYS),
-        *(f"arrays/past{i}-{a}.npy" for i in range(len(document.past)) for a in PAST_ARRAYS),
-        *(f"arrays/pin{i}-{a}.npy" for i in range(len(document.pins)) for a in PIN_ARRAYS),
-    ]
-    return [name for name in names if name in there]
-
-
-RUN_ARRAYS = (
-    "seconds", "counts", "starts_ns", "launches", "clocks_Hz", "phases_s", "medians", "rates",
-)  # fmt: skip
-PAST_ARRAYS = ("drawing", "rates")
-PIN_ARRAYS = ("drawing", "samples")

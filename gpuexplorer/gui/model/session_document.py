@@ -7,39 +7,32 @@ same code that showed them first.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import Phases, Traffic
-from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.protocol import Prepared
-from gpuexplorer.engine.record import MAX_READINGS, MAX_SAMPLES, RunRecord
+from gpuexplorer.engine.record import MAX_READINGS, RunRecord
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import MAX_PAST, MAX_PINS
 from gpuexplorer.gui.model.part_file import check_config, check_texts
-from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.model.session_arrays import LATEST_NS, LONGEST_S, Arrays, one_batch
 from gpuexplorer.workloads.loader import MAX_SOURCE_B, SOURCE_SUFFIXES
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
 
 SESSION_SCHEMA = "gpuexplorer/session/1"
 MAX_NOTES = 200_000
 """Characters of notes."""
-LATEST_NS = 1 << 62
-LONGEST_S = 1e9
-MAX_ROWS = 100_000
-"""Rows of a thinned series."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -47,7 +40,6 @@ FolderName = Annotated[str, Meta(pattern=rf"^{_FILE_NAME.pattern}\Z")]
 PartName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}\Z")]
 Stretch = Annotated[int, Meta(ge=1)]
 """Samples that one point of a drawing stands for."""
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,71 +149,12 @@ def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
     )
 
 
-def sample_arrays(batches: Iterable[SampleBatch]) -> Arrays:
-    """Return batches as columns: durations, then one row a batch."""
-    held = list(batches)
-    clocks = [c for b in held for c in (b.clocks_Hz or (None,) * len(b.counts))]
-    launches = [n for b in held for n in (b.launches or (1,) * len(b.counts))]
-    found: Arrays = {
-        "seconds": np.concatenate([b.durations_s for b in held]) if held else np.empty(0),
-        "counts": np.array([c for b in held for c in b.counts], dtype=np.int64),
-        "starts_ns": np.array([t for b in held for t in b.starts_ns], dtype=np.int64),
-        "launches": np.array(launches, dtype=np.int64),
-        "clocks_Hz": np.array([np.nan if c is None else c for c in clocks], dtype=np.float64),
-    }
-    phases = [row for b in held for row in b.phases_s]
-    if phases:
-        found["phases_s"] = np.array(phases, dtype=np.float64)
-    return found
-
-
 def _require(condition: bool, what: str) -> None:
     if not condition:
         raise InputError(what)
 
 
-def one_batch(arrays: Mapping[str, np.ndarray[Any, Any]]) -> SampleBatch:
-    """Return columns as one batch of batches; InputError when they do not fit each other."""
-    missing = [n for n in ("seconds", "counts", "starts_ns", "launches", "clocks_Hz")
-               if n not in arrays]  # fmt: skip
-    _require(not missing, f"a run lacks its {', '.join(missing)}")
-    seconds, counts, starts = arrays["seconds"], arrays["counts"], arrays["starts_ns"]
-    launches, clocks = arrays["launches"], arrays["clocks_Hz"]
-    flat = all(a.ndim == 1 for a in (seconds, counts, starts, launches, clocks))
-    whole = all(a.dtype == np.int64 for a in (counts, starts, launches))
-    _require(flat and whole and seconds.dtype == clocks.dtype == np.float64, "samples of no shape")
-    rows = len(counts)
-    _require(rows == len(starts) == len(launches) == len(clocks), "batches of unequal columns")
-    _require(1 <= len(seconds) <= MAX_SAMPLES, "a run without samples, or with too many")
-    _require(bool((counts >= 0).all() and (counts <= MAX_SAMPLES).all()), "an impossible count")
-    _require(int(counts.sum()) == len(seconds), "counts that are not those of the samples")
-    _require(_times(seconds), "a duration that cannot be")
-    _require(bool(((starts >= 0) & (starts < LATEST_NS)).all()), "a start that cannot be")
-    _require(bool((np.diff(starts) >= 0).all()), "batches out of order")
-    _require(bool(((launches >= 1) & (launches < 2**31)).all()), "launches that cannot be")
-    known = clocks[~np.isnan(clocks)]
-    _require(bool(((known >= 0) & (known < 1e15)).all()), "a clock that cannot be")
-    phases: tuple[tuple[float, float, float, float, float], ...] = ()
-    if "phases_s" in arrays:
-        table = arrays["phases_s"]
-        _require(table.ndim == 2 and table.shape[1] == 5, "phases of no shape")
-        _require(len(table) <= len(seconds) and _times(table), "phases that cannot be")
-        phases = tuple((a, b, c, d, e) for a, b, c, d, e in table.tolist())
-    return SampleBatch(
-        seconds=np.ascontiguousarray(seconds, dtype="<f8").tobytes(),
-        counts=tuple(counts.tolist()),
-        starts_ns=tuple(starts.tolist()),
-        phases_s=phases,
-        launches=tuple(launches.tolist()),
-        clocks_Hz=tuple(None if math.isnan(c) else c for c in clocks.tolist()),
-    )
-
-
-def _times(values: np.ndarray[Any, Any]) -> bool:
-    return bool((np.isfinite(values) & (values >= 0) & (values < LONGEST_S)).all())
-
-
-def record_of(part: RunPart, arrays: Mapping[str, np.ndarray[Any, Any]]) -> RunRecord:
+def record_of(part: RunPart, arrays: Arrays) -> RunRecord:
     """Return a run as it was received; InputError when its arrays do not fit."""
     record = RunRecord(part.prepared, max_noise=part.max_noise)
     record.id, record.time_utc = part.id, part.time_utc
@@ -234,23 +167,6 @@ def record_of(part: RunPart, arrays: Mapping[str, np.ndarray[Any, Any]]) -> RunR
     record.counters = part.counters
     record.end(part.stopped_by, part.phases_s)
     return record
-
-
-def series_of(
-    arrays: Mapping[str, np.ndarray[Any, Any]], name: str, columns: int, *, times: bool = True
-) -> Floats:
-    """Return a thinned series, rows of ``columns``; InputError when it is not one."""
-    table = arrays.get(name)
-    _require(table is not None and table.dtype == np.float64, f"the series '{name}' is missing")
-    assert table is not None
-    shape = table.ndim == 2 and table.shape[1] == columns
-    _require(shape and len(table) <= MAX_ROWS, f"the series '{name}' has another shape")
-    known = table[~np.isnan(table)]
-    _require(bool((np.abs(known) < LONGEST_S).all()), f"the series '{name}' holds what cannot be")
-    if times and len(table):
-        _require(bool(np.isfinite(table[:, 0]).all()), f"the series '{name}' has no times")
-        _require(bool((np.diff(table[:, 0]) >= 0).all()), f"the series '{name}' runs backwards")
-    return np.array(table, dtype=np.float64)
 
 
 def check_document(document: SessionDocument) -> None:
@@ -268,7 +184,7 @@ def check_document(document: SessionDocument) -> None:
     for run in document.runs:
         check_config(run.prepared.config)
         times = [reading.t_ns for reading in run.readings]
-        _require(all(0 <= t < LATEST_NS for t in times), "a reading at an odd time")
+        _require(all(0 <= t <= LATEST_NS for t in times), "a reading at an odd time")
         _require(0 <= run.prepared.resolution_s < LONGEST_S, "a clock of an odd resolution")
         _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
     for source in document.kernels.values():
