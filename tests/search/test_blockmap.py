@@ -108,6 +108,18 @@ def test_the_map_ends_by_itself_and_names_the_best() -> None:
     assert steps[0].left_s is not None and steps[0].next is not None
 
 
+def test_a_block_far_behind_the_best_gets_the_launch_that_verifies_and_no_second_look() -> None:
+    made = make()
+    bench = Bench(CPU, lambda block: true_s(block) * (1 if block[0] >= 16 else 15))
+    made.run(bench.measure)
+    slow = [c for c in made.cells if c.state == "measured" and c.block[0] < 16]
+    assert slow and all(c.out for c in slow)
+    assert all(bench.runs.count(c.block) == 1 for c in slow)
+    once = [c for c in slow if c.samples == 1]
+    assert len(once) >= len(slow) - 3, "nothing fast may be known at the very first"
+    assert made.best == (32, 4, 1)
+
+
 def test_cells_beyond_the_devices_limit_say_why_and_are_never_measured() -> None:
     made, bench = make(), Bench(CPU, true_s)
     made.run(bench.measure)
