@@ -21,7 +21,7 @@ from gpuexplorer.exchange import write_error
 from gpuexplorer.history.errors import StoreForeign
 from gpuexplorer.history.place import Place, on_network
 from gpuexplorer.history.sql import migrations
-from gpuexplorer.history.sql.failures import locked, read_only, told
+from gpuexplorer.history.sql.failures import explained, locked, read_only
 from gpuexplorer.history.sql.tables import store
 from gpuexplorer.history.unreadable import text_of
 
@@ -43,7 +43,7 @@ class Database:
         self._busy_s = busy_s
         # One connection is all that a store in memory has.
         self._one_at_a_time = threading.RLock() if not (place.path or place.url) else None
-        with told(place):
+        with explained(place):
             self.engine = self._server() if place.url else self._sqlite()
             try:
                 self._prepare()
@@ -65,7 +65,7 @@ class Database:
         """Read in one transaction: everything is seen as of one moment."""
         with (
             self._alone(),
-            told(self.place),
+            explained(self.place),
             self.engine.connect() as connection,
             connection.begin(),
         ):
@@ -76,7 +76,7 @@ class Database:
         """Write in one transaction that other programs see whole or not at all."""
         if not self.can_write:
             raise read_only(self.place)
-        with self._alone(), told(self.place), self._writing() as connection:
+        with self._alone(), explained(self.place), self._writing() as connection:
             yield connection
             # Last, because on a server everybody who writes waits for this row.
             connection.execute(update(store).values(generation=store.c.generation + 1))
@@ -91,7 +91,7 @@ class Database:
         """Give the room of what was removed back to the disk; a server does so by itself."""
         if self.dialect != "sqlite":
             return
-        with self._alone(), told(self.place), self.engine.connect() as connection:
+        with self._alone(), explained(self.place), self.engine.connect() as connection:
             # Past SQLAlchemy's own BEGIN: within a transaction nothing is given back.
             raw: Any = connection.connection.dbapi_connection
             raw.execute("PRAGMA incremental_vacuum").fetchall()

@@ -21,7 +21,7 @@ from gpuexplorer.history.place import Place
 
 
 @contextmanager
-def told(place: Place) -> Iterator[None]:
+def explained(place: Place) -> Iterator[None]:
     """Raise an ExplorerError in place of whatever a database raises."""
     try:
         yield
