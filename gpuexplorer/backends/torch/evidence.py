@@ -107,7 +107,7 @@ def look(model: TorchModel) -> Arithmetic:
     with model.mode():
         kernels = kernel_names(model) if model.kind == "gpu" else []
     same, why_not = _held_against_fp32(model)
-    return told(model, same, why_not, kernels)
+    return arithmetic_of(model, same, why_not, kernels)
 
 
 def _held_against_fp32(model: TorchModel) -> tuple[bool | None, str]:
@@ -149,7 +149,7 @@ def _results(model: TorchModel, names: tuple[str, ...]) -> dict[str, HostArray]:
     return model.read(results, names)
 
 
-def told(model: TorchModel, same: bool | None, why_not: str, kernels: list[str]) -> Arithmetic:
+def arithmetic_of(model: TorchModel, same: bool | None, why_not: str, kernels: list[str]) -> Arithmetic:
     """Put together what is known; ``same``: whether the results are fp32's, None: nobody looked."""
     asked = model.precision
     sums, known_by = accumulates_in(model)

@@ -66,7 +66,7 @@ class OwnRunner(TorchModelRunner):
         with own.mode():
             kernels = evidence.kernel_names(own) if own.kind == "gpu" else []
         same, why_not = like_fp32(own)
-        return evidence.told(own, same, why_not, kernels)
+        return evidence.arithmetic_of(own, same, why_not, kernels)
 
     def check_itself(self) -> Verification | str | None:
         """Compare the last launch with the same module in float64."""
