@@ -208,7 +208,7 @@ class Runner(ABC):
         """
         self.launch(1)
 
-    def once(self) -> None:
+    def launch_untimed(self) -> None:
         """Run one launch that nobody times or keeps the results of; arrays are set back before."""
         self.launch_alone()
 

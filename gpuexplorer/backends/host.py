@@ -135,7 +135,7 @@ class LibraryRunner(Runner):
         self._bound()()
         self._wait()
 
-    def once(self) -> None:
+    def launch_untimed(self) -> None:
         """Call once, untimed."""
         self._reset()
         self._bound()()

@@ -184,7 +184,7 @@ class ModelRunner(Runner):
     def _step_and_wait(self) -> object:
         return self.model.step()
 
-    def once(self) -> None:
+    def launch_untimed(self) -> None:
         """Run one step that nobody times, and let go of its results."""
         self._results = None
         with self._mode():

@@ -108,7 +108,7 @@ def test_every_way_to_launch_queues_a_call_on_the_stream_that_is_waited_for(
     runner.launch(1)
     runner.launch(3)
     runner.launch_alone()
-    runner.once()
+    runner.launch_untimed()
     runner.launch_plain()
     assert seen == [True] * 7
     assert not session.cupy_stream.is_current

@@ -42,7 +42,7 @@ class CountsOnCpu(Runner):
             self.allocate()
             self.upload(inputs)
 
-        return peak_on_cpu(self._torch, fill, self.once)
+        return peak_on_cpu(self._torch, fill, self.launch_untimed)
 
 
 class CountsOnGpu(Runner):
@@ -61,7 +61,7 @@ class CountsOnGpu(Runner):
             bool(self.plan.switches.get("cuda_graph"))
             or self.plan.switches.get("compile") in GRAPHED
         )
-        return peak_on_gpu(self._torch, place, self.once, graphs=graphs)
+        return peak_on_gpu(self._torch, place, self.launch_untimed, graphs=graphs)
 
 
 def peak_on_cpu(torch: Any, fill: Work, launch: Work) -> tuple[float, str]:

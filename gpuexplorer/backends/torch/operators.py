@@ -91,7 +91,7 @@ def record(
     activity = torch.profiler.ProfilerActivity
     activities = [activity.CPU, activity.CUDA] if gpu else [activity.CPU]
 
-    def once() -> None:
+    def iterate() -> None:
         step()
         wait()
 
@@ -101,10 +101,10 @@ def record(
         wait()
 
     ready()
-    once()  # what is compiled, loaded or chosen at the first call does not stand in the picture
+    iterate()  # what is compiled, loaded or chosen at the first call does not stand in the picture
     ready()
     began = time.perf_counter()
-    once()
+    iterate()
     plain_s = time.perf_counter() - began
     ready()
     with (
@@ -113,7 +113,7 @@ def record(
         ) as profiler,
         torch.profiler.record_function(ITERATION),
     ):
-        once()
+        iterate()
     result = getattr(profiler.profiler, "kineto_results", None)
     if result is None:
         raise WorkFailed(

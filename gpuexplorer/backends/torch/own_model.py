@@ -222,20 +222,20 @@ class OwnModel(TorchModel):
         args, kwargs = self._args, self._kwargs
         call = self._cast(self.module if self._call is None else self._call)
         if self.trains:
-            once = self.learning(call, self._optimizer, args, kwargs)
+            iteration = self.learning(call, self._optimizer, args, kwargs)
         else:
 
-            def once() -> Any:
+            def iteration() -> Any:
                 return call(*args, **kwargs)
 
         times = self.iterations
         if times == 1:
-            return once
+            return iteration
 
         def several() -> Any:
             for _ in range(times - 1):
-                once()
-            return once()
+                iteration()
+            return iteration()
 
         return several
 
