@@ -173,13 +173,13 @@ class _Making:
         self._tell("install", 0, total, "making the environment")
         sizes = {one.name: one.size_B or 0 for one in plan.packages}
 
-        def told(installed: list[str]) -> None:
+        def report(installed: list[str]) -> None:
             done = sum(sizes[name] for name in installed)
             words = f"{len(installed)} of {len(sizes)} packages"
             self._tell("install", done, total, words)
 
         try:
-            install(plan, self._folder, wheels, told, self._cancel)
+            install(plan, self._folder, wheels, report, self._cancel)
         except ExplorerError:  # what is half installed would only take the space that is missing
             with suppress(ExplorerError):
                 empty(self._folder, keep=FILE)
@@ -190,10 +190,10 @@ class _Making:
     def _verify(self) -> Managed:
         """Start its engine and test its device; register it; let go of its downloads."""
 
-        def told(done: int, total: int, words: str) -> None:
+        def report(done: int, total: int, words: str) -> None:
             self._tell("verify", done, total, words)
 
-        found = verify(str(self._folder), self._plan.kind, told, self._cancel)
+        found = verify(str(self._folder), self._plan.kind, report, self._cancel)
         if not found.usable:
             self._write("install")  # the next try puts it together anew
             raise WorkFailed(

@@ -62,12 +62,12 @@ def fetch_all(
     total, behind = sum(one.size_B or 0 for one in packages), 0
     for package in packages:
 
-        def told(there: int, behind: int = behind, package: Package = package) -> None:
+        def report(there: int, behind: int = behind, package: Package = package) -> None:
             tell("download", behind + there, total, f"{package.name} {package.version}")
 
-        told(0)
+        report(0)
         check(cancel)
-        fetch(package, downloads, web, max(0, total - behind) + then_B, told, cancel)
+        fetch(package, downloads, web, max(0, total - behind) + then_B, report, cancel)
         behind += package.size_B or have_B(downloads, package)
 
 
