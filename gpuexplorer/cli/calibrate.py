@@ -52,7 +52,7 @@ def command(options: argparse.Namespace) -> int:
     ceilings = calibration.ceilings()
     delivery = Delivery(json=options.json, verbose=options.verbose)
     paths: list[Path] = []
-    delivery.asked(lambda: paths.append(store.save(ceilings)))
+    delivery.attempt(lambda: paths.append(store.save(ceilings)))
     delivery.show(lambda: _show(ceilings))
     delivery.document(lambda: pretty_json(ceilings))
     for line in calibration.failures if options.verbose else ():

@@ -32,21 +32,21 @@ class Delivery:
     def show(self, step: Callable[[], object]) -> None:
         """Print something, unless JSON has standard output for itself."""
         if self._json != STDOUT:
-            self.asked(step)
+            self.attempt(step)
 
     def document(self, made: Callable[[], bytes]) -> None:
         """Write the document to where ``--json`` points, if it was given."""
-        if self._json is not None and self.asked(lambda: write_document(self._json, made())):
+        if self._json is not None and self.attempt(lambda: write_document(self._json, made())):
             path = json_path(self._json)
             self._written += [path] if path is not None else []
 
     def file(self, path: Path | None, write: Callable[[Path], object]) -> None:
         """Write a file that was asked for; nothing for None."""
-        if path is not None and self.asked(lambda: write(path)):
+        if path is not None and self.attempt(lambda: write(path)):
             self._written.append(path)
 
     def besides(self, lost: str, step: Callable[[], T]) -> T | None:
-        """Do what nobody asked for by name; ``lost`` says what is missing where it fails."""
+        """Do a step the user did not name; ``lost`` says what is missing where it fails."""
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - the result is there, whatever this is
@@ -58,8 +58,8 @@ class Delivery:
         for path in self._written if self._json != STDOUT else ():
             say(f"wrote {path}")
 
-    def asked(self, step: Callable[[], object]) -> bool:
-        """Do what was asked for, and return whether it was possible."""
+    def attempt(self, step: Callable[[], object]) -> bool:
+        """Do a step the user named; report what it raises, return whether it was possible."""
         try:
             step()
         except Exception as error:  # noqa: BLE001 - the others are done all the same
