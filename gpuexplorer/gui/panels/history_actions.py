@@ -87,7 +87,7 @@ class HistoryActions(QObject):
             "compare": self._compare,
             "baseline": self._compare_with_baseline,
         }
-        table.asked.connect(self.ask)
+        table.action_asked.connect(self.ask)
         table.menu_asked.connect(self.open_menu)
         table.star_clicked.connect(lambda row: self._star([row]))
         table.tip_wanted.connect(self._tip)

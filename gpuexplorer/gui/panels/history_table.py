@@ -58,11 +58,11 @@ _KEYS = {
 class HistoryTable(QTableView):
     """The table; newest first until a title is clicked.
 
-    ``asked`` carries what is wanted (a key of ``_KEYS``) of the chosen runs; ``menu_asked`` where
-    the menu for them is to open; ``star_clicked`` the run whose star was clicked.
+    ``action_asked`` carries what to do (a key of ``_KEYS``) with the chosen runs; ``menu_asked``
+    where the menu for them is to open; ``star_clicked`` the run whose star was clicked.
     """
 
-    asked = Signal(str)
+    action_asked = Signal(str)
     menu_asked = Signal(object)
     star_clicked = Signal(object)
     tip_wanted = Signal(object, object)
@@ -280,7 +280,7 @@ class HistoryTable(QTableView):
     def _double_clicked(self, index: Index) -> None:
         if index.column() != STAR:
             self.choose([index.row()])
-            self.asked.emit("restore")
+            self.action_asked.emit("restore")
 
     def _menu(self, at: QPoint) -> None:
         index = self.indexAt(at)
@@ -306,7 +306,7 @@ class HistoryTable(QTableView):
         """Do what a key says with the chosen runs."""
         wanted = self._wanted(event)
         if wanted is not None:
-            self.asked.emit(wanted)
+            self.action_asked.emit(wanted)
             event.accept()
         elif event.key() == Qt.Key.Key_Menu:
             index = self.currentIndex()
