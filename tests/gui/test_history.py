@@ -94,7 +94,7 @@ def numbers(*wanted: int) -> list[str]:
 
 def test_the_newest_run_is_on_top(bench: Bench) -> None:
     assert bench.ids() == numbers(5, 4, 3, 2, 1, 0)
-    assert bench.panel.bar.said.text() == "6 runs"
+    assert bench.panel.bar.summary.text() == "6 runs"
     assert bench.panel._empty.isHidden()
     assert bench.shown("workload")[:2] == ["matmul", "transpose"]
 
@@ -122,7 +122,7 @@ def test_typing_searches_and_escape_shows_all_again(qtbot: QtBot, bench: Bench) 
     until(qtbot, bar.search.hasFocus)
     QTest.keyClicks(bar.search, "matmul n=128")
     until(qtbot, lambda: bench.ids() == numbers(1))
-    assert bar.said.text() == "1 run found"
+    assert bar.summary.text() == "1 run found"
     QTest.keyClick(bar.search, Qt.Key.Key_Escape)
     until(qtbot, lambda: len(bench.ids()) == 6)
     QTest.keyClicks(bar.search, "no such thing")
@@ -205,7 +205,7 @@ def test_deleted_runs_come_back(qtbot: QtBot, bench: Bench) -> None:
     QTest.keyClick(table, Qt.Key.Key_Delete)
     until(qtbot, lambda: bench.ids() == numbers(5, 3, 1, 0))
     until(qtbot, bar.undo.isVisible)
-    assert bar.said.text() == "2 runs deleted"
+    assert bar.summary.text() == "2 runs deleted"
     bench.choose(*numbers(5))
     QTest.keyClick(table, Qt.Key.Key_Delete)
     until(qtbot, lambda: bench.ids() == numbers(3, 1, 0))
@@ -404,7 +404,7 @@ def test_trouble_is_said_once_and_its_end_too(
     model.update(1, record, summarize(record.samples_s()), running=False)
     model.finish(1, record)
     runs.start()
-    until(qtbot, lambda: bool(notices) and "1 run waits" in panel.bar.said.text())
+    until(qtbot, lambda: bool(notices) and "1 run waits" in panel.bar.summary.text())
     assert "damaged" in notices[0].text and "Measuring continues" in notices[0].text
     assert model.rowCount() == 1  # it is seen all the same
     tip = str(model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole))
@@ -413,7 +413,7 @@ def test_trouble_is_said_once_and_its_end_too(
     until(qtbot, lambda: len(notices) == 2)
     assert "takes runs again" in notices[1].text
     until(qtbot, lambda: model.answered and model.rowCount() == 1)
-    assert panel.bar.said.text() == "1 run"
+    assert panel.bar.summary.text() == "1 run"
     panel.close_down()
     assert runs.close()
     with Store.open(path) as store:

@@ -84,10 +84,10 @@ class HistoryBar(QWidget):
             box.currentIndexChanged.connect(lambda _: self._ask())
             self.boxes[field] = box
         self.boxes["tag"].hide()
-        self.said = Words()
-        self.said.setObjectName("historySaid")
-        self.said.setProperty("role", "muted")
-        self.said.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.summary = Words()
+        self.summary.setObjectName("historySaid")
+        self.summary.setProperty("role", "muted")
+        self.summary.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.undo = QToolButton()
         self.undo.setObjectName("historyUndo")
         self.undo.setText("Undo")
@@ -132,7 +132,7 @@ class HistoryBar(QWidget):
         line.addWidget(self.starred)
         for box in self.boxes.values():
             line.addWidget(box)
-        line.addWidget(self.said, 3)
+        line.addWidget(self.summary, 3)
         for button in (self.undo, self.compare, self.columns):
             line.addWidget(button)
 
@@ -196,7 +196,7 @@ class HistoryBar(QWidget):
     def show_trouble(self, words: str, tip: str = "") -> None:
         """Say what is wrong with the store; empty once it is over."""
         self._trouble = words
-        self.said.setToolTip(tip)
+        self.summary.setToolTip(tip)
         self._say()
 
     def offer_undo(self, words: str) -> None:
@@ -215,11 +215,11 @@ class HistoryBar(QWidget):
 
     def _say(self) -> None:
         parts = [part for part in (self._trouble, self._undo_words or self._number) if part]
-        self.said.setText(" · ".join(parts))
+        self.summary.setText(" · ".join(parts))
         role = "warning" if self._trouble else "muted"
-        if self.said.property("role") != role:
-            self.said.setProperty("role", role)
-            self.said.style().polish(self.said)
+        if self.summary.property("role") != role:
+            self.summary.setProperty("role", role)
+            self.summary.style().polish(self.summary)
 
     def close_down(self) -> None:
         """Stop what would still happen later."""
