@@ -514,13 +514,13 @@ class Engine:
         if not self._ready:
             self._start_failed(failed_start.ended(process, status), status)
         else:
-            words = how_it_ended(status, self._killed_before, process.said, self._stage)
+            words = how_it_ended(status, self._killed_before, process.output, self._stage)
             config = self._run.config if self._run is not None and self._began else None
-            own = ended_by_file(self._workload, config, status, words, list(process.said))
+            own = ended_by_file(self._workload, config, status, words, list(process.output))
             told = own or Told(
                 words, what_to_do(status, self._stage, _kernel(self._workload, config))
             )
-            outside = own is None and (from_outside(status) or for_memory(status, process.said))
+            outside = own is None and (from_outside(status) or for_memory(status, process.output))
             self._after_loss(
                 "crash", told.reason, status, told.remedy, told.detail, outside=outside
             )

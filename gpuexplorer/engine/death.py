@@ -41,17 +41,17 @@ def killed_for_memory() -> int | None:
 
 
 def how_it_ended(
-    status: int | None, killed_before: int | None, said: Iterable[str] = (), stage: str = ""
+    status: int | None, killed_before: int | None, output: Iterable[str] = (), stage: str = ""
 ) -> str:
     """Say in a sentence how a process ended.
 
-    ``killed_before`` is what ``killed_for_memory`` returned when it was started, ``said`` its
+    ``killed_before`` is what ``killed_for_memory`` returned when it was started, ``output`` its
     standard error, ``stage`` the step of a run that it was at.
     """
     if status is None:
         return "the engine ended its stream and had to be ended"
     if sys.platform == "win32":
-        if for_memory(status, said):
+        if for_memory(status, output):
             return "the engine ended for want of memory"
         return f"the engine ended with status {status}"
     if status >= 0:
@@ -59,9 +59,9 @@ def how_it_ended(
     name = signal_name(-status)
     if name == "SIGKILL":
         return _killed(killed_before)
-    if for_memory(status, said):
+    if for_memory(status, output):
         return f"the engine gave up ({name}) for want of memory"
-    noted = [found[1] for line in said if (found := _SAID.match(line))]
+    noted = [found[1] for line in output if (found := _SAID.match(line))]
     if noted and name in _BAD_ACCESS:
         return f"{noted[-1]}, until the engine died ({name})"
     if stage == "build" and name in _CAUSES:
@@ -83,14 +83,14 @@ def what_to_do(status: int | None, stage: str, kernel: bool) -> str:
     return ""
 
 
-def for_memory(status: int | None, said: Iterable[str]) -> bool:
+def for_memory(status: int | None, output: Iterable[str]) -> bool:
     """Return whether a process ended because memory was short, as far as its own end tells."""
     if status is None:
         return False
     if sys.platform == "win32":
         return status & 0xFFFFFFFF in _WINDOWS_SHORT
     aborted = status < 0 and signal_name(-status) == "SIGABRT"
-    return aborted and any(_SHORT.search(line) for line in list(said)[-_LAST_LINES:])
+    return aborted and any(_SHORT.search(line) for line in list(output)[-_LAST_LINES:])
 
 
 def from_outside(status: int | None) -> bool:

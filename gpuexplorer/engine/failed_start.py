@@ -47,8 +47,8 @@ def cannot_run(launch: Launch, error: OSError) -> FailedStart:
 def ended(process: EngineProcess, status: int | None) -> FailedStart:
     """Say how a process ended that never answered."""
     python = process.launch.command[0]
-    said = list(process.said)
-    last = f": {said[-1]}" if said else ""
+    output = list(process.output)
+    last = f": {output[-1]}" if output else ""
     detail = last_lines(process)
     if process.flooded:
         return FailedStart(
@@ -64,7 +64,7 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
             f"{what} ended before it answered, {_status(status)}{last or ': it said nothing'}",
             detail=detail,
         )
-    text = "\n".join(said)
+    text = "\n".join(output)
     if FILE in text and "No such file" in text:
         return FailedStart(
             f"{python} runs where this program's files are not, in a container or on another "
@@ -114,7 +114,7 @@ def refused(message: protocol.Refused) -> FailedStart:
 
 def last_lines(process: EngineProcess) -> str:
     """Return what a process printed last."""
-    return "\n".join(list(process.said)[-LAST_LINES:])
+    return "\n".join(list(process.output)[-LAST_LINES:])
 
 
 def _status(status: int | None) -> str:

@@ -25,18 +25,18 @@ def ended_by_file(
     config: RunConfig | None,
     status: int | None,
     how: str,
-    said: Sequence[str],
+    output: Sequence[str],
 ) -> Told | None:
     """Return what to say when the process ended while a model's file ran; None for other work.
 
-    ``how`` says in words how the process ended, ``said`` is what it printed.
+    ``how`` says in words how the process ended, ``output`` is what it printed.
     """
     if workload is None or config is None or config.variant not in workload.manifest.variants:
         return None
     if not is_own(workload.variant(config.variant).model):
         return None
     origin = workload.source.origin
-    detail = "\n".join(list(said)[-LAST_LINES:])
+    detail = "\n".join(list(output)[-LAST_LINES:])
     if status is not None and status >= 0:
         return Told(
             f"{origin}: it ended the engine's process with status {status}",

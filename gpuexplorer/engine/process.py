@@ -85,7 +85,7 @@ class EngineProcess:
         self._deliver = deliver
         self._log = log
         self.launch = launch
-        self.said: deque[str] = deque(maxlen=LOG_LINES)
+        self.output: deque[str] = deque(maxlen=LOG_LINES)
         """The last lines of its standard error, and what it printed before the preamble."""
         self.python: str | None = None
         """The version that the Python wrote before anything else; None where no Python ran."""
@@ -151,7 +151,7 @@ class EngineProcess:
                 self._deliver(self, protocol.engine_decoder.decode(body))
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded
-            self._take_beginning(nothing.said)
+            self._take_beginning(nothing.output)
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             self._note(str(error))
         finally:
@@ -171,7 +171,7 @@ class EngineProcess:
             if not line.strip():
                 continue
             with self._noting:
-                self.said.append(line.rstrip()[:LONGEST_LINE_B])
+                self.output.append(line.rstrip()[:LONGEST_LINE_B])
                 second = int(time.monotonic())
                 if second != self._second:
                     self._second, self._logged = second, 0

@@ -44,12 +44,12 @@ class ProtocolError(Exception):
 
 
 class NoEngine(ProtocolError):
-    """No preamble came; ``said`` is what came in its place, ``flooded`` that it was too much."""
+    """No preamble came; ``output`` is what came in its place, ``flooded`` that it was too much."""
 
-    def __init__(self, said: bytes, *, flooded: bool) -> None:
-        told = said[-300:].decode(errors="replace").strip() or "nothing"
+    def __init__(self, output: bytes, *, flooded: bool) -> None:
+        told = output[-300:].decode(errors="replace").strip() or "nothing"
         super().__init__(f"no engine answered; it said: {told}")
-        self.said, self.flooded = said, flooded
+        self.output, self.flooded = output, flooded
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
