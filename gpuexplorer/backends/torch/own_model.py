@@ -39,7 +39,7 @@ class OwnModel(TorchModel):
         super().__init__(torch, plan, place)
         text = plan.files[MODEL_FILE]
         self.file = UserFile(text, plan.origin, torch)
-        self.said = look_over(text, Path(plan.origin))
+        self.declared = look_over(text, Path(plan.origin))
         self.trains = plan.model == _TRAINING
         self.module: Any = None
         self.first_s: float | None = None
@@ -87,7 +87,7 @@ class OwnModel(TorchModel):
 
     def build(self) -> Built:
         """Run the file's ``build()``; the same seed makes the same module."""
-        sizes = {name: self.plan.config.size[name] for name in self.said.sizes}
+        sizes = {name: self.plan.config.size[name] for name in self.declared.sizes}
         built = self.file.build(sizes, self.plan.config.seed)
         if any(self.torch.nn.parameter.is_lazy(p) for p in built.module.parameters()):
             with self.torch.no_grad():
@@ -215,7 +215,7 @@ class OwnModel(TorchModel):
     @property
     def iterations(self) -> int:
         """Iterations of one launch: a size of files that have none of their own."""
-        return 1 if self.said.sizes else self.plan.config.size.get(ITERATIONS, 1)
+        return 1 if self.declared.sizes else self.plan.config.size.get(ITERATIONS, 1)
 
     def eager(self) -> ModelStep:
         """Return the step as it is launched without a graph."""

@@ -52,7 +52,7 @@ def check(model: OwnModel, results: Any) -> Verification | str:
     if _distance(torch, again, expected) > CHANCE:
         return "two runs in float64 differ: it draws random numbers, as dropout does in training"
     worst = max(_error(torch, found[name], expected[name]) for name in expected)
-    tolerance = model.said.tolerances[model.plan.config.precision]
+    tolerance = model.declared.tolerances[model.plan.config.precision]
     return Verification(
         ok=worst <= tolerance,
         max_rel_error=worst,
