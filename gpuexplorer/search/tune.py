@@ -162,15 +162,14 @@ class Tuner:
                     self._judge(look)
             if self._best is None:
                 raise WorkFailed(f"none of the configurations could be measured: {self._reasons()}")
-            return self._named() if self._options.final else self._document()
+            return self._named() if self._options.final else self._document(self._stopped_by)
         finally:
             self._handover.close()
 
     def so_far(self) -> Tuning:
         """Return what is known of a tuning that was interrupted: no final, nothing named."""
         self._search_ended = self._clock()
-        self._stopped_by = "user"
-        return self._document()
+        return self._document("user")
 
     # ---- the search
 
@@ -231,9 +230,9 @@ class Tuner:
             return
         place = self._places[look.number]
         config, again = self.space.legal[place], place in self._taken
+        self._taken.add(place)
         if taken.record is None and not taken.withdrawn:
             return  # it comes once more
-        self._taken.add(place)
         outcome: Outcome = (
             "failed" if taken.withdrawn else "pruned" if taken.gave_up else "measured"
         )
@@ -361,9 +360,9 @@ class Tuner:
         if not finished:
             raise WorkFailed(f"none of the leaders could be measured again: {self._reasons()}")
         named = named_of(finished, self._race.leaders.compared, self.space.start)
-        return self._document(untested=len(self._race.crowd), **named)
+        return self._document(self._stopped_by, untested=len(self._race.crowd), **named)
 
-    def _document(self, **named: Any) -> Tuning:
+    def _document(self, stopped_by: StoppedBy, **named: Any) -> Tuning:
         options, space, start = self._options, self.space, self.space.start
         return Tuning(
             id=self.id,
@@ -387,7 +386,7 @@ class Tuner:
             ),
             evaluations=self.evaluations,
             start=start,
-            stopped_by=self._stopped_by,
+            stopped_by=stopped_by,
             search_s=self._search_ended - self._began,
             final_s=self._clock() - self._search_ended,
             best_again=self._race.checks,

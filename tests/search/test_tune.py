@@ -240,6 +240,12 @@ def test_an_interruption_leaves_what_is_known() -> None:
     assert known.stopped_by == "user" and known.chosen is None
 
 
+def test_what_is_known_before_it_begins_does_not_change_how_it_ends() -> None:
+    made = tuner(SimulatedMachine(launch_s), budget=Budget(), sampler="grid")
+    assert made.so_far().stopped_by == "user" and not made.so_far().evaluations
+    assert made.run().stopped_by == "space"
+
+
 def test_the_tie_band_holds_those_that_are_as_fast() -> None:
     def flat(config: RunConfig) -> float:
         return 1e-3 if config.tunables["TILE"] <= 8 else launch_s(config) + 1e-3
