@@ -149,8 +149,10 @@ def _results(model: TorchModel, names: tuple[str, ...]) -> dict[str, HostArray]:
     return model.read(results, names)
 
 
-def arithmetic_of(model: TorchModel, same: bool | None, why_not: str, kernels: list[str]) -> Arithmetic:
-    """Put together what is known; ``same``: whether the results are fp32's, None: nobody looked."""
+def arithmetic_of(
+    model: TorchModel, same: bool | None, why_not: str, kernels: list[str]
+) -> Arithmetic:
+    """Put together what is known; ``same``: whether the results are fp32's, None: not compared."""
     asked = model.precision
     sums, known_by = accumulates_in(model)
     how = [asked_for(model)]
