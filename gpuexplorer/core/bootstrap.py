@@ -6,7 +6,7 @@ else comes from the interpreter that runs this. What runs is therefore always th
 asks.
 
 With ``--framed`` standard output carries the engine's frames. ``MARK`` with Python's version comes
-first, so that whoever listens knows that this is a Python; then the engine's ``PREAMBLE``, or the
+first, which tells the parent that this is a Python; then the engine's ``PREAMBLE``, or the
 same and a refusal.
 """
 

@@ -68,7 +68,7 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def others(self) -> list[Contestant]:
-        """Everyone but the reference, in order."""
+        """All contestants but the reference, in order."""
         return [c for i, c in enumerate(self.contestants) if i != self.reference]
 
 

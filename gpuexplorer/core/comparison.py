@@ -169,8 +169,8 @@ def _interval_place(pairs: int) -> tuple[int, float]:
 # Looking again after each pair and stopping at the first good one would call two equal things
 # different far too often. Here the risk of doing so is given out in small parts (alpha spending,
 # Lan & DeMets 1983): after ``n`` pairs at most ``ERROR * n / (n + HALF_SPENT)`` of it may be used
-# up. It never exceeds ``ERROR`` however long one goes on, so that nobody needs to know beforehand
-# when to stop, and more pairs may be asked for after the end.
+# up. It never exceeds ``ERROR`` however many pairs there are, so that their number need not be
+# known beforehand, and more pairs may be asked for after the end.
 #
 # What a look may use follows exactly from the random walk of signs: of two equal things each is the
 # slower one of a pair with a chance of one half, whatever the noise, as long as a coin decides

@@ -156,7 +156,7 @@ def _trouble_of_driver(cuda: int, driver: Driver | None) -> str:
 
 
 def _trouble_of_gpu(cuda: int, torch: bool, gpu: Gpu, machine: str, driver: Driver) -> str:
-    """Return why libraries do not run on one GPU; empty where they do, or nobody can tell."""
+    """Return why libraries do not run on one GPU; empty where they do, or that is not known."""
     has = gpu.capability
     if has is None:
         return ""

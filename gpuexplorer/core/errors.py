@@ -31,7 +31,7 @@ class ExplorerError(Exception):
 
 
 class Cancelled(Exception):
-    """Somebody gave the work up, so it has no outcome; nothing went wrong."""
+    """The work was given up on request: it has no outcome, and nothing went wrong."""
 
 
 class WorkFailed(ExplorerError):

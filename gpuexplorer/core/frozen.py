@@ -69,7 +69,7 @@ def module_command(
     """Return the command that runs a module of this package; ``python``: in which, "" for this.
 
     This program may be a frozen one, which runs its modules itself. Another Python leaves no
-    bytecode in its folder: whoever removes the program would find that left over. An engine that
+    bytecode in its folder: that would be left over when the program is removed. An engine that
     was started so hands it on to its children, unless they inherit it from the environment.
     """
     if not python and is_frozen():

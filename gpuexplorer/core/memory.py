@@ -63,7 +63,7 @@ class MemoryUse(msgspec.Struct, frozen=True, kw_only=True):
     predicted: MemoryParts | None = None
     """By formula, before anything was allocated; None where no formula is known."""
     peak_B: float | None = None
-    """As ``counter`` saw it; None where nobody counted, which ``reason`` explains."""
+    """As ``counter`` saw it; None where it was not counted, which ``reason`` explains."""
     counter: str | None = None
     """Whose word the peak is, such as ``torch.cuda.max_memory_allocated``."""
     reason: str | None = None

@@ -56,7 +56,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The name, or else the path, of the interpreter that measured; None: the program's own."""
     kernels: str | None = None
     """The user's own folder or model file that the workload came from, with its path in the local
-    history alone (see ``core.sharing``); None: it is a shipped one, or nobody knows."""
+    history alone (see ``core.sharing``); None: it is a shipped one, or that is not known."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,7 +229,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     throughput: Throughput
     traffic: list[Traffic]
     verification: Verification | None
-    """None: nobody checked the result, as far as an imported file or ``not_verified`` says."""
+    """None: the result was not checked, as far as an imported file or ``not_verified`` says."""
     resources: Resources
     telemetry: TelemetrySummary
     origin: Origin | None = None
@@ -239,7 +239,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     arithmetic: Arithmetic | None = None
     """None: a kernel or library call, or written before this was looked at."""
     not_verified: str | None = None
-    """Why nobody could check the result; None where it was checked, or nobody says why not."""
+    """Why the result could not be checked; None where it was, or the reason is not known."""
 
     @property
     def verified(self) -> bool:

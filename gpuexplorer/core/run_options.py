@@ -10,7 +10,7 @@ from gpuexplorer.core import limits
 class RunOptions(msgspec.Struct, frozen=True):
     """When a run ends, whichever comes first, and how it goes.
 
-    Without ``samples`` and ``seconds`` it is live: it goes on until somebody cancels it.
+    Without ``samples`` and ``seconds`` it is live: it lasts until it is cancelled.
     """
 
     samples: int | None = None
@@ -47,4 +47,4 @@ class RunOptions(msgspec.Struct, frozen=True):
 
 
 LIVE = RunOptions()
-"""Of a run that goes on until somebody cancels it."""
+"""Of a run that lasts until it is cancelled."""

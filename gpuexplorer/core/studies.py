@@ -45,7 +45,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     memory_B: float | None = None
     """The peak of the device's memory that was counted."""
     memory_counter: str | None = None
-    """Whose word that is; where nobody counted, why."""
+    """What counted it; where nothing did, why."""
     suspect: str | None = None
     """Why the time cannot be true; such a run never wins."""
 

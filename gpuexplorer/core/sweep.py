@@ -21,7 +21,7 @@ SWEEP_SCHEMA = "gpuexplorer/sweep/1"
 
 Why = Literal["cannot", "failed", "wrong", "lost", "short"]
 """Why a point has no figure: it cannot run here, its work failed, its result was wrong, it was lost
-with an engine that somebody else ended, or memory was short at that time."""
+with an engine that was ended from outside, or memory was short at that time."""
 PASSING = frozenset[Why]({"lost", "short"})
 """Reasons that are none of the configuration's: another try measures such a point."""
 
@@ -40,8 +40,8 @@ class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
 class SweepDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A sweep: axes in the order they were given, entries in row-major order of the axes.
 
-    ``axes`` are named as ``search.space.Axis`` names them. Points that nobody got to are left out;
-    ``points`` counts them all.
+    ``axes`` are named as ``search.space.Axis`` names them. Points that were not measured are left
+    out; ``points`` counts them all.
     """
 
     schema: str = SWEEP_SCHEMA

@@ -99,7 +99,7 @@ LIMITS = {
 }
 """What each limit is called; but for heat, a device at one runs at the speed that it has."""
 CHOSEN = frozenset({"application clocks", "sync boost", "display clocks"})
-"""What holds a clock because somebody set it so."""
+"""Limits of the clock that a user or an administrator has set."""
 
 
 def slowdowns(reasons: Sequence[str]) -> tuple[str, ...]:

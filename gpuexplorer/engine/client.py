@@ -1,9 +1,9 @@
 """The parent's handle on its engine: start, ask, watch, cancel, restart, end.
 
 Everything here runs in the thread that calls ``poll``; only ``wake`` may be called from another.
-An engine that somebody stops (SIGSTOP) is told within seconds, as a stage ``STOPPED``, and waited
-for a while before it is replaced; time for which this program was stopped itself, as by Ctrl-Z,
-counts towards no deadline (see ``stopped``).
+An engine that is suspended (SIGSTOP) is noticed within seconds, reported as the stage
+``SUSPENDED``, and replaced if it is not continued soon. Time for which this program was suspended
+itself, as by Ctrl-Z, counts towards no deadline (see ``suspension``).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
 STOPPED = "stopped"
-"""The stage that a run is told to be at while its engine is stopped from outside."""
+"""The stage that a run is told to be at while its engine is suspended from outside."""
 MAX_FAILED_STARTS = 3
 DRAIN_S = 0.05
 """How long messages are handled at one go once there are some."""
@@ -97,9 +97,9 @@ class EngineLost:
     ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,
     ``cancelled`` (ended because a launch would not stop) or ``start`` (it never answered).
     ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
-    engine that never answered printed last. ``outside``: somebody else ended or stopped it, or
-    memory was short, so that the run could be made again. ``may_be_long``: it was ended at the
-    first part of a launch, which nobody had agreed to take long.
+    engine that never answered printed last. ``outside``: it was ended or suspended from outside, or
+    memory was short, so that the run may be repeated. ``may_be_long``: it was ended at the
+    first part of a launch that was not agreed to take long.
     """
 
     generation: int
@@ -441,9 +441,9 @@ class Engine:
             self._stopping_since += away_s
 
     def _look_for_stop(self, *, at_once: bool = False) -> bool:
-        """Look whether an engine from which something is awaited was stopped, and is from now on.
+        """Return whether an engine that owes an answer is found to be suspended now.
 
-        What is not due is not looked at, unless it is to be ``at_once``.
+        The system is asked only when that is due, unless ``at_once``.
         """
         process = self._process
         awaited = not self._ready or self._run is not None or self._asked_devices
@@ -460,7 +460,7 @@ class Engine:
         return True
 
     def _goes_on(self) -> None:
-        """An engine that was stopped was continued: it has its time anew."""
+        """Give an engine that was suspended and continued its full deadline again."""
         self._log("the engine was continued")
         self._started_at = time.monotonic()
         if self._overdue_at is not None and self._deadline_s is not None:
@@ -550,7 +550,7 @@ class Engine:
         self._after_loss(kind, reason, status, remedy, may_be_long=long)
 
     def _give_up_stopped(self) -> None:
-        """End a process that was stopped and not continued."""
+        """End a process that was suspended and not continued."""
         process = self._process
         assert process is not None
         how = " (SIGSTOP)" if os.name == "posix" else ""

@@ -94,7 +94,7 @@ def for_memory(status: int | None, output: Iterable[str]) -> bool:
 
 
 def from_outside(status: int | None) -> bool:
-    """Return whether a process was ended by somebody else, and not by what it did."""
+    """Return whether a process was ended from outside, and not by what it did."""
     posix = sys.platform != "win32"  # where no status tells
     return posix and status is not None and status < 0 and signal_name(-status) in _FROM_OUTSIDE
 

@@ -19,7 +19,7 @@ NO_START = "see 'gpuexplorer doctor', or choose another interpreter with --pytho
 
 
 class LongRun(InputError):
-    """One launch would take long, and nobody agreed to that yet."""
+    """One launch would take long, which was not agreed to yet."""
 
     kind = "long-run"
 
@@ -32,7 +32,7 @@ class LongRun(InputError):
 
 
 class EngineKilled(WorkFailed):
-    """Somebody else ended the engine in the middle of a run: nothing says that it would fail."""
+    """The engine was ended from outside during a run, which might have succeeded."""
 
     kind = "lost"
 
@@ -44,7 +44,7 @@ class EngineGone(CannotRunHere):
 def error_of_loss(lost: EngineLost) -> ExplorerError:
     """Return the error that a run ends with when its engine is lost.
 
-    Of an engine that somebody else ended there is nothing to mend.
+    An engine that was ended from outside needs no remedy.
     """
     remedy = lost.remedy or (NO_START if lost.kind == "start" else "")
     if not lost.restarting:

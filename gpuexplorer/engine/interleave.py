@@ -54,8 +54,8 @@ class Turns:
 class Interleaving:
     """Contenders in turns, as many rounds as are asked for.
 
-    Chance decides the order of every round. A fixed one would favour somebody: with A first each
-    time, whoever comes later runs on a machine that is warmer by one turn; forwards and backwards
+    Chance decides the order of every round. A fixed one would be unfair: with A first each
+    time, B always runs on a machine that is warmer by one turn; forwards and backwards
     by turns (A B, B A), a disturbance of two turns always hits the same one twice.
     """
 
@@ -69,11 +69,11 @@ class Interleaving:
     ) -> None:
         """``options`` are those of each turn; ``seed`` makes the order repeatable.
 
-        ``on_turn`` is told the place of whoever is measured next.
+        ``on_turn`` is called with the place of the contender that is measured next.
         """
         self.contenders = tuple(contenders)
         self.current = 0
-        """The place of whoever was measured last, such as when something went wrong."""
+        """The place of the contender measured last; after an error, the one that failed."""
         self._options, self._on_turn = options, on_turn
         self._chance = np.random.default_rng(seed)
         self._records: list[RunRecord | None] = [None] * len(self.contenders)
@@ -81,7 +81,7 @@ class Interleaving:
         self.rounds = 0
 
     def round(self, session: Measures | Sequence[Measures], resting: Collection[int] = ()) -> None:
-        """Measure everyone once but those at the places that rest.
+        """Measure each contender once, except those at the places ``resting``.
 
         One session measures them all, or each has its own. What a session raises leaves the rounds
         before as they are.

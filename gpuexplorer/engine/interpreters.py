@@ -50,7 +50,7 @@ class EnginesFile(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     default: str | None = None
-    """The name of the engine that is used where nobody says which; None: the built-in one."""
+    """The name of the default engine; None: the built-in one."""
     engines: dict[str, str] = {}
     """Names and the interpreters' absolute paths, in the order they were added."""
 
@@ -102,7 +102,7 @@ class Interpreters:
 
     @property
     def default(self) -> str | None:
-        """The name of the engine to use where nobody says which; None for the built-in one."""
+        """The name of the default engine; None for the built-in one."""
         return self.read().default
 
     def add(self, name: str, word: str) -> Interpreter:
@@ -136,7 +136,7 @@ class Interpreters:
         self.write(msgspec.structs.replace(file, engines=engines | file.engines, default=default))
 
     def choose(self, name: str) -> None:
-        """Use an engine wherever nobody says which."""
+        """Make an engine the default."""
         file = self.read()
         if name != BUILT_IN:
             self._known(name, file)

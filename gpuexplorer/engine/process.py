@@ -27,7 +27,7 @@ LOG_LINES = 400
 LONGEST_LINE_B = 4096
 """A longer line of its output is taken as several."""
 LOGGED_A_SECOND = 200
-"""Lines of its output that are told a second; whoever prints more fills no log."""
+"""Lines of its output that are logged a second; the rest is dropped."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class EngineProcess:
             return None
 
     def is_stopped(self) -> bool:
-        """Return whether somebody stopped the process (SIGSTOP), so that it cannot answer."""
+        """Return whether the process is suspended (SIGSTOP), so that it cannot answer."""
         import psutil
 
         for pid in {self.pid, self.answers_as or self.pid}:

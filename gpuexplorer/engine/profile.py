@@ -38,7 +38,7 @@ def profile_environment() -> dict[str, str]:
 
 def run_file(path: Path, threads: int) -> int:
     """Run the launch; return the exit status, having said in a line what went wrong."""
-    watchdog = threading.Timer(LIMIT_S, os._exit, (1,))  # nobody may be left to end it
+    watchdog = threading.Timer(LIMIT_S, os._exit, (1,))  # its parent may be gone
     watchdog.daemon = True
     watchdog.start()
     try:

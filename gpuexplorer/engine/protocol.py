@@ -57,7 +57,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 MAX_NOISE = 0.005
-"""The relative error down to which a median counts as known, where nobody asks for another."""
+"""The relative error down to which a median counts as known, unless a run asks for another."""
 
 Recording = Literal["samples", "counters", "operators", "shapes"]
 """What a run records: samples; what Nsight Compute counts in one launch, answered by Counted; the
@@ -155,7 +155,7 @@ class Prepared(Message, frozen=True, kw_only=True):
     config: RunConfig
     device: DeviceInfo
     verification: Verification | None
-    """None: nobody could check the result, and ``not_verified`` says why."""
+    """None: the result could not be checked, and ``not_verified`` says why."""
     resources: Resources
     phases_s: Phases
     traffic: list[Traffic]

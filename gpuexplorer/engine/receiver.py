@@ -1,7 +1,7 @@
 """What came of one run, from the messages about it: the only place that reads them in order.
 
-Whoever waits for a run hands each message to a ``Receiver``, whether it blocks for the engine as a
-terminal does, hears of it in a job's thread, or shows it live.
+A terminal that blocks for the engine, a job's thread and the live view all hand each message to a
+``Receiver``.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class Server:
                 slower_than_s=options.slower_than_s,
             )
             if self._latest == generation and not options.keep_arrays:
-                # nobody waits to take the arrays over
+                # no later run takes the arrays over
                 started = time.perf_counter()
                 self._laboratory.release()
                 free_s = time.perf_counter() - started
@@ -386,7 +386,7 @@ class _RunSink:
 
 
 def _check_agreed(workload: Workload, run: protocol.Run) -> None:
-    """Refuse to run a user's file that nobody agreed to."""
+    """Refuse to run a user's file that was not agreed to."""
     if is_own(workload.variant(run.config.variant).model) and not run.agreed:
         raise InputError(
             f"{workload.source.origin} is a program, and nobody agreed to run it",

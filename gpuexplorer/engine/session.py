@@ -108,8 +108,8 @@ class EngineSession(Closing):
         """Measure one configuration and return its record, from which the document is made.
 
         Raises LongRun when a launch would take long and that is not agreed to, InputError where
-        nothing ends the run: nobody could cancel it. On KeyboardInterrupt the run is cancelled;
-        what was sampled by then is ``partial()``.
+        nothing ends the run, because this call blocks and cannot be cancelled. On KeyboardInterrupt
+        the run is cancelled; what was sampled by then is ``partial()``.
         """
         self._receiver = None
         if not options.ends:

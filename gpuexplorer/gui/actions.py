@@ -30,7 +30,7 @@ class Commands:
     """One ``QAction`` for each thing the window can do, owned by the window.
 
     ``threads`` are the numbers of CPU threads to choose from, ``default_threads`` the one taken
-    when nobody chose.
+    where none was chosen.
     """
 
     def __init__(self, window: QWidget, threads: Sequence[int], default_threads: int) -> None:

@@ -100,7 +100,7 @@ class MapControl(QObject):
     # ---- asked by the view
 
     def watch(self, on: bool) -> None:
-        """Follow the knobs, or leave them alone while nobody looks."""
+        """Follow the knobs, or leave them alone while the view is hidden."""
         self._watching = on
         if on:
             self._follow()

@@ -43,7 +43,7 @@ class Checks(QObject):
         self._searching = False
         self._step.connect(self._tell_step)
         self.candidates: list[Candidate] | None = None
-        """The Pythons found on this machine; None before somebody looked."""
+        """The Pythons found on this machine; None before the first search."""
 
     # ---- engines
 

@@ -16,7 +16,7 @@ class Frames:
     def draw(self, answer: bool) -> None:
         """Draw what is new; a knob's ``answer`` first and alone, everything else a frame later."""
         session, timing = self._session, self._panels.timing
-        if answer and not timing.isVisible():  # nobody waits for the trace in another view
+        if answer and not timing.isVisible():  # in another view the trace is not seen
             session.requests.moved_at, answer = None, False
         if answer:
             timing.show_answer()

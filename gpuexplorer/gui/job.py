@@ -28,9 +28,9 @@ class EngineJob(Task):
     """A task that has the engine; make a subclass for each kind of work.
 
     ``stepped`` carries whatever the kind tells of its progress; ``ended`` the outcome that
-    ``worked`` carried: the session emits it once it has the engine back, so whoever hears it finds
-    everything as it is afterwards. ``waits`` says that a pause has begun: no run is going on, and
-    nothing is asked of the engine until ``resume``. Once cancelled, it has no outcome.
+    ``worked`` carried: the session emits it once it has the engine back, so a slot that is
+    connected to it can use the engine. ``waits`` says that a pause has begun: no run is going on,
+    and nothing is asked of the engine until ``resume``. Once cancelled, it has no outcome.
     """
 
     doing = "working"

@@ -200,7 +200,7 @@ class MainWindow(QMainWindow):
         self.banner.say(notice.kind, notice.text, actions, notice.detail)
 
     def say_started(self) -> None:
-        """Say that nobody pressed Live, and how to stop."""
+        """Say that Live has started by itself, and how to stop it."""
         self.status.say(
             "Measuring started by itself: Esc stops it, and the Run menu turns this off.", 6000
         )

@@ -26,7 +26,7 @@ class Notice:
     actions: tuple[tuple[str, Action | None], ...] = ()
     detail: str = ""
     stays: bool = False
-    """Whether it is there until somebody hides it or another takes its place."""
+    """Whether it stays until it is hidden or another takes its place."""
 
 
 def cannot_run(error: ExplorerError) -> Notice:

@@ -1,7 +1,7 @@
 """Errors in overrides of Qt's virtual methods, which must not end the process.
 
 Before Python 3.12 an error that the interpreter raises itself, such as an index out of range, is no
-exception yet but a message beside a type, until somebody catches it. PySide 6 up to 6.10 takes it
+exception yet but a message beside a type, until it is caught. PySide 6 up to 6.10 takes it
 for an exception when it leaves an override, and crashes. So every override of this program catches
 what passes through it and raises it again; then it is shown like any other.
 """

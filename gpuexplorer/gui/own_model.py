@@ -67,7 +67,7 @@ class OwnModels(QObject):
         try:
             model = read_model(path)
         except ExplorerError:
-            return False  # whoever reads it next says why
+            return False  # reading it for the run says why
         if is_trusted(model.sha256):
             return False
         self._ask(model, then)

@@ -22,7 +22,7 @@ class State:
 
     @property
     def planned(self) -> int:
-        """How many checks there are, 0 as long as nobody knows."""
+        """How many checks there are, 0 while that is not known."""
         return sum(s.planned for s in self.sections)
 
     @property

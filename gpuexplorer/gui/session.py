@@ -70,7 +70,7 @@ class Session(QObject):
         self.live_model = Live()
         self.history = History()
         self.runs = StoreWorker()
-        """The store of every run; what is measured goes there, whoever measures it."""
+        """The store of every run; live runs and jobs all store there."""
         self.history_model = HistoryModel(self.history, self.runs)
         self.roofline = RooflineModel(self.live_model, self.history)
         self._adviser: Adviser | None = None

@@ -60,7 +60,7 @@ class NotesDialog(QDialog):
         column.addLayout(row)
 
     def show_notes(self, notes: str) -> None:
-        """Show these notes without telling anybody."""
+        """Show these notes without emitting ``changed``."""
         if notes != self.edit.toPlainText():
             before = self.edit.blockSignals(True)
             self.edit.setPlainText(notes)

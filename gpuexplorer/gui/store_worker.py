@@ -45,7 +45,7 @@ ROOM_S = 0.1
 ENDED_S = 15.0
 """Between two looks whether the programs still run whose runs go on."""
 BUSY_S = 2.0
-"""How long one waits for another program that is writing; whoever wants rows waits as long."""
+"""How long one waits for another program that is writing; a search for rows waits as long."""
 CLOSE_S = 20.0
 """How long the window's end may take because of the store."""
 MAX_BASELINES = 1000
@@ -216,7 +216,7 @@ class StoreWorker(Task):
             return not self.cancelled
 
     def _serve(self) -> None:
-        """Do everything that waits, once; whoever looks at the table comes first."""
+        """Do everything that waits, once; rows for the table come first."""
         if self._peek_is_due:
             self._peek()
         self._keep_open()

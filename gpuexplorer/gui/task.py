@@ -124,7 +124,7 @@ class Tasks(QObject):
             task.wait()
 
     def close_down(self) -> None:
-        """Cancel everything and wait until nothing is left running; nobody is told."""
+        """Cancel everything and wait until nothing is left running; nothing is emitted."""
         running = list(self._running)
         self._running.clear()
         for task in running:

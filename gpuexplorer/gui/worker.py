@@ -271,7 +271,7 @@ class EngineWorker(Task):
         sink: Callable[[Heard], None],
         event: protocol.EngineMessage | EngineReady | EngineLost,
     ) -> bool:
-        """Tell a job what concerns its run; return whether it concerns nobody else."""
+        """Tell a job what concerns its run; return whether it concerns that job alone."""
         if isinstance(event, protocol.Telemetry):
             sink(event.reading)
         elif isinstance(event, EngineLost):

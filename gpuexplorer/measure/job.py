@@ -80,7 +80,7 @@ class Job:
     warmed_up_s: float = 0.0
     """How much of that was done while the result was compared."""
     in_search: bool = False
-    """Nobody watches the samples as they come: a batch may be as long as may be queued."""
+    """The samples are not shown as they come: a batch may be as long as may be queued."""
     wait_when_throttled: bool = False
     """Whether to let the device rest when its clock is held down; a live run shows it instead."""
     clock_reasons: Callable[[], Sequence[str]] = tuple
@@ -94,7 +94,7 @@ class Job:
     verification: Verification | None = None
     """What the check said, once it was made or taken over."""
     not_verified: str | None = None
-    """Why nobody could check the result, where that is so."""
+    """Why the result could not be checked, where that is so."""
     verified_again: bool = False
     """Whether the result was checked a second time in this run."""
     memory: MemoryUse = field(default_factory=MemoryUse)
@@ -137,7 +137,7 @@ class Ready:
     device: DeviceInfo
     runner: Runner
     verification: Verification | None
-    """None: nobody could check the result, and ``not_verified`` says why."""
+    """None: the result could not be checked, and ``not_verified`` says why."""
     phases_s: Phases
     predicted_s: float | None
     memory: MemoryUse
@@ -150,7 +150,7 @@ class Ready:
 
 
 def check_cancelled(job: Job) -> None:
-    """Raise Stopped when nobody wants the run any more."""
+    """Raise Stopped when the run was cancelled or replaced."""
     if job.cancelled():
         raise Stopped
 

@@ -131,7 +131,7 @@ class Laboratory:
     ) -> tuple[str, Phases]:
         """Run one configuration; return what ended it and its phases.
 
-        ``seconds`` is how long to sample at the most, None for as long as nobody cancels;
+        ``seconds`` is how long to sample at the most, None until it is cancelled;
         ``max_noise`` the relative error of the median that is enough, None for no such end;
         ``samples`` how many are enough. ``warm_up_s`` is how long to launch without keeping a
         sample (None: briefly for a run without an end, otherwise ``WARM_UP_S``). ``in_search``: it

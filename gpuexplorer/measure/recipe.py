@@ -3,8 +3,8 @@
 check → build → allocate → make inputs → upload → predict → verify → warm up → sample → stop.
 
 Where inputs are large, a launch's time is also predicted before they are made: to say that a
-launch would take a minute must not itself take a minute of making inputs. Memory that nobody
-wrote yet reads faster than real inputs, so that first word only ever refuses; the prediction that
+launch would take a minute must not itself take a minute of making inputs. Memory that was not
+written yet reads faster than real inputs, so that first prediction only ever refuses; the one that
 counts comes later.
 
 In a search the launch that is verified is a first look: where it alone says that a configuration is
@@ -138,7 +138,7 @@ def _settle_and_sample(
 
 
 def _count_memory(job: Job, sink: Sink) -> None:
-    """Ask the runner what memory the run takes, once; not where somebody waits for the device."""
+    """Ask the runner once what memory the run takes, unless the run was cancelled."""
     runner, known = job.runner, job.memory
     if not job.memory_waits or job.cancelled():
         return

@@ -30,9 +30,9 @@ def verify(
 ) -> tuple[Verification | None, Batch, float | None]:
     """Run once on poisoned outputs and compare with float64.
 
-    Returns the verification (None where nobody can check), the launch, and the seconds to copy the
-    outputs back. Where the result was verified before, the launch only warms up, and nothing is
-    copied back.
+    Returns the verification (None where it cannot be checked), the launch, and the seconds to copy
+    the outputs back. Where the result was verified before, the launch only warms up, and nothing
+    is copied back.
     """
     runner = job.runner
     sink.stage("verify", launch_deadline_s(predicted_s, job.least_deadline_s))

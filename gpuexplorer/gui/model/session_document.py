@@ -1,8 +1,8 @@
 """A session as a document: knobs, ghosts and the runs shown, as a session file holds them.
 
 ``gpuexplorer/session/1`` is ``session.json`` with arrays beside it. A run is kept as what was
-received of it, not as its figures: whoever opens the file works the figures out again, with the
-same code that showed them first.
+received of it, not as its figures: opening the file works the figures out again, with the same
+code that showed them first.
 """
 
 from __future__ import annotations
