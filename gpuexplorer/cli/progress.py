@@ -27,7 +27,7 @@ STAGES = {
     "compare": "verifying against float64",
     "measure": "measuring",
     "finish": "finishing",
-    "stopped": "waiting for the engine, which is suspended",
+    "suspended": "waiting for the engine, which is suspended",
 }
 
 

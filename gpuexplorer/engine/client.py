@@ -22,7 +22,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
-from gpuexplorer.engine import failed_start, protocol, stopped
+from gpuexplorer.engine import failed_start, protocol, suspension
 from gpuexplorer.engine.death import (
     for_memory,
     from_outside,
@@ -49,7 +49,7 @@ and compiled by then serves the next run, and a fresh process would do it all ag
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
-STOPPED = "stopped"
+SUSPENDED = "suspended"
 """The stage that a run is told to be at while its engine is suspended from outside."""
 MAX_FAILED_STARTS = 3
 DRAIN_S = 0.05
@@ -161,7 +161,7 @@ class Engine:
         self._overdue_at: float | None = None
         self._stopping_since: float | None = None
         """Since when the engine should leave what it is doing: cancelled or replaced."""
-        self._stops = stopped.StopWatch()
+        self._suspension = suspension.SuspensionWatch()
 
     # ---- asking
 
@@ -248,7 +248,7 @@ class Engine:
         self._discount()
         while True:
             now = time.monotonic()
-            due = min(limit, self._next_due(), now + stopped.LOOK_EVERY_S)
+            due = min(limit, self._next_due(), now + suspension.LOOK_EVERY_S)
             try:
                 item = (
                     self._inbox.get_nowait()
@@ -257,7 +257,7 @@ class Engine:
                 )
             except queue.Empty:
                 self._discount()
-                self._look_for_stop()
+                self._look_for_suspension()
                 self._check_overdue()
                 if waited or time.monotonic() >= limit:
                     return
@@ -295,7 +295,7 @@ class Engine:
     def _spawn(self) -> None:
         self._ready = False
         self._started_at = time.monotonic()
-        self._stops = stopped.StopWatch()
+        self._suspension = suspension.SuspensionWatch()
         self._starts += 1
         self._killed_before = killed_for_memory()
         try:
@@ -339,8 +339,8 @@ class Engine:
     def _handle(self, process: EngineProcess, message: protocol.EngineMessage | None) -> None:
         if process is not self._process:
             return  # a process that was given up
-        if self._stops.heard():
-            self._goes_on()
+        if self._suspension.heard():
+            self._continued()
         if message is None:
             self._process_ended()
         elif isinstance(message, protocol.Welcome):
@@ -423,15 +423,15 @@ class Engine:
             return float("inf")
         if self._stopping_since is not None:
             return self._stopping_since + self._grace_s()
-        if self._stops.due is not None:
-            return self._stops.due
+        if self._suspension.due is not None:
+            return self._suspension.due
         if not self._ready:
             return self._started_at + self.options.handshake_s
         return float("inf") if self._overdue_at is None else self._overdue_at
 
     def _discount(self) -> None:
         """Let time for which this program stood still count towards nothing."""
-        away_s = self._stops.away_s()
+        away_s = self._suspension.away_s()
         if not away_s:
             return
         self._started_at += away_s
@@ -440,26 +440,26 @@ class Engine:
         if self._stopping_since is not None:
             self._stopping_since += away_s
 
-    def _look_for_stop(self, *, at_once: bool = False) -> bool:
+    def _look_for_suspension(self, *, at_once: bool = False) -> bool:
         """Return whether an engine that owes an answer is found to be suspended now.
 
         The system is asked only when that is due, unless ``at_once``.
         """
         process = self._process
         awaited = not self._ready or self._run is not None or self._asked_devices
-        if process is None or not awaited or not self._stops.look(process, at_once=at_once):
+        if process is None or not awaited or not self._suspension.look(process, at_once=at_once):
             return False
-        if self._stops.since is None:
-            self._goes_on()
+        if self._suspension.since is None:
+            self._continued()
             return False
         self._log(
             f"the engine, process {process.pid}, was suspended from outside; it is replaced unless "
-            f"it is continued within {stopped.PATIENCE_S:.0f} s"
+            f"it is continued within {suspension.PATIENCE_S:.0f} s"
         )
-        self._tell_stage(STOPPED)
+        self._tell_stage(SUSPENDED)
         return True
 
-    def _goes_on(self) -> None:
+    def _continued(self) -> None:
         """Give an engine that was suspended and continued its full deadline again."""
         self._log("the engine was continued")
         self._started_at = time.monotonic()
@@ -478,10 +478,10 @@ class Engine:
             what = "the launch" if self._stage in LAUNCH_STAGES else f"'{self._stage or 'start'}'"
             self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
             return
-        if self._stops.since is not None:
-            self._give_up_stopped()
+        if self._suspension.since is not None:
+            self._give_up_suspended()
             return
-        if self._look_for_stop(at_once=True):
+        if self._look_for_suspension(at_once=True):
             return
         if self._ready:
             self._give_up("hang", *self._hang())
@@ -549,12 +549,12 @@ class Engine:
         status = process.end(0)
         self._after_loss(kind, reason, status, remedy, may_be_long=long)
 
-    def _give_up_stopped(self) -> None:
+    def _give_up_suspended(self) -> None:
         """End a process that was suspended and not continued."""
         process = self._process
         assert process is not None
         how = " (SIGSTOP)" if os.name == "posix" else ""
-        within = f"within {stopped.PATIENCE_S:.0f} s"
+        within = f"within {suspension.PATIENCE_S:.0f} s"
         reason = f"the engine was suspended from outside{how}, not continued {within}, and so ended"
         status = process.end(0)
         self._failed_starts += not self._ready

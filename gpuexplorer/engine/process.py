@@ -189,7 +189,7 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return None
 
-    def is_stopped(self) -> bool:
+    def is_suspended(self) -> bool:
         """Return whether the process is suspended (SIGSTOP), so that it cannot answer."""
         import psutil
 

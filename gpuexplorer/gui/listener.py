@@ -37,7 +37,7 @@ STAGES = {
     "measure": "measuring",
     "memory": "counting the memory it takes",
     "finish": "finishing",
-    "stopped": "waiting for the engine, which is suspended",
+    "suspended": "waiting for the engine, which is suspended",
 }
 
 

@@ -19,7 +19,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.engine import client, protocol, stopped
+from gpuexplorer.engine import client, protocol, suspension
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -363,29 +363,29 @@ def stages(watched: Watched) -> list[str]:
 
 @posix
 @pytest.mark.parametrize("deadline_s", [600.0, None])
-def test_an_engine_that_somebody_stopped_is_told_soon_and_goes_on_when_it_is_continued(
+def test_an_engine_that_is_suspended_is_told_soon_and_works_on_when_it_is_continued(
     watched: Watched, deadline_s: float | None
 ) -> None:
     process = stop(watched)
     watched.engine._deadline_s = deadline_s  # as at a stage that may take long
     watched.engine._overdue_at = None if deadline_s is None else time.monotonic() + deadline_s
     began = time.monotonic()
-    watched.until(lambda: stages(watched)[-1] == "stopped", timeout_s=8.0)
+    watched.until(lambda: stages(watched)[-1] == "suspended", timeout_s=8.0)
     assert time.monotonic() - began < 6.0
     assert any("suspended from outside" in line for line in watched.log)
     before = len(watched.of(protocol.Samples))
     process.resume()
     watched.wait(protocol.Samples, more_than=before)
     told = stages(watched)
-    assert told.count("stopped") == 1 and told[told.index("stopped") + 1] == "measure"
+    assert told.count("suspended") == 1 and told[told.index("suspended") + 1] == "measure"
     assert not watched.of(EngineLost)
 
 
 @posix
-def test_a_stopped_engine_that_is_not_continued_is_replaced(
+def test_a_suspended_engine_that_is_not_continued_is_replaced(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopped, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(suspension, "PATIENCE_S", 1.0)
     stop(watched)
     watched.engine._overdue_at = time.monotonic() + 600.0
     lost = watched.wait(EngineLost, timeout_s=8.0)
@@ -396,10 +396,10 @@ def test_a_stopped_engine_that_is_not_continued_is_replaced(
 
 
 @posix
-def test_an_engine_stopped_at_its_deadline_is_no_kernel_that_never_ends(watched: Watched) -> None:
+def test_an_engine_suspended_at_its_deadline_is_no_kernel_that_never_ends(watched: Watched) -> None:
     process = stop(watched)
     watched.engine._overdue_at = time.monotonic()
-    watched.until(lambda: stages(watched)[-1] == "stopped")
+    watched.until(lambda: stages(watched)[-1] == "suspended")
     process.resume()
     watched.wait(protocol.Samples, more_than=len(watched.of(protocol.Samples)))
     assert not watched.of(EngineLost)
@@ -421,7 +421,7 @@ with EngineSession() as session:
 
     def look(progress):
         engine = session._engine
-        if engine._overdue_at is not None:  # a deadline that passes while this program is stopped
+        if engine._overdue_at is not None:  # a deadline that passes while this program is suspended
             engine._overdue_at = min(engine._overdue_at, time.monotonic() + 3.0)
         if progress.samples and not told:
             told.append(True)
@@ -433,7 +433,7 @@ with EngineSession() as session:
 
 
 @posix
-def test_a_program_that_was_stopped_with_its_engine_does_not_lose_its_run() -> None:
+def test_a_program_that_was_suspended_with_its_engine_does_not_lose_its_run() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", RUNS_A_WHILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as program:
