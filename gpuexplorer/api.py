@@ -307,12 +307,7 @@ def tune(
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
             tuner.on_progress = on_tuning
-        keeper = TuningKeeper(store, not_kept)
-        keeper.begin(tuner.so_far())
-        tuner.on_result = keeper.keep
-        tuning = tuner.run()
-        keeper.finish(tuning)
-        return tuning
+        return TuningKeeper(store, not_kept).run(tuner)
 
 
 @arguments()

@@ -41,23 +41,20 @@ def command(options: argparse.Namespace) -> int:
         space = tuning_space(request_of(options), workload, session.devices(), ranges_of(options))
         tuner = Tuner(session, workload, space, options_of(options))
         keeper = TuningKeeper(store, _warn)
-        keeper.begin(tuner.so_far())
-        tuner.on_result = keeper.keep
         try:
             with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
-                tuning = tuner.run()
+                tuning = keeper.run(tuner)
         except KeyboardInterrupt:
-            return _unfinished(tuner.so_far(), keeper, options)
+            return _unfinished(tuner.so_far(), options)
         except CannotRunHere:
-            _unfinished(tuner.so_far(), keeper, options)
+            _unfinished(tuner.so_far(), options)
             raise
-        delivery = Delivery(json=options.json, verbose=options.verbose)
-        kept = delivery.besides("the tuning is not kept", lambda: keeper.finish(tuning))
+    delivery = Delivery(json=options.json, verbose=options.verbose)
     title = workload.manifest.title
     delivery.show(lambda: print_tuning(tuning, title, verbose=options.verbose))
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
-    if kept:
+    if keeper.found:
         say(f"kept; run it with: {tuning_line('run', space.start, workload, options)}")
     return delivery.code
 
@@ -101,10 +98,9 @@ def _title(space: TuningSpace) -> str:
     return f"tuning {start.workload} · {start.variant} · {size} · {start.precision}"
 
 
-def _unfinished(tuning: Tuning, keeper: TuningKeeper, options: argparse.Namespace) -> int:
-    """Keep, write and say what a tuning that was broken off has found."""
+def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
+    """Write and say what a tuning that was broken off has found."""
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    delivery.besides("the tuning is not kept", lambda: keeper.finish(tuning))
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
     measured = [e for e in tuning.evaluations if e.outcome == "measured"]

@@ -61,19 +61,11 @@ class TuningJob(EngineJob):
         """Find out what can be launched, and tune."""
         space = tuning_space(self.request, self.workload, self._devices)
         tuner = Tuner(self, self.workload, space, self.options)
-        tuner.on_result = self._keeper.keep
         tuner.on_progress = self._went_on
         self.tuner = tuner
         if self._stop_search:
             tuner.enough()
-        self._keeper.begin(tuner.so_far())
-        try:
-            tuning = tuner.run()
-        except BaseException:
-            self._keeper.finish(tuner.so_far())
-            raise
-        self._keeper.finish(tuning)
-        return tuning
+        return self._keeper.run(tuner)
 
     def _went_on(self, progress: Progress) -> None:
         self.progress = progress

@@ -11,8 +11,9 @@ A comparison, say, keeps each of its rounds, so that a crash takes the last seco
     comparing.measure(session, on_round=lambda _: keeping.offer(so_far))
     keeping.end(*so_far())
 
-``store`` is the ``Store`` itself, or the window's thread that owns it (``StoreWorker``); None keeps
-nothing. Runs that come one by one are given to ``take`` instead, with or without a new document.
+``store`` is the ``Store`` itself, or the window's thread that owns it (``Session.keeping`` of the
+window makes one for that); None keeps nothing. Runs that come one by one are given to ``take``
+instead, with or without a new document.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Store
 
 EVERY_S = 3.0
-"""Between two writes."""
+"""Between two writes; what nothing follows is written after twice that."""
 TRY_AGAIN_S = 30.0
 """A store that failed is tried again after this long, and once more at the end."""
 SHARE = 20
@@ -59,10 +60,10 @@ class TakesRun(Protocol):
 class Keeping:
     """Keeps one result in a group of a store while it is measured.
 
-    Whoever measures calls ``offer`` or ``take`` as often as there is something new, and ``end`` at
-    the end, all from one thread. A run that comes again with more samples takes the place of what
-    was stored of it. Until ``end`` the group counts as unfinished. A store that fails is no reason
-    to stop measuring: ``on_trouble`` is told once, and what waits is tried again later.
+    Whoever measures calls ``offer`` or ``take`` as often as there is something new, and ``end``
+    however it ends, all from one thread. A run that comes again with more samples takes the place
+    of what was stored of it. Until ``end`` the group counts as unfinished. A store that fails is no
+    reason to stop measuring: ``on_trouble`` is told once, and what waits is tried again later.
     """
 
     def __init__(
@@ -71,34 +72,38 @@ class Keeping:
         store: DoesWithStore | None,
         on_trouble: Callable[[ExplorerError], object] = lambda error: None,
         *,
+        group: str | None = None,
         rescue: TakesRun | None = None,
         every_s: float = EVERY_S,
     ) -> None:
-        """``rescue`` takes the runs that the store has refused until the end."""
+        """``group`` is the id of one to go on with; ``rescue`` takes runs refused until the end."""
         self._kind, self._store, self._on_trouble = kind, store, on_trouble
         self._rescue, self._every_s = rescue, every_s
-        self._id = uuid.uuid4().hex
-        self.group: str | None = None
+        self._id = group or uuid.uuid4().hex
+        self.group = group
         """The group's id; None until the store has it."""
         self.finished = False
         """Whether the store has all of it."""
         self.trouble: ExplorerError | None = None
         """Why the store did not take what it was given last; None when it did."""
         self._lock = threading.Lock()
+        self._one_write = threading.Lock()
         self._document: Any = None
+        """The latest one, as long as it is not written."""
         self._states: dict[str, object] = {}
         """What tells the latest state of each run from those before, by the run's id."""
         self._waiting: dict[str, Run] = {}
         """Runs that are not written yet as they are now."""
         self._due = 0.0
-        self._writing = self._ended = self._told = False
-        self._finishes = False
+        self._late: threading.Timer | None = None
+        """Writes what nothing follows."""
+        self._writing = self._ended = self._finishes = self._told = False
 
     def offer(self, so_far: Callable[[], tuple[Any, Iterable[Run]]]) -> None:
         """Keep document and runs as they are now, which are made only when a write is due."""
-        if self._store is None or self._writing or time.monotonic() < self._due:
-            return
         began = time.monotonic()
+        if self._store is None or self._writing or began < self._due:
+            return
         self.take(*so_far())
         now = time.monotonic()
         with self._lock:
@@ -111,10 +116,7 @@ class Keeping:
         with self._lock:
             self._note(document, runs)
             self._ended = False
-            if self._writing or time.monotonic() < self._due:
-                return
-            self._writing = True
-        self._store.do(self._write, self._wrote)
+        self._write_if_due()
 
     def end(self, document: Any, runs: Iterable[Run] = (), *, finished: bool = True) -> None:
         """Write what is left; not ``finished``: it was left, and may be gone on with."""
@@ -123,10 +125,18 @@ class Keeping:
         with self._lock:
             self._note(document, runs)
             self._ended, self._finishes = True, finished
-            refused = self.trouble is not None
-        if refused:
+            late, self._late = self._late, None
+        if late is not None:
+            late.cancel()
+        if self.trouble is not None:
             self._give_up()
         self._store.do(self._write, self._wrote)
+
+    def tell(self, outcome: object) -> None:
+        """Tell of a store that failed, the first time."""
+        if isinstance(outcome, ExplorerError) and not self._told:
+            self._told = True
+            self._on_trouble(outcome)
 
     # ---- inside
 
@@ -144,18 +154,42 @@ class Keeping:
                 self._states[run.id] = state
                 self._waiting[run.id] = run.snapshot() if isinstance(run, RunRecord) else run
 
+    def _write_if_due(self) -> None:
+        with self._lock:
+            is_due = time.monotonic() >= self._due and not self._writing
+            if self._ended or (self._document is None and not self._waiting):
+                return
+            if is_due:
+                self._writing = True
+            elif self._late is None:
+                self._late = threading.Timer(
+                    max(self._due - time.monotonic(), 0.0) + self._every_s, self._write_late
+                )
+                self._late.name, self._late.daemon = "keeping", True
+                self._late.start()
+        if is_due and self._store is not None:
+            self._store.do(self._write, self._wrote)
+
+    def _write_late(self) -> None:
+        with self._lock:
+            self._late = None
+        self._write_if_due()
+
     def _write(self, store: Store) -> None:
         """Write what waits, in the store's thread."""
-        with self._lock:
-            document, runs = self._document, dict(self._waiting)
-            finished = self._ended and self._finishes
-        results = (run.result() if isinstance(run, RunRecord) else run for run in runs.values())
-        store.add_group(self._kind, document, results, group=self._id, finished=finished)
-        with self._lock:
-            self.group, self.finished = self._id, finished
-            for run_id, run in runs.items():
-                if self._waiting.get(run_id) is run:  # else it went on meanwhile
-                    del self._waiting[run_id]
+        with self._one_write:
+            with self._lock:
+                document, runs = self._document, dict(self._waiting)
+                finished = self._ended and self._finishes
+            results = (run.result() if isinstance(run, RunRecord) else run for run in runs.values())
+            store.add_group(self._kind, document, results, group=self._id, finished=finished)
+            with self._lock:
+                self.group, self.finished = self._id, finished
+                if self._document is document:
+                    self._document = None
+                for run_id, run in runs.items():
+                    if self._waiting.get(run_id) is run:  # else it went on meanwhile
+                        del self._waiting[run_id]
 
     def _wrote(self, outcome: object) -> None:
         error = outcome if isinstance(outcome, ExplorerError) else None
@@ -163,12 +197,8 @@ class Keeping:
         with self._lock:
             self._writing, self.trouble = False, error
             self._due = time.monotonic() + wait_s
-        if error is None:
-            return
-        if not self._told:
-            self._told = True
-            self._on_trouble(error)
-        if self._ended:
+        self.tell(error)
+        if error is not None and self._ended:
             self._give_up()
 
     def _give_up(self) -> None:

@@ -145,8 +145,9 @@ class Store(Closing):
     ) -> str:
         """Store a group with its runs in one transaction; return its id.
 
-        ``group`` is the id of one that may be there already: its document is replaced, and its runs
-        come as to ``add_all``. Raises as that does; then nothing is stored.
+        ``group`` is the id of one that may be there already: its document is replaced unless None,
+        it is finished when it was, and its runs come as to ``add_all``. Raises as that does; then
+        nothing is stored.
         """
         from gpuexplorer.history.documents import take_apart
         from gpuexplorer.history.sql import groups, runs

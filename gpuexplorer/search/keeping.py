@@ -6,7 +6,6 @@ again, on the same devices and of the same kernels, the group is gone on with.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ from gpuexplorer.history.holder import (
     Holder,
     without_holder,
 )
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.history.store import Group, Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell
@@ -40,10 +40,8 @@ were tried and have no figure the reasons, and of what kind they are."""
 TOGETHER_S = 0.2
 """Runs that end within so short a time are written together, for a transaction takes as long as a
 short run. A program that is killed loses no more than twice that, and a later try repeats it."""
-TRY_AGAIN_S = 30.0
-"""A store that failed is tried again after this long, and once more at the end."""
 SKIPS_EVERY_S = 1.0
-"""The same for reasons of skipped configurations, which are written all at once."""
+"""Between two writes of the reasons of skipped configurations, which are written all at once."""
 PAGE = 500
 
 
@@ -84,32 +82,29 @@ class SweepKeeper:
     The group says which program works on it, so that no two measure the same.
 
     Between two configurations runs are written by the thread that measures, so that nothing is
-    disturbed; only behind one that takes long a thread of its own writes what came before it. A
-    store that fails is no reason to stop measuring: ``on_trouble`` is told once.
+    disturbed; only behind one that takes long another thread writes what came before it.
+    ``history.keeping`` says what comes of a store that fails.
     """
 
     def __init__(
         self, store: Store, group: Group, on_trouble: Callable[[ExplorerError], None]
     ) -> None:
-        self._store, self._on_trouble = store, on_trouble
+        self._store = store
+        self._keeping = Keeping(KIND, store, on_trouble, group=group.id, every_s=TOGETHER_S)
         self.group_id = group.id
         self._document: dict[str, Any] = without_holder(group.document)
         self._holder: Holder | None = None
         """Who works on it: this program, unless another took it over."""
         self._is_ours = False
         self._sign_due = 0.0
+        self._signing = threading.Lock()
+        self._signs: threading.Thread | None = None
+        self._closed = threading.Event()
         self._skipped: dict[str, str] = dict(self._document.get("skipped", {}))
         self._why: dict[str, Why] = dict(self._document.get("why", {}))
-        self._changed = threading.Condition()
-        self._results: list[RunResult] = []
-        """What is done and not written yet."""
-        self._due = time.monotonic() + TOGETHER_S
-        self._new_skips = False
-        self._skips_due = 0.0
-        self._failed = self._closed = False
+        self._new_skips, self._skips_due = False, 0.0
         self.unreadable: set[str] = set()
         """Ids of runs that an earlier try stored and that cannot be read: they are repeated."""
-        self._late: threading.Thread | None = None
 
     @classmethod
     def begin(
@@ -146,8 +141,8 @@ class SweepKeeper:
             raise SweepHeld(self._holder)
         if asked:
             self._try(self._read_again)
-        self._late = threading.Thread(target=self._write_late, name="keeper", daemon=True)
-        self._late.start()
+        self._signs = threading.Thread(target=self._give_signs, name="sweep sign", daemon=True)
+        self._signs.start()
 
     def _hold(self, holder: Holder) -> bool:
         """Ask for the sweep and note who has it; False when the store could not be asked."""
@@ -186,32 +181,24 @@ class SweepKeeper:
 
     def keep(self, result: RunResult) -> None:
         """Store a finished run, at once or with those that follow at once."""
-        with self._changed:
-            self._results.append(result)
-            if time.monotonic() >= self._due:
-                self._write_results()
-            if time.monotonic() >= self._sign_due:
-                self._give_sign()
-            self._changed.notify()
-        self._write_skips()
+        if time.monotonic() >= self._sign_due:
+            self._give_sign()
+        self._keeping.take(self._new_document(), [result])
 
     def skip(self, config: RunConfig, reason: str, why: Why) -> None:
         """Note that a configuration cannot be measured, and why."""
         self._skipped[config.key], self._why[config.key] = reason, why
         self._new_skips = True
-        self._write_skips()
+        self._keeping.take(self._new_document())
 
     def close(self, *, finished: bool) -> None:
         """Write what is left; ``finished`` says that no configuration waits any more."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-            self._write_results()
-        if self._late is not None:
-            self._late.join()
+        self._closed.set()
+        if self._signs is not None:
+            self._signs.join()
         if self._is_ours:
             self._holder = None
-        self._write_document(finished=True if finished else None)
+        self._keeping.end(self._document_now(), finished=finished)
 
     def _stored(self) -> list[RunResult]:
         query = Query(group=self.group_id)
@@ -227,61 +214,38 @@ class SweepKeeper:
                     found.append(run)
         return found
 
-    def _write_results(self) -> None:
-        """Write what is done (the lock is held); what cannot be written is kept for later."""
-        results = self._results
-        written = not results or self._try(
-            lambda: self._store.add_all(results, group=self.group_id)
-        )
-        if written:  # an interrupt in between leaves them, too
-            self._results = []
-        self._due = time.monotonic() + (TOGETHER_S if written else TRY_AGAIN_S)
-
-    def _write_late(self) -> None:
-        """Write what waits longer than it should, because a configuration takes long."""
-        with self._changed:
-            while not self._closed:
-                now = time.monotonic()
-                results_due = self._due + TOGETHER_S if self._results else math.inf
-                sign_due = self._sign_due + SIGN_EVERY_S if self._is_ours else math.inf
-                if now >= results_due:
-                    self._write_results()
-                elif now >= sign_due:
-                    self._give_sign()
-                else:
-                    due = min(results_due, sign_due)
-                    self._changed.wait(due - now if due < math.inf else None)
-
-    def _write_skips(self) -> None:
+    def _new_document(self) -> dict[str, Any] | None:
+        """Return the document now and then as long as reasons come; None where none is due."""
         if not self._new_skips or time.monotonic() < self._skips_due:
-            return
-        written = self._write_document()
-        self._new_skips = not written
-        self._skips_due = time.monotonic() + (SKIPS_EVERY_S if written else TRY_AGAIN_S)
+            return None
+        self._new_skips, self._skips_due = False, time.monotonic() + SKIPS_EVERY_S
+        return self._document_now()
 
-    def _write_document(self, *, finished: bool | None = None) -> bool:
+    def _document_now(self) -> dict[str, Any]:
         document = dict(self._document)
         if self._skipped:
-            document["skipped"], document["why"] = self._skipped, self._why
+            document["skipped"], document["why"] = dict(self._skipped), dict(self._why)
         if self._holder is not None:
             document[FIELD] = self._holder
-        return self._try(
-            lambda: self._store.change_group(self.group_id, document=document, finished=finished)
-        )
+        return document
+
+    def _give_signs(self) -> None:
+        """Say so even while a configuration takes long."""
+        while not self._closed.wait(SIGN_EVERY_S):
+            self._give_sign()
 
     def _give_sign(self) -> None:
-        """Say that this program is still there (the lock is held)."""
-        self._sign_due = time.monotonic() + SIGN_EVERY_S
-        if self._is_ours and self._holder is not None:
-            self._hold(self._holder.seen())
+        """Say that this program is still there."""
+        with self._signing:
+            self._sign_due = time.monotonic() + SIGN_EVERY_S
+            if self._is_ours and self._holder is not None:
+                self._hold(self._holder.seen())
 
-    def _try(self, write: Callable[[], object]) -> bool:
-        """Write, and return whether it was possible."""
+    def _try(self, work: Callable[[], object]) -> bool:
+        """Do something with the store, and return whether it was possible."""
         try:
-            write()
+            work()
         except ExplorerError as error:
-            if not self._failed:
-                self._failed = True
-                self._on_trouble(error)
+            self._keeping.tell(error)
             return False
         return True

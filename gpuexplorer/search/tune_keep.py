@@ -13,6 +13,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.history.keeping import DoesWithStore, Keeping
 from gpuexplorer.history.store import Store, TunedEntry
+from gpuexplorer.search.tune import Tuner
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "tuning"
@@ -29,14 +30,27 @@ class TuningKeeper:
     def __init__(
         self, store: DoesWithStore | None, on_trouble: Callable[[ExplorerError], object]
     ) -> None:
-        self._store, self._on_trouble = store, on_trouble
+        self._store = store
         self._keeping = Keeping(KIND, store, on_trouble, every_s=WRITE_EVERY_S)
-        self._found = False
+        self.found = False
+        """Whether something was found and is stored."""
 
     @property
     def trouble(self) -> ExplorerError | None:
         """Why the store did not take it; None while it does."""
         return self._keeping.trouble
+
+    def run(self, tuner: Tuner) -> Tuning:
+        """Tune, and keep what is tried as it comes; see ``Tuner.run`` for what it raises."""
+        self.begin(tuner.so_far())
+        tuner.on_result = self.keep
+        try:
+            tuning = tuner.run()
+        except BaseException:
+            self.finish(tuner.so_far())
+            raise
+        self.finish(tuning)
+        return tuning
 
     def begin(self, asked: Tuning) -> None:
         """Enter the tuning with what it was asked for: its document with nothing tried yet."""
@@ -47,24 +61,17 @@ class TuningKeeper:
         self._keeping.take(runs=[result])
 
     def finish(self, tuning: Tuning) -> bool:
-        """Store the document and what was found; return whether it was found and is stored.
-
-        Where a thread owns the store, that is not known yet.
-        """
+        """Store the document and what was found; return ``found``, as far as it is known."""
         self._keeping.end(msgspec.to_builtins(tuning))
         if self._store is not None and tuning.chosen is not None:
-            self._store.do(lambda store: self._save(store, tuning), self._saved)
-        return self._found
+            self._store.do(lambda store: self._save(store, tuning), self._keeping.tell)
+        return self.found
 
     def _save(self, store: Store, tuning: Tuning) -> None:
         entry = entry_of(tuning, self._keeping.group)
         if entry is not None:
             store.save_tuned(entry)
-            self._found = True
-
-    def _saved(self, outcome: object) -> None:
-        if isinstance(outcome, ExplorerError) and self.trouble is None:
-            self._on_trouble(outcome)
+            self.found = True
 
 
 def entry_of(tuning: Tuning, group: str | None = None) -> TunedEntry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.contenders import command_words
-from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.cli import assert_one_sentence, cli_command, run_cli
+from tests.support.killed import Growing, to_be_killed, wait_for
 from tests.support.results import made_result
 
 SMALL = ("--workload", "matmul", "--size", "64")
@@ -175,3 +177,18 @@ def test_a_wrong_kernel_names_itself(tmp_path: Path) -> None:
     done = run_cli("compare", "naive:16x16", "naive:3x700", *SMALL, cwd=tmp_path)
     assert done.returncode in (2, 3)
     assert "block 3×700" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_comparison_that_is_killed_has_its_rounds_in_the_history(tmp_path: Path) -> None:
+    history, told = tmp_path / "history.sqlite", tmp_path / "told.txt"
+    words = ("naive:16x16", "naive:16x15", *SMALL, "--rounds", "1000000", "--history", history)
+    command = cli_command("compare", *words)
+    growing = Growing(history)
+    with to_be_killed(command, told) as child:
+        wait_for(growing, child, told)
+    group, ids = growing.check()
+    done = run_cli("report", group.id[:8], "page.html", "--history", history, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "Verdicts" in page and all(run_id[:8] in page for run_id in ids)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import gpuexplorer.history.keeping
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import (
@@ -209,18 +210,18 @@ def test_a_store_that_comes_back_gets_what_it_missed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[ExplorerError] = []
-    add_all, refused = store.add_all, 0
+    add_group, refused = store.add_group, 0
 
-    def refuses_twice(results: Any, *, group: str | None = None) -> int:
+    def refuses_twice(*arguments: Any, **options: Any) -> str:
         nonlocal refused
         refused += 1
         if refused <= 2:
             raise WorkFailed("the history is locked")
-        return add_all(results, group=group)
+        return add_group(*arguments, **options)
 
     monkeypatch.setattr(keeping, "TOGETHER_S", 0.0)
-    monkeypatch.setattr(keeping, "TRY_AGAIN_S", 0.0)
-    monkeypatch.setattr(store, "add_all", refuses_twice)
+    monkeypatch.setattr(gpuexplorer.history.keeping, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(store, "add_group", refuses_twice)
     study(store, on_trouble=said.append).run(MadeEngine())
     assert store.count() == 18
     assert [error.what for error in said] == ["the history is locked"]

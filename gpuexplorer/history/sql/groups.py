@@ -23,16 +23,22 @@ from gpuexplorer.history.sql.tables import groups, runs, tuned
 def put(
     connection: Connection, group: str | None, kind: str, document: Any, *, finished: bool
 ) -> str:
-    """Enter a group, or change the one that has this id; return its id."""
-    values = {"finished": finished, "document": pack_document(msgspec.json.encode(document))}
-    if group is not None:
-        there = groups.c.id == clean(group)
-        if connection.execute(update(groups).where(there).values(**values)).rowcount:
-            return group
+    """Enter a group and return its id; of one that is there, what is None or False stays."""
+    if group is not None and connection.scalar(
+        select(groups.c.id).where(groups.c.id == clean(group)).with_for_update()
+    ):
+        if document is not None or finished:
+            change(connection, group, document, True if finished else None)
+        return group
     made = group or uuid.uuid4().hex
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
     connection.execute(
-        insert(groups).values(id=clean(made), kind=clean(kind), time_utc=now, **values)
+        insert(groups).values(
+            id=clean(made),
+            kind=clean(kind),
+            time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            finished=finished,
+            document=pack_document(msgspec.json.encode(document)),
+        )
     )
     return made
 
