@@ -26,7 +26,7 @@ from gpuexplorer.exchange.table import (
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 
 
-def write_csv(results: Sequence[RunResult], path: Path) -> None:
+def write_csv(results: Iterable[RunResult], path: Path) -> None:
     """Write every sample of some runs as one table; InputError when the file cannot be written.
 
     One row a launch, in order. The leading columns repeat the configuration, so that the tables of

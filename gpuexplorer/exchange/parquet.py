@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.core.frozen import to_get
@@ -103,7 +104,7 @@ def _sample_table(arrow: Any, result: RunResult) -> Any:
     return arrow.table(columns)
 
 
-def _column(arrow: Any, values: Sequence[float] | None, count: int, kind: Any) -> Any:
+def _column(arrow: Any, values: npt.NDArray[Any] | None, count: int, kind: Any) -> Any:
     return arrow.nulls(count, kind) if values is None else arrow.array(values, kind)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from gpuexplorer.core.chunked import CHUNK, Floats
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.core.result import RunResult
@@ -85,17 +88,18 @@ def sample_rows(result: RunResult) -> Iterator[tuple[object, ...]]:
     """Yield one row of ``CSV_COLUMNS`` for each launch, in order."""
     head = tuple(sample_head(result).values())
     batch, start = batch_columns(result)
-    for index, duration in enumerate(result.samples_s):
-        yield (
-            *head,
-            "" if batch is None else batch[index],
-            "" if start is None else start[index],
-            index,
-            duration,
-        )
+    for first in range(0, len(result.samples_s), CHUNK):
+        part = slice(first, first + CHUNK)
+        durations = result.samples_s[part]
+        batches = repeat("") if batch is None else batch[part].tolist()
+        starts = repeat("") if start is None else start[part].tolist()
+        for index, (of, at, duration) in enumerate(
+            zip(batches, starts, durations, strict=False), first
+        ):
+            yield *head, of, at, index, duration
 
 
-def batch_columns(result: RunResult) -> tuple[list[int] | None, list[float] | None]:
+def batch_columns(result: RunResult) -> tuple[npt.NDArray[np.int64] | None, Floats | None]:
     """Return for each sample its batch and when that began, in seconds from the run's first.
 
     None where the batches do not tell which samples are theirs.
@@ -105,7 +109,7 @@ def batch_columns(result: RunResult) -> tuple[list[int] | None, list[float] | No
         return None, None
     starts = np.array([b.start_s for b in result.batches])
     relative = np.round(starts - starts[0], 9)
-    return np.repeat(np.arange(len(counts)), counts).tolist(), np.repeat(relative, counts).tolist()
+    return np.repeat(np.arange(len(counts)), counts), np.repeat(relative, counts)
 
 
 def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:

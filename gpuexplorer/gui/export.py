@@ -70,14 +70,13 @@ def write(
     if chart is not None and suffix in CHARTS:
         render(encode(chart), path, scheme)
         return
-    result = record.result()
     if suffix == "json":
-        exchange.write_json(result, path)
+        exchange.write_json(record.result(), path)
         return
-    others = [p.result() for p in pinned]
     if suffix == "csv":
-        exchange.write_csv([result, *others], path)
+        exchange.write_csv((one.result() for one in (record, *pinned)), path)
         return
+    result, *others = (one.result() for one in (record, *pinned))
     spec = encode(run_chart(result, others, over_time=not others))
     render(spec, path, scheme)
 

@@ -18,6 +18,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.unreadable import run_damaged
 
@@ -71,17 +72,23 @@ class Document(msgspec.Struct, frozen=True):
     samples_s: Floats
 
 
-def take_apart(run: RunResult | bytes) -> Document:
+def take_apart(run: RunRecord | RunResult | bytes) -> Document:
     """Take a run, or its JSON, apart; InputError when it is not a run's document."""
-    if isinstance(run, RunResult):
+    if isinstance(run, RunRecord):
+        json, samples_s = _encode(run.figures()), run.samples_s()
+    elif isinstance(run, RunResult):
+        json = _encode(msgspec.structs.replace(run, samples_s=[]))
         samples_s = as_array(run.samples_s)
-        try:
-            json = msgspec.json.encode(msgspec.structs.replace(run, samples_s=[]))
-        except UnicodeEncodeError as error:
-            raise InputError(f"this is not a run's document: {error}") from None
     else:
         json, samples_s = _split(run)
     return Document(decode(json), json, samples_s)
+
+
+def _encode(run: RunResult) -> bytes:
+    try:
+        return msgspec.json.encode(run)
+    except UnicodeEncodeError as error:
+        raise InputError(f"this is not a run's document: {error}") from None
 
 
 def _split(data: bytes) -> tuple[bytes, Floats]:

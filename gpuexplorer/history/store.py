@@ -112,11 +112,13 @@ class Store(Closing):
 
     # ---- runs in
 
-    def add(self, result: RunResult, *, group: str | None = None) -> None:
+    def add(self, result: RunRecord | RunResult, *, group: str | None = None) -> None:
         """Store a finished run; one that is there already stays as it is."""
         self.add_all([result], group=group)
 
-    def add_all(self, results: Iterable[RunResult | bytes], *, group: str | None = None) -> int:
+    def add_all(
+        self, results: Iterable[RunRecord | RunResult | bytes], *, group: str | None = None
+    ) -> int:
         """Store runs, as documents or as their JSON, in one transaction; return how many came.
 
         Of JSON every field is kept, those of a newer program included. A run that is there already
@@ -138,7 +140,7 @@ class Store(Closing):
         self,
         kind: str,
         document: Any,
-        results: Iterable[RunResult | bytes],
+        results: Iterable[RunRecord | RunResult | bytes],
         *,
         group: str | None = None,
         finished: bool = True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, take_in
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
 from tests.support.history import made_batch, made_record, numbered_run
+
+LONG = 200_000
 
 
 class Refusing:
@@ -36,6 +39,21 @@ class Refusing:
 def store(tmp_path: Path) -> Any:
     with Store.open(tmp_path / "history.sqlite") as opened:
         yield opened
+
+
+def test_a_long_run_is_stored_without_a_list_of_its_samples(store: Store) -> None:
+    keeper, record = Keeper(), made_record()
+    for number in range(20):
+        record.add(made_batch([1e-3 + 1e-9 * i for i in range(LONG // 20)], number * 10**9))
+    keeper.end(record, 0.0)
+    tracemalloc.start()
+    try:
+        keeper.write(store, 0.0)
+        _, most_B = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_B < 50 * LONG  # with such a list it takes 70 bytes a sample
+    assert store.get(record.id) == record.result()
 
 
 def test_a_run_is_entered_after_a_second_and_grows(store: Store) -> None:

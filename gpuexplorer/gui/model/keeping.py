@@ -124,7 +124,7 @@ class Keeper:
 
     def _write(self, store: Store, run_id: str, run: InHand, now_s: float) -> int:
         if run.over:
-            store.add(run.result(), group=run.group)
+            store.add(run.run, group=run.group)
             with self._lock:
                 self._held.add(run_id)
                 if self._runs.get(run_id) is run:

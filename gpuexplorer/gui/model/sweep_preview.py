@@ -60,8 +60,8 @@ def preview(
         least_s=least_launch_s(workload, devices, ceilings),
     )
     if live is not None and live.samples and live.prepared.config.workload == workload.name:
-        result = live.result()
-        launches = min(measuring.samples or len(result.samples_s), len(result.samples_s))
+        result = live.figures()
+        launches = min(measuring.samples or live.samples, live.samples)
         same = [result.timing.median_s] * launches
         estimator.learn(msgspec.structs.replace(result, samples_s=same))
     estimate = f"Takes {estimator.left().words}" if waiting else ""
