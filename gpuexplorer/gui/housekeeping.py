@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import allocator
 
@@ -45,4 +46,16 @@ class Housekeeping(QObject):
             gc.collect(1)
         else:
             gc.collect()
+            forget_styles()
             allocator.give_back()
+
+
+def forget_styles() -> None:
+    """Have Qt match the style sheet to widgets anew as they are painted.
+
+    It keeps what it matched to spin boxes and lists for choosing when they are deleted, and these
+    small blocks, strewn over the heap, keep the pages around them from being given back.
+    """
+    application = QApplication.instance()
+    if isinstance(application, QApplication):
+        application.style().unpolish(application)

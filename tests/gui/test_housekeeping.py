@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QSpinBox, QWidget
+
+from gpuexplorer.gui.housekeeping import FULL_EVERY, Housekeeping
+from gpuexplorer.gui.theme import make_theme
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from tests.gui.conftest import OpenWindow
+
+
+MADE = 200
+
+
+class Heap(ctypes.Structure):
+    """What glibc's mallinfo2 tells of the heap."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+            "fordblks", "keepcost",
+        )
+    ]  # fmt: skip
+
+
+def in_hand_B() -> int:
+    """Return how much of the C library's heap is in use."""
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = Heap
+    heap = library.mallinfo2()
+    return int(heap.uordblks + heap.hblkhd)
+
+
+def has_mallinfo() -> bool:
+    """Whether the heap can be asked: glibc's since 2.33."""
+    return sys.platform.startswith("linux") and hasattr(ctypes.CDLL(None), "mallinfo2")
 
 
 class Knot:
@@ -29,3 +67,36 @@ def test_cycles_are_collected_on_the_timer_only(qtbot: QtBot, open_window: OpenW
     assert gone() is None
     window.close()
     assert gc.isenabled()
+
+
+def list_box() -> QComboBox:
+    """Return a list to choose from."""
+    box = QComboBox()
+    box.addItem("one")
+    return box
+
+
+@pytest.mark.skipif(not has_mallinfo(), reason="glibc's heap alone can be asked")
+@pytest.mark.parametrize("made", [QSpinBox, list_box])
+def test_what_qt_keeps_of_deleted_widgets_goes(
+    qtbot: QtBot, qapp: QApplication, made: Callable[[], QWidget]
+) -> None:
+    make_theme(qapp, "light")
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    housekeeping = Housekeeping(parent)
+
+    between = []
+    for _ in range(MADE):
+        widget = made()
+        widget.setParent(parent)
+        widget.deleteLater()
+        del widget
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        between += [bytearray(700), bytearray(260)]  # so that the next lies elsewhere
+    gc.collect()
+    before_B = in_hand_B()
+    for _ in range(FULL_EVERY):
+        housekeeping.collect()
+    assert before_B - in_hand_B() > 300 * MADE
+    assert len(between) == 2 * MADE
