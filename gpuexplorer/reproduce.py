@@ -1,4 +1,4 @@
-"""A run as its command line and as a Python script, so that anybody can repeat it.
+"""A run as its command line and as a Python script, so that it can be repeated.
 
 Whatever the program prints as a command works when it is pasted: it names the folders of kernels,
 the engine and the history that it needs.

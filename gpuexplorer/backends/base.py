@@ -89,7 +89,7 @@ class Backend(ABC):
         """Return a runner for one configuration; nothing is built or allocated yet."""
 
     def memory_free_B(self, device: DeviceInfo) -> int | None:
-        """Return the bytes that a run could take of a device now; None where nobody can tell."""
+        """Return the bytes that a run could take of a device now; None where that is not known."""
         return memory_available_B() if device.kind == "cpu" else None
 
     def versions(self) -> dict[str, str]:
@@ -209,7 +209,7 @@ class Runner(ABC):
         self.launch(1)
 
     def launch_untimed(self) -> None:
-        """Run one launch that nobody times or keeps the results of; arrays are set back before."""
+        """Run one launch without timing it or keeping its results; arrays are set back before."""
         self.launch_alone()
 
     @abstractmethod
@@ -243,7 +243,7 @@ class Runner(ABC):
         """Compare the last launch with a reference of the runner's own.
 
         None where the workload's reference decides, as for everything that a manifest describes; a
-        text where nobody can check: why.
+        text where it cannot be checked: why.
         """
         return None
 

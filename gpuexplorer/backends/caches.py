@@ -23,7 +23,7 @@ MEMORY_SHARE = 1 / 8
 FLUSH_STEP_B = 1 << 16
 """A pass is over a multiple of this."""
 ASSUMED_B = 32 << 20
-"""Taken where nobody says how large the cache is."""
+"""Taken where the size of the cache is not known."""
 
 _SYSFS = Path("/sys/devices/system/cpu")
 

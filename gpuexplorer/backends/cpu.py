@@ -130,7 +130,7 @@ def _whole(path: Path) -> int | None:
 
 
 def _droppable_B(group: Path) -> int:
-    """Return the bytes of files that the system keeps while nobody needs the room."""
+    """Return the bytes of files that the system caches while memory is free."""
     try:
         text = (group / "memory.stat").read_text(encoding="ascii")
     except OSError:

@@ -45,7 +45,7 @@ MAX_KEPT_B = 1 << 28
 TRIED_N = 384
 """A product of this size tells about how fast a long step's arithmetic is."""
 ESTIMATED_FROM_S = 1.0
-"""A step that is estimated below this needs nobody's consent, so that nothing is said."""
+"""A step that is estimated below this needs no consent, so that nothing is asked."""
 
 
 class Kept(Generic[Made]):

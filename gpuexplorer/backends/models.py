@@ -185,7 +185,7 @@ class ModelRunner(Runner):
         return self.model.step()
 
     def launch_untimed(self) -> None:
-        """Run one step that nobody times, and let go of its results."""
+        """Run one step without timing it, and let go of its results."""
         self._results = None
         with self._mode():
             if self.plan.reset:

@@ -1,4 +1,4 @@
-"""Go through calibration one run at a time, whoever makes the runs: the command line or the window.
+"""Go through calibration one run at a time; the command line or the window makes the runs.
 
 A ceiling is a maximum. A neighbour on the machine can only make a launch slower, so of several
 medians the best one stands: every candidate runs once, and then the ``LEADERS`` of each ceiling

@@ -79,7 +79,7 @@ def ratio_range(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def shared_words(result: ComparisonResult) -> str:
-    """Return what everyone has in common, in words; empty when nothing is."""
+    """Return what all contestants have in common, in words; empty when nothing is."""
     parts = [config_parts(one.run.config) for one in result.contestants]
     return " · ".join(v for k, v in parts[0].items() if v and all(p.get(k) == v for p in parts))
 

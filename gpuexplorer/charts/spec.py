@@ -1,7 +1,7 @@
 """What a chart says: panels, axes in base units, series with a role, and how it was measured.
 
 A ``ChartSpec`` is plain data. The window draws it live, ``charts.render`` draws it to a file, and
-it travels between processes as msgpack. Values are in SI base units; whoever draws adds prefixes.
+it travels between processes as msgpack. Values are in SI base units; the renderer adds prefixes.
 
 Two things decide how a series looks, and nothing else does: its *role* says whose word it is
 (measured, compulsory, requested, ...) and sets dash, width and hatch; its *colour* is a slot of
@@ -54,7 +54,7 @@ class Axis(_Told, frozen=True, kw_only=True):
     """One axis: what it shows, its base unit, and its range (None: from the data).
 
     With ``categories``, positions 0, 1, 2, ... carry these words and there is no unit. ``ticks``
-    are the only places that carry a number; none: whoever draws chooses.
+    are the only places that carry a number; none: the renderer chooses.
     """
 
     label: str

@@ -1,6 +1,6 @@
 """What becomes of a result once it is measured: shown, written and kept, each by itself.
 
-A measurement took time that nobody gives back. Whatever fails afterwards (a chart, a file, the
+A measurement took time that cannot be had again. Whatever fails afterwards (a chart, a file, the
 history, advice) is said in one line, and everything else is done all the same.
 """
 

@@ -112,7 +112,7 @@ def _print_rows(rows: list[Row]) -> None:
             _said(row),
         )
     console = output_console()
-    if not console.is_terminal:  # a line stays a line where nobody sees where it ends
+    if not console.is_terminal:  # without a terminal's width a line stays whole
         console.width = PIPE_WIDTH
     console.print(table)
 

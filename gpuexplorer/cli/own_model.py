@@ -21,7 +21,7 @@ def take_models(options: argparse.Namespace) -> None:
     """Turn every model's file that a command names into a workload the user agreed to run.
 
     The file becomes a root of workloads and its name the workload's. Raises InputError for a file
-    that is no model, and NotTrusted when nobody agrees.
+    that is no model, and NotTrusted without the user's consent.
     """
     word = getattr(options, "workload", None)
     roots = list(getattr(options, "kernels", ()))
@@ -39,7 +39,7 @@ def agree(
 ) -> None:
     """Have the user agree to run a file: with ``--trust``, in a list kept earlier, or when asked.
 
-    Raises NotTrusted when nobody does.
+    Raises NotTrusted without it.
     """
     if is_trusted(model.sha256):
         return

@@ -16,11 +16,11 @@ _PLAIN = {
 }  # fmt: skip
 """What stands for our characters where the terminal or the file has no such letter."""
 _CLOSED_PIPE = (errno.EPIPE, *([errno.EINVAL] if sys.platform == "win32" else []))
-"""How a system says that nobody reads a pipe any more."""
+"""How a system says that a pipe has no reader any more."""
 
 
 class Lasting(io.RawIOBase):
-    """A descriptor that takes whatever is written, also when nobody reads it any more.
+    """A descriptor that takes whatever is written, also when it has no reader any more.
 
     Whether a reader has had enough (``| head -1``), or a disk is full, must not decide what else a
     command does, such as writing the files that were asked for. The first failure is kept in
@@ -90,7 +90,7 @@ def failure() -> OSError | None:
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Return whether a stream could not be written because nobody reads it any more."""
+    """Return whether a stream could not be written because it has no reader any more."""
     return error.errno in _CLOSED_PIPE
 
 

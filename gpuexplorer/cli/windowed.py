@@ -44,7 +44,7 @@ def _open(arguments: list[str]) -> int:
 
 
 def show_box(text: str) -> None:
-    """Show a message where there is no console: a box on Windows; elsewhere nobody starts so."""
+    """Show a message where there is no console: a box, and on Windows alone."""
     if sys.platform == "win32":
         import ctypes
 

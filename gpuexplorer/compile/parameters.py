@@ -22,7 +22,7 @@ class CompiledParameter(msgspec.Struct, frozen=True, kw_only=True):
 
     size_B: int
     kind: Kind | None = None
-    """``other`` is a structure or enumeration; None where nobody asked the compiler."""
+    """``other`` is a structure or enumeration; None before the compiler was asked."""
 
 
 def with_kinds(sizes_B: Sequence[int], kinds: Sequence[Kind] | None) -> list[CompiledParameter]:

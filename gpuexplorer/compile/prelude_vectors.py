@@ -1,7 +1,7 @@
 """CUDA's vector types in OpenCL, as text: packed and aligned as on a GPU, without arithmetic.
 
 OpenCL's own ``float3`` takes 16 bytes and CUDA's 12, its ``double4`` wants twice the alignment, and
-all of them can be added and multiplied, which CUDA leaves to whoever defines it. So these are
+all of them can be added and multiplied, which CUDA leaves to its user. So these are
 structures of their own. In C++ those of two and four elements are copied as OpenCL's own vectors,
 without which Intel's compiler takes them apart: products by ``float4`` fell to a fifth.
 """

@@ -2,7 +2,7 @@
 
 An environment is made where it will stay, because the scripts and the compiled modules in it name
 their own place. What makes it whole at once is this file, which is replaced by a rename: until it
-says ready, nobody takes the folder for an environment.
+says ready, the folder is not taken for an environment.
 """
 
 from __future__ import annotations

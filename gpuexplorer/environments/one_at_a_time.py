@@ -15,7 +15,7 @@ FILE = ".lock"
 
 @contextmanager
 def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock; WorkFailed at once when somebody has it, InputError if unwritable."""
+    """Hold a folder's lock; WorkFailed when another program has it, InputError if unwritable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600)

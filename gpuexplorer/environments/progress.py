@@ -30,7 +30,7 @@ class SetUpProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Teller:
-    """Tells progress, though not more often than anybody can see."""
+    """Tells progress, though not more often than can be seen."""
 
     def __init__(self, on_progress: Callable[[SetUpProgress], None]) -> None:
         self._on_progress = on_progress

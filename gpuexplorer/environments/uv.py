@@ -83,7 +83,7 @@ def _sources(settings: PipSettings) -> list[str]:
 
 
 def _variables(settings: PipSettings) -> dict[str, str]:
-    """Return what is told by variables, since everybody can read a program's arguments."""
+    """Return what is told by variables, since every user can read a program's arguments."""
     told = {"UV_HTTP_RETRIES": str(RETRIES), "UV_SYSTEM_CERTS": "1"}
     if settings.index is not None:
         told["UV_DEFAULT_INDEX"] = settings.index

@@ -1,7 +1,7 @@
 """Run a program from another Python: ``PYTHON -I watched.py PROGRAM [ARGUMENT...]``.
 
 Standard library alone, and no import of ours. The program is killed when this one's standard input
-ends: nothing goes on installing after whoever started it was killed.
+ends: nothing continues to install after its parent was killed.
 """
 
 from __future__ import annotations

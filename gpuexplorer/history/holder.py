@@ -11,9 +11,9 @@ import msgspec
 from gpuexplorer.history.processes import number_of, runs, this_host, this_process
 
 FIELD = "holder"
-"""Where a group's document says who works on it; nobody does where it does not stand."""
+"""Where a group's document says which program works on it; none does without it."""
 SILENT_S = 600.0
-"""Whoever cannot be looked at, on another machine or in another container, counts as gone after so
+"""A program that cannot be looked at, on another machine or in another container, is gone after so
 long without a sign of life."""
 SIGN_EVERY_S = 60.0
 
@@ -69,7 +69,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def holder_of(document: Any) -> Holder | None:
-    """Return who a group's document says works on it; None for nobody."""
+    """Return which program a group's document says works on it; None for none."""
     try:
         return msgspec.convert(document[FIELD], Holder)
     except (KeyError, TypeError, msgspec.ValidationError):
@@ -77,7 +77,7 @@ def holder_of(document: Any) -> Holder | None:
 
 
 def without_holder(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a group's document as nobody works on it."""
+    """Return a group's document without a program that works on it."""
     return {name: value for name, value in document.items() if name != FIELD}
 
 

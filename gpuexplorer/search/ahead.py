@@ -60,7 +60,7 @@ class BuildAhead:
         self._changed = threading.Condition()
         self._coming: Sequence[RunConfig] = ()
         self._builds: deque[int] = deque()
-        """The turns whose builds nobody has begun, in order."""
+        """The turns whose builds were not begun yet, in order."""
         self._begun: deque[int] = deque()
         """The turns still to come whose builds were begun."""
         self._on_gpu = self._closed = False

@@ -31,7 +31,7 @@ def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 
 def trusted(kernels: str | Path | Sequence[str | Path], *, trust: bool) -> list[Path]:
-    """Return folders of workloads and models' files; NotTrusted for a file nobody agreed to."""
+    """Return folders of workloads and models' files; NotTrusted for one that was not agreed to."""
     roots = [Path(folder) for folder in listed(kernels)]
     for root in roots:
         if is_model_file(root):

@@ -30,7 +30,7 @@ from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 20.0
-"""How long a comparison may take where nobody says otherwise."""
+"""How long a comparison may take by default."""
 MOST_SAMPLES = 2000
 """In a turn: enough for its median, and of the shortest kernels the document stays small."""
 WARM_UP_S = 0.02
@@ -71,8 +71,8 @@ class Comparing:
 
     A look is taken after every round; the intervals of all looks together hold the true ratios with
     95 % each (``core.sequential``), so stopping at a clear one calls no more equal things different
-    than that. Whoever's verdict is clear rests, so that the time is for those who need it. With
-    ``rounds`` there is one look at the end of so many, which knows a little more.
+    than that. A contestant whose verdict is clear rests, so that the time is for those that need
+    it. With ``rounds`` there is one look at the end of so many, which knows a little more.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Comparing:
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
-        One session measures everyone, or each entrant has its own, in their order.
+        One session measures all of them, or each entrant has its own, in their order.
         A fixed number of rounds is done whatever the time and the verdict. At least one round is
         done. A second call goes on from there, whether it was clear or not, and its document and
         runs have ids of their own. Raises what the session raises, with the entrant's name; the
@@ -135,7 +135,7 @@ class Comparing:
         self.stopped_by = "user"
         self._turns.rename()
         self.id = uuid.uuid4().hex
-        again = self.clear  # somebody wants to know it better
+        again = self.clear  # more rounds are asked for
         while True:
             try:
                 self._turns.round(session, () if again else self._resting())
@@ -178,7 +178,7 @@ class Comparing:
         return self._clear() if self.fixed_rounds is None else []
 
     def standings(self) -> list[Standing]:
-        """Return how everyone stands, in the order given; nothing before the first round."""
+        """Return each entrant's standing, in the order given; nothing before the first round."""
         if not self.rounds:
             return []
         return [self._standing(index) for index in range(len(self.entrants))]

@@ -1,8 +1,8 @@
 """How long the rest of a search will take, from what was measured so far; it says how sure it is.
 
 Configurations that differ in block and tunables only are a family. Its points are measured in
-random order, so the mean cost of those done is that of those to come. A family that nobody measured
-yet is taken from its nearest relative, its launches scaled by the useful work.
+random order, so the mean cost of those done is that of those to come. A family that was not
+measured yet is taken from its nearest relative, its launches scaled by the useful work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Engines in several Pythons, side by side: each a process of its own, and one measures at a time.
 
-Whoever takes its turn does so once the others have left the processor alone: the worker threads of
+A turn begins once the other engines have left the processor alone: the worker threads of
 a parallel library wait in loops for a while after their work, and would take the next one's cores.
 """
 

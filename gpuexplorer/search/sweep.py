@@ -3,7 +3,7 @@
 A point that does not compile, gives a wrong result, hangs or takes its engine down is skipped with
 the reason, and the sweep goes on with a fresh engine. What is done is handed to the ``Keeper`` at
 once, so a crash loses the configuration that was being measured and nothing else. A point that is
-lost with an engine that somebody else ended is not done, and neither is one for which memory was
+lost with an engine that was ended from outside is not done, and neither is one for which memory was
 short at that time: a later try repeats it. (What no free memory of the device could hold is refused
 before, with the points that cannot run.)
 """

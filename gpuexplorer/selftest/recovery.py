@@ -57,7 +57,7 @@ def _on_kernels(context: SelfTestContext, do: Callable[[SelfTestContext], Found]
 def _failure(context: SelfTestContext, workload: Workload) -> WorkFailed:
     """Run a faulty workload; return how it failed, after a right run has followed it.
 
-    Raises WorkFailed when nobody noticed, or when the right run failed.
+    Raises WorkFailed when it was not noticed, or when the right run failed.
     """
     config = context.config(workload)
     try:

@@ -75,7 +75,7 @@ class ModelFile:
 
     @property
     def beginning(self) -> str:
-        """The first lines, to be looked at before anybody agrees to run it."""
+        """The first lines, to be looked at before agreeing to run it."""
         return "\n".join(self.text.splitlines()[:40])
 
 

@@ -32,7 +32,7 @@ _agreed: set[str] = set()
 
 
 class NotTrusted(InputError):
-    """A model's file that nobody agreed to run yet."""
+    """A model's file that was not agreed to yet."""
 
     kind = "not-trusted"
 

@@ -3,7 +3,7 @@
 Optional: ``pip install 'gpuexplorer[cupti]'``. A record knows nothing of the gap before a launch,
 so a short kernel's time is the kernel's alone. Recording is on only while a batch is being timed,
 for other profilers and the telemetry's counters use the same interface. A process has one pair of
-callbacks that take records in: whoever registered last gets them all, and PyTorch's profiler
+callbacks that take records in: the last to register gets them all, and PyTorch's profiler
 registers its own whenever it starts. So ours are registered anew for each batch.
 """
 
@@ -112,7 +112,7 @@ class KernelRecords:
 
 @functools.cache
 def open_records() -> KernelRecords | str:
-    """Return this process's recorder, or why it cannot record; empty when nobody asked for it.
+    """Return this process's recorder, or why it cannot record; empty when it was not asked for.
 
     Ask with the device's context current.
     """

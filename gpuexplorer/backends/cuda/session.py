@@ -151,7 +151,7 @@ class CudaSession:
     def events(self, count: int) -> list[int]:
         """Return at least ``count`` events for timing, the same ones each time."""
         while len(self._events) < count:
-            flags = self.api.runtime.eventDefault  # nobody waits for these, and waiting has a price
+            flags = self.api.runtime.eventDefault  # blocking ones would cost time
             self._events.append(int(self.api.runtime.eventCreateWithFlags(flags)))
         return self._events
 

@@ -24,7 +24,7 @@ from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.plan import Plan
 
 DEFAULT = "tensorflow"
-"""What Keras takes where nobody chose."""
+"""What Keras takes by default."""
 
 
 class FrameworkInfo(NamedTuple):

@@ -1,7 +1,7 @@
 """Accesses to memory that was made inaccessible on purpose: noted, and then let through.
 
 Linux tells the process of such an access with a signal and the address. The handler here asks
-whoever watches that address; it opens the memory, and the access is made again. What nobody
+the watcher of that address; it opens the memory, and the access is made again. What nobody
 watches goes to the handler that was there before, and ends the process as ever.
 
 A handler may do anything where the signal is raised by the faulting instruction itself and that
@@ -28,7 +28,7 @@ _X86_ERROR_AT = 40 + 19 * 8
 
 
 class Watcher(Protocol):
-    """Whoever made some memory inaccessible."""
+    """What made some memory inaccessible, and is asked about accesses to it."""
 
     def lets_through(self, address: int, written: bool | None) -> bool:
         """Return whether the address can be accessed now; ``written`` is None if unknown."""

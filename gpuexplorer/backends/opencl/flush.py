@@ -81,7 +81,7 @@ class CacheFlush:
                 self._kernel = self._build()
             for size in (nbytes, 4):
                 self._buffers.append(cl.Buffer(device.context, flags, size))
-                # Written once: memory that nobody wrote is one page of zeros, read again and again.
+                # Written once: memory never written is one page of zeros, read again and again.
                 cl.enqueue_fill_buffer(device.queue, self._buffers[-1], np.uint32(3), 0, size)
             device.queue.finish()
         except (cl.Error, RuntimeError) as error:

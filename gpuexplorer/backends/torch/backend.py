@@ -70,7 +70,7 @@ class TorchBackend(Backend):
         return TorchCpuRunner(plan, device, self.threads)
 
     def memory_free_B(self, device: DeviceInfo) -> int | None:
-        """Return what is free, on a GPU with what PyTorch holds and nobody uses."""
+        """Return what is free, on a GPU with what PyTorch holds without using it."""
         if device.kind == "cpu":
             return super().memory_free_B(device)
         place = device.id.partition(":")[2]

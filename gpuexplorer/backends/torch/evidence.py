@@ -111,7 +111,7 @@ def look(model: TorchModel) -> Arithmetic:
 
 
 def _held_against_fp32(model: TorchModel) -> tuple[bool | None, str]:
-    """Return whether a step in fp32 gives the very same numbers, or why nobody looked."""
+    """Return whether a step in fp32 gives the very same numbers, or why that was not compared."""
     if model.precision in ("fp32", "fp64"):
         return None, ""
     inputs = dict(model.inputs)

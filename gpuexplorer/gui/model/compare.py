@@ -1,4 +1,4 @@
-"""What the Compare view shows: who takes part, how everyone stands, and the axis for it."""
+"""What the Compare view shows: the contestants, their ratios, and the axis for them."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class CompareModel:
             self.result = held_against(changed, self.reference, self._entrants())
 
     def _entrants(self) -> Sequence[Entrant]:
-        """Return everyone as the comparison has them; of a file, without what can be measured."""
+        """Return the comparison's contestants; of a file, without what can be measured."""
         if self.comparing is not None:
             return self.comparing.entrants
         return [
@@ -117,14 +117,14 @@ class CompareModel:
 
     @property
     def labels(self) -> list[str]:
-        """What tells everyone from the others."""
+        """What tells each contestant from the others."""
         if not self.candidates:
             return []
         return labels([one.config for one in self.candidates], engines=self.engines)
 
     @property
     def engines(self) -> list[str | None]:
-        """The words for everyone's engine, in order."""
+        """The words for each contestant's engine, in order."""
         return [one.engine for one in self.candidates]
 
     # ---- measuring
@@ -214,7 +214,7 @@ class CompareModel:
         )  # fmt: skip
 
     def show(self, held: HeldComparison | None) -> None:
-        """Show another comparison; None: nobody takes part."""
+        """Show another comparison; None: one without contestants."""
         self._forget()
         self.candidates = list(held.candidates) if held is not None else []
         self.reference = held.reference if held is not None else 0

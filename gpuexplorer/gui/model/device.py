@@ -37,7 +37,7 @@ class HeldSpan:
 
     @property
     def slowed(self) -> bool:
-        """Whether heat or a fault did, and not a limit of the device's own or somebody's choice."""
+        """Whether heat or a fault did, and not a limit of the device's own or a chosen one."""
         return bool(slowdowns(self.reasons))
 
 

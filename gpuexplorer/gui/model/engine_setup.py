@@ -191,7 +191,7 @@ def space_words(planned: EnvironmentPlan) -> str:
 
 @dataclass(frozen=True)
 class Maker:
-    """Whose packages come under terms of its own that whoever installs them accepts."""
+    """Makers whose packages come under terms of their own, which installing them accepts."""
 
     name: str
     terms: str
@@ -250,7 +250,7 @@ class Pace:
             self._told.popleft()
 
     def rate_per_s(self, now_s: float | None = None) -> float | None:
-        """How much there is a second; None while nobody knows."""
+        """How much there is a second; None while that is not known."""
         now = time.monotonic() if now_s is None else now_s
         if len(self._told) < 2 or now - self._told[0][0] < 0.2:
             return None

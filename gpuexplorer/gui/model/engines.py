@@ -55,7 +55,7 @@ class EngineRow:
     managed: Managed | None = None
     """What is known of an environment that was made here."""
     size_B: int | None = None
-    """What it takes on the disk, in bytes; None where nobody looked."""
+    """What it takes on the disk, in bytes; None where that was not looked up."""
     being_made: bool = False
     """Whether it is being set up now."""
 
@@ -139,7 +139,7 @@ class EnginesModel:
     checking: str | None = None
     """The word for the engine that is being asked."""
     managed: list[Managed] = field(default_factory=list)
-    """The environments that were made here, as they were when somebody looked last."""
+    """The environments that were made here, as they were when last looked up."""
     sizes_B: dict[str, int] = field(default_factory=dict)
     """What they take on the disk, by name."""
     making: str | None = None

@@ -27,7 +27,7 @@ def first_tunables(variant: VariantSpec) -> dict[str, int]:
 
 
 def first_knobs(workload: Workload, name: str | None = None) -> Knobs:
-    """Return how the knobs of a variant, by default the first, stand before anybody turned them."""
+    """Return how the knobs of a variant, by default the first, stand at first."""
     name = name or workload.manifest.first_variant
     variant = workload.variant(name)
     offered = workload.precisions_of(name)

@@ -41,7 +41,7 @@ def lacks_cuda(devices: DeviceList) -> bool:
 
 
 def missing_for(variant: VariantSpec, devices: DeviceList | None) -> Unavailable | None:
-    """Return why a model's framework is not here; None where it is, or where nobody looked yet."""
+    """Return why a model's framework is not here; None where it is, or before it was looked for."""
     if variant.model is None or devices is None:
         return None
     framework = framework_of(variant.model)

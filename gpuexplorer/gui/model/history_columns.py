@@ -114,7 +114,7 @@ class Column:
     sort: str | None = None
     number: bool = False
     shown: bool = True
-    """Whether it is shown before anybody chose."""
+    """Whether it is shown by default."""
     descending: bool = False
     """Whether a first click on its title brings the greatest up."""
 

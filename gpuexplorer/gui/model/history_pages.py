@@ -159,7 +159,7 @@ class Pages:
 def change(before: Pages, after: Pages) -> Change:
     """Return how the ids of the rows have changed, judged by those known on both sides.
 
-    Where none is known on both, nobody has seen a row move.
+    Where none is known on both, no row was seen to move.
     """
     grown = len(after) - len(before)
     old, new = before.known(), after.known()

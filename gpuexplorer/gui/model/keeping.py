@@ -161,7 +161,7 @@ class Keeper:
     # ---- when the window closes
 
     def end_all(self, now_s: float) -> None:
-        """Take every run as ended: nobody will tell of them any more."""
+        """Take every run as ended: no message about them will come any more."""
         with self._lock:
             going = [run.run for run in self._runs.values() if not run.over]
         for run in going:

@@ -1,4 +1,4 @@
-"""What session files are called; apart, so that nobody loads more to tell one by its name."""
+"""What session files are called; apart, so that telling one by its name loads no more."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def sweep_command(
 ) -> str:
     """Return the ``gpuexplorer sweep`` command of a space, quoted for a shell.
 
-    ``threads`` are the CPU threads of the engine, where somebody chose them, and ``engine`` the
+    ``threads`` are the CPU threads of the engine, where they were chosen, and ``engine`` the
     word for it, None for the built-in one.
     """
     base, axes = space.base, {axis.name: axis.values for axis in space.axes}

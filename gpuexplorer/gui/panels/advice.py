@@ -81,7 +81,7 @@ class AdviceSection(QWidget):
             self._again.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Look no more while nobody sees it."""
+        """Look no more while it is hidden."""
         self._again.stop()
         super().hideEvent(event)
 

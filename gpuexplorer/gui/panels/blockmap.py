@@ -147,7 +147,7 @@ class BlockMapView(QWidget):
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Leave the knobs alone while nobody looks."""
+        """Leave the knobs alone while the view is hidden."""
         super().hideEvent(event)
         self.control.watch(False)
         self._redraw.stop()

@@ -49,7 +49,7 @@ class EngineChoicePage(QWidget):
         self.setObjectName("engineChoice")
         self._tasks = tasks
         self.around: Around | None = None
-        """What this machine offers; None before somebody looked."""
+        """What this machine offers; None before that was looked up."""
         self._looking = False
         self._named_by_hand = False
         self._detail = ""

@@ -79,7 +79,7 @@ class EngineWays(QWidget):
             self.add_asked.emit(name)
 
     def fill_menu(self) -> None:
-        """Offer the Pythons that were found; look for them where nobody did."""
+        """Offer the Pythons that were found; look for them the first time."""
         self.menu.clear()
         self.menu.addAction("Interpreter…", self.pick_file)
         self.menu.addAction("Environment's folder…", self.pick_folder)

@@ -72,7 +72,7 @@ class KnobRow(QWidget):
         self.box.valueChanged.connect(self.moved)
 
     def show_state(self, low: int, high: int, value: int, legal: int, reason: str | None) -> None:
-        """Show a value in its range without telling anybody."""
+        """Show a value in its range without emitting a signal."""
         with QSignalBlocker(self.slider), QSignalBlocker(self.box):
             self.slider.setRange(low, high)
             self.slider.setValue(value)
@@ -341,7 +341,7 @@ class ExperimentPanel(QScrollArea):
 
     def _rebuild_sizes(self) -> None:
         for row in self._size_rows.values():
-            row.blockSignals(True)  # half a number typed for another workload is nobody's size
+            row.blockSignals(True)  # half a number typed for another workload is no size
             self._sizes.removeWidget(row)
             row.hide()
             row.deleteLater()

@@ -31,7 +31,7 @@ Index = QModelIndex | QPersistentModelIndex
 RUNS_MIME = "application/x-gpuexplorer-runs"
 """Dragged rows: the runs' ids in ASCII, a line each."""
 FIRST_ROWS = (0, 40)
-"""What is asked for while nobody says which rows are seen."""
+"""What is asked for before the table says which rows are visible."""
 MAX_FRESH = 2000
 """Runs of this window whose latest figures are kept for the table."""
 
@@ -112,7 +112,7 @@ class HistoryModel(QAbstractTableModel):
             self._ask()
 
     def look(self, on: bool) -> None:
-        """Note whether anybody sees the table; one that nobody sees asks for nothing."""
+        """Note whether the table is visible; a hidden one asks for nothing."""
         self._looked_at = on
         if on and self._outdated:
             self.refresh()

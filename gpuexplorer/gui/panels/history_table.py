@@ -388,6 +388,6 @@ class HistoryTable(QTableView):
         self._runs.look(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Need nothing while nobody looks."""
+        """Need no rows while the table is hidden."""
         super().hideEvent(event)
         self._runs.look(False)

@@ -182,7 +182,7 @@ class KernelPanel(QWidget):
     # ---- asking
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Analyse what is chosen, now that somebody looks."""
+        """Analyse what is chosen, now that the view is shown."""
         super().showEvent(event)
         if self._built:
             self.refresh()
@@ -191,7 +191,7 @@ class KernelPanel(QWidget):
             QTimer.singleShot(0, self, self.refresh)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Compile nothing that nobody looks at."""
+        """Compile nothing while the view is hidden."""
         super().hideEvent(event)
         self.worker.drop()
         self._asked = None

@@ -69,7 +69,7 @@ class KernelWorker(Task):
             self.start()
 
     def drop(self) -> None:
-        """Answer nothing more until asked again: nobody looks."""
+        """Answer nothing more until asked again: the view is hidden."""
         with self._changed:
             self._question = None
             self._give_up()

@@ -11,7 +11,7 @@ from gpuexplorer.gui.widgets.words import Words
 
 
 class MemorySection(QWidget):
-    """Predicted parts, the counted peak, and who counted it or why nobody did."""
+    """Predicted parts, the counted peak, and what counted it or why nothing did."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

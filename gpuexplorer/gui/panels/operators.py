@@ -208,7 +208,7 @@ class OperatorsView(QWidget):
             self.status.setText(_headline(self.shown.profile))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Bring up to date what nobody looked at."""
+        """Bring up to date what was hidden."""
         super().showEvent(event)
         self.refresh()
 

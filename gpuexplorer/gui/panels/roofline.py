@@ -36,7 +36,7 @@ class RooflineView(QWidget):
         self.shown: Picture | None = None
         """What is drawn."""
         self.calibrating = False
-        """Whether the roofs are being measured, so that nobody needs to be asked to."""
+        """Whether the roofs are being measured, so that measuring them is not offered."""
         self._hovered: str | None = None
         self._step = ""
         self.plot = ChartView(

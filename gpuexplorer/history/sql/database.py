@@ -78,7 +78,7 @@ class Database:
             raise read_only(self.place)
         with self._alone(), explained(self.place), self._writing() as connection:
             yield connection
-            # Last, because on a server everybody who writes waits for this row.
+            # Last, because on a server every writer waits for this row.
             connection.execute(update(store).values(generation=store.c.generation + 1))
 
     def generation(self) -> int:
@@ -211,7 +211,7 @@ class Database:
             no_index = error.sqlite_errorcode & 0xFF in _NO_INDEX
             if not no_index or not path.is_file() or (log.exists() and log.stat().st_size):
                 raise
-            # In a folder where nothing can be written, nobody else has the file open either:
+            # In a folder where nothing can be written, no other program has the file open either:
             # its index of the log would stand beside it.
             return self._uri(f"{uri}?mode=ro&immutable=1")
         return connection

@@ -106,7 +106,7 @@ def remove(connection: Connection, ids: Iterable[str]) -> Deletion:
 
 
 def _going(connection: Connection) -> list[int]:
-    """Return the runs that somebody may be sampling.
+    """Return the runs that may still be sampled.
 
     Of a program that is gone, runs that go on are those whose beginning cannot be read.
     """
@@ -129,7 +129,7 @@ def bring_back(connection: Connection, token: int) -> int:
 
 def latest(connection: Connection) -> int | None:
     """Return the latest deletion of which runs could be brought back."""
-    known = select(deletions.c.token)  # any other number is nobody's
+    known = select(deletions.c.token)  # any other number is of no deletion
     token = connection.scalar(select(func.max(runs.c.deleted)).where(runs.c.deleted.in_(known)))
     return int(token) if token is not None else None
 

@@ -19,7 +19,7 @@ from gpuexplorer.workloads.plan import Plan
 def predict(plan: Plan) -> MemoryParts | None:
     """Return the largest moment of a run: its arrays, and what a launch takes beside them.
 
-    None for a model that nobody here knows the layers of, such as a user's own.
+    None for a model whose layers are not known here, such as a user's own.
     """
     if plan.model is None:
         return _arrays_of(plan)
