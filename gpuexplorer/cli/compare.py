@@ -177,7 +177,7 @@ def _apart(
 
 @contextmanager
 def _progress(comparing: Comparing) -> Iterator[Callable[[Sequence[Standing]], None]]:
-    """Show the contestants' standing: one line that changes on a terminal, now and then in a log."""
+    """Show the contestants' standing: a line that changes on a terminal, now and then in a log."""
     if is_terminal():
         with error_console().status("the first round: compiling and verifying") as status:
             yield lambda standings: status.update(_standing_words(comparing.rounds, standings))
