@@ -16,7 +16,6 @@ Amount = Annotated[float, Meta(ge=0, lt=1e30)]
 """Operations, bytes, or as many of them a second."""
 Ratio = Annotated[float, Meta(gt=0, lt=1e30)]
 """A time over another."""
-Share = Annotated[float, Meta(ge=0, le=1)]
 Tolerance = Annotated[float, Meta(gt=0, lt=1)]
 """How far from 1 a ratio may be and count as 1."""
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -24,4 +23,6 @@ Positive = Annotated[int, Meta(ge=1, lt=2**40)]
 """Elements along an axis of a problem, threads along one of a block, blocks along one of a grid."""
 Tunable = Annotated[int, Meta(gt=-(2**40), lt=2**40)]
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*\Z", max_length=200)]
-"""What a workload, a size or a device is called: it may stand in a command or a file's name."""
+"""What a workload, a variant or a device is called: it may stand in a command or a file's name."""
+Symbol = Annotated[str, Meta(pattern=r"^\w+\Z", max_length=200)]
+"""What a manifest calls a size or a tunable; letters of any alphabet."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpuexplorer.core.errors import InputError
@@ -91,3 +92,12 @@ def test_a_comparison_with_a_run_of_another_program_comes_back(tmp_path: Path) -
     held = HeldComparison((own, Candidate(run.config, run)), 0, 0.005, None)
     read = compare_file.decode(compare_file.encode(held), "a.gpux")
     assert read == dataclasses.replace(held, origin="a.gpux")
+
+
+def test_a_manifest_may_call_its_sizes_and_tunables_in_any_alphabet() -> None:
+    held = a_comparison()
+    own = held.candidates[0].config
+    config = msgspec.structs.replace(own, size={"größe": 64, "_n": 2}, tunables={"разряд": 4})
+    made = HeldComparison((Candidate(config),), 0, 0.005, None)
+    read = compare_file.decode(compare_file.encode(made), "a.gpux")
+    assert read.candidates == made.candidates

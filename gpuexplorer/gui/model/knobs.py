@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpuexplorer.core.config import OWN_FILL, Cache, RunRequest
-from gpuexplorer.core.fields import Name, Positive, Tunable
+from gpuexplorer.core.fields import Name, Positive, Symbol, Tunable
 from gpuexplorer.core.knobs import request_of
 
 
@@ -19,11 +19,11 @@ class Knobs(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: Name
     variant: Name
-    size: dict[Name, Positive]
+    size: dict[Symbol, Positive]
     precision: Name
     device: Name = "auto"
     block: tuple[Positive, Positive, Positive] | None = None
-    tunables: dict[Name, Tunable] = {}
+    tunables: dict[Symbol, Tunable] = {}
     cache: Cache = "hot"
     fill: Name = OWN_FILL
     include_transfers: bool = False

@@ -14,7 +14,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.fields import Name, Positive, Tunable
+from gpuexplorer.core.fields import Name, Positive, Symbol, Tunable
 from gpuexplorer.core.text import brief
 
 MAX_TEXT = 20_000
@@ -23,7 +23,7 @@ _MARKUP = re.compile(r"<[A-Za-z/!?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 T = TypeVar("T")
-Sizes = Annotated[dict[Name, Positive], msgspec.Meta(min_length=1)]
+Sizes = Annotated[dict[Symbol, Positive], msgspec.Meta(min_length=1)]
 Block = tuple[Positive, Positive, Positive]
 
 
@@ -63,7 +63,7 @@ class _Config(msgspec.Struct, kw_only=True):
     device: Name
     block: Block | None
     grid: Block | None
-    tunables: dict[Name, Tunable]
+    tunables: dict[Symbol, Tunable]
     fill: Name
     switches: dict[Name, bool | int | float | str]
 
