@@ -184,6 +184,24 @@ def test_the_window_closes_while_it_measures(qtbot: QtBot, open_window: OpenWind
     until(qtbot, lambda: not bench.measuring)  # and nothing is left running, as after every test
 
 
+def test_the_rounds_are_kept_when_the_window_closes(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, bench = open_compare(qtbot, open_window)
+    click(window, "addKnobsButton")
+    window.session.experiment.set_block((16, 15, 1))
+    click(window, "addKnobsButton")
+    click(window, "startCompareButton")
+    comparing = bench.model.comparing
+    assert comparing is not None
+    comparing.fixed_rounds = 1_000_000  # it goes on until the window closes
+    until(qtbot, lambda: comparing.rounds >= 2)
+    window.close()
+    with Store.open() as store:
+        (group,) = store.groups("comparison")
+        assert group.finished and group.runs == 2
+        assert group.document["rounds"] == comparing.rounds
+        assert group.document["stopped_by"] == "user"
+
+
 def test_runs_dropped_from_the_history_are_measured_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

@@ -101,6 +101,23 @@ def test_what_is_done_and_what_fails_comes_back(qtbot: QtBot, path: Path, worker
     assert runs.trouble is None
 
 
+def test_what_was_asked_for_before_the_end_is_done(path: Path, worker: Worker) -> None:
+    runs = worker()
+    began, go_on = threading.Event(), threading.Event()
+
+    def long(store: Store) -> None:
+        began.set()
+        assert go_on.wait(60)
+
+    runs.do(long)
+    assert began.wait(60)
+    runs.do(lambda store: store.add(numbered_run(1)))
+    runs.cancel()
+    go_on.set()
+    assert runs.close()
+    assert stored(path) == {numbered_run(1).id}
+
+
 def test_a_run_in_hand_is_stored_before_something_is_done_to_it(
     qtbot: QtBot, path: Path, worker: Worker
 ) -> None:

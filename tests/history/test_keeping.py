@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +64,18 @@ def test_nothing_is_made_before_a_write_is_due(store: Store) -> None:
     keeping.end({"made": 2}, [numbered_run(3)])
     assert store.count() == 3
     assert store.groups()[0].document == {"made": 2}
+
+
+def test_what_nothing_follows_is_written_a_little_later(store: Store) -> None:
+    keeping = Keeping("block map", store, no_trouble, every_s=0.05)
+    for number in range(3):  # in one go, then a pause
+        keeping.take({"cells": number}, [numbered_run(number)])
+    limit = time.monotonic() + 60
+    while store.count() < 3 or store.groups()[0].document != {"cells": 2}:
+        assert time.monotonic() < limit
+        threading.Event().wait(0.01)
+    assert not store.groups()[0].finished
+    keeping.end({"cells": 3})
 
 
 def test_what_was_left_may_be_gone_on_with(store: Store) -> None:
