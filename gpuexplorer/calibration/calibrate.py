@@ -62,7 +62,7 @@ class _Tried:
 
 
 @dataclass(frozen=True)
-class Task:
+class NextRun:
     """The next run to make."""
 
     stage: Stage
@@ -138,13 +138,13 @@ class Calibration:
         ]
 
     def _next(self) -> None:
-        self.task: Task | None = None
+        self.task: NextRun | None = None
         while True:
             while self._queue:
                 stage, one = self._queue.pop(0)
                 if self._worth_it(one.candidate):
                     self._current = one
-                    self.task = Task(self.stages[stage], one.candidate, self._round)
+                    self.task = NextRun(self.stages[stage], one.candidate, self._round)
                     return
             self._round += 1
             if self._round >= self.rounds:
