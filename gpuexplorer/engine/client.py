@@ -32,7 +32,7 @@ from gpuexplorer.engine.death import (
 )
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.own_model_loss import Told, ended_by_file
-from gpuexplorer.engine.process import EngineProcess, engine_launch
+from gpuexplorer.engine.process import EngineProcess, engine_start
 from gpuexplorer.workloads.loader import own_root
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
@@ -299,7 +299,7 @@ class Engine:
         self._starts += 1
         self._killed_before = killed_for_memory()
         try:
-            launch = engine_launch(self.options.python, self.options.threads)
+            launch = engine_start(self.options.python, self.options.threads)
         except ExplorerError as error:
             self._cannot_start(
                 FailedStart(f"the engine cannot be started: {error.what}", error.remedy)

@@ -11,7 +11,7 @@ import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
 from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError, InputError, WorkFailed
-from gpuexplorer.engine.process import engine_launch
+from gpuexplorer.engine.process import engine_start
 
 
 class Compiler:
@@ -60,7 +60,7 @@ class Compiler:
             if self._cancelled:
                 raise Cancelled
             try:
-                launch = engine_launch(self._python, None, framed=False)
+                launch = engine_start(self._python, None, framed=False)
                 process = subprocess.Popen(
                     [*launch.command, "--compile"],
                     stdin=subprocess.PIPE,

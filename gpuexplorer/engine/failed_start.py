@@ -10,7 +10,7 @@ import gpuexplorer
 from gpuexplorer.core.bootstrap import FILE, OLDEST_PYTHON
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.death import signal_name
-from gpuexplorer.engine.process import EngineProcess, Launch
+from gpuexplorer.engine.process import EngineProcess, EngineStart
 
 LAST_LINES = 12
 """Of its own output, shown below the sentence."""
@@ -34,7 +34,7 @@ class FailedStart:
     detail: str = ""
 
 
-def cannot_run(launch: Launch, error: OSError) -> FailedStart:
+def cannot_run(launch: EngineStart, error: OSError) -> FailedStart:
     """Say why the system could not start the command."""
     python = launch.command[0]
     known = _REASONS.get(error.errno or 0)

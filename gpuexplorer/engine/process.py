@@ -31,7 +31,7 @@ LOGGED_A_SECOND = 200
 
 
 @dataclass(frozen=True)
-class Launch:
+class EngineStart:
     """How an engine is started: its command and its environment.
 
     ``label`` is what a run says of it, None for this program's own interpreter.
@@ -42,7 +42,7 @@ class Launch:
     label: str | None = None
 
 
-def engine_launch(python: str | None, threads: int | None, *, framed: bool = True) -> Launch:
+def engine_start(python: str | None, threads: int | None, *, framed: bool = True) -> EngineStart:
     """Return how an engine is started in this program's own interpreter, or in another.
 
     ``python`` is a word for an engine (see ``interpreters``); ``framed`` says that its standard
@@ -53,11 +53,11 @@ def engine_launch(python: str | None, threads: int | None, *, framed: bool = Tru
     chosen = find_interpreter(python)
     if chosen is None or chosen.is_own:
         label = None if chosen is None else chosen.label
-        return Launch(engine_command(threads, framed=framed), own_environment(), label)
+        return EngineStart(engine_command(threads, framed=framed), own_environment(), label)
     command = module_command(
         frozen.ENGINE, *_arguments(threads), python=str(chosen.path), framed=framed
     )
-    return Launch(command, environment_for(chosen.path), chosen.label)
+    return EngineStart(command, environment_for(chosen.path), chosen.label)
 
 
 def engine_command(threads: int | None, *, framed: bool = False) -> list[str]:
@@ -78,7 +78,7 @@ class EngineProcess:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: EngineStart,
         deliver: Callable[[EngineProcess, protocol.EngineMessage | None], None],
         log: Callable[[str], None],
     ) -> None:
