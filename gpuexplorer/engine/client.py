@@ -31,7 +31,7 @@ from gpuexplorer.engine.death import (
     what_to_do,
 )
 from gpuexplorer.engine.failed_start import FailedStart
-from gpuexplorer.engine.own_model_loss import Told, ended_by_file
+from gpuexplorer.engine.own_model_loss import FileLoss, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_start
 from gpuexplorer.workloads.loader import own_root
 from gpuexplorer.workloads.trust import agreed
@@ -517,7 +517,7 @@ class Engine:
             words = how_it_ended(status, self._killed_before, process.output, self._stage)
             config = self._run.config if self._run is not None and self._began else None
             own = ended_by_file(self._workload, config, status, words, list(process.output))
-            told = own or Told(
+            told = own or FileLoss(
                 words, what_to_do(status, self._stage, _kernel(self._workload, config))
             )
             outside = own is None and (from_outside(status) or for_memory(status, process.output))

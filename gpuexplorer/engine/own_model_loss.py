@@ -12,7 +12,7 @@ from gpuexplorer.workloads.workload import Workload
 LAST_LINES = 12
 
 
-class Told(NamedTuple):
+class FileLoss(NamedTuple):
     """A sentence, what to do, and what was printed last."""
 
     reason: str
@@ -26,7 +26,7 @@ def ended_by_file(
     status: int | None,
     how: str,
     output: Sequence[str],
-) -> Told | None:
+) -> FileLoss | None:
     """Return what to say when the process ended while a model's file ran; None for other work.
 
     ``how`` says in words how the process ended, ``output`` is what it printed.
@@ -38,9 +38,11 @@ def ended_by_file(
     origin = workload.source.origin
     detail = "\n".join(list(output)[-LAST_LINES:])
     if status is not None and status >= 0:
-        return Told(
+        return FileLoss(
             f"{origin}: it ended the engine's process with status {status}",
             "look for os._exit(), or for a library that ends the program",
             detail,
         )
-    return Told(f"{origin}: while it ran, {how}", "look at what it calls outside Python", detail)
+    return FileLoss(
+        f"{origin}: while it ran, {how}", "look at what it calls outside Python", detail
+    )
