@@ -20,7 +20,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.task import Task, outcome_of
-from gpuexplorer.gui.worker import EngineWorker, Heard
+from gpuexplorer.gui.worker import EngineWorker, JobEvent
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -54,7 +54,7 @@ class EngineJob(Task):
         self._ceilings = ceilings
         self._gate = threading.Condition()
         self._paused = self._waiting = False
-        self._inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[JobEvent | None] = queue.SimpleQueue()
 
     # ---- asked from the main thread
 
@@ -134,7 +134,7 @@ class EngineJob(Task):
     ) -> Receiver:
         """Have the engine do a run, and wait until it has ended."""
         self.keep_going()
-        inbox: queue.SimpleQueue[Heard | None] = queue.SimpleQueue()
+        inbox: queue.SimpleQueue[JobEvent | None] = queue.SimpleQueue()
         self._inbox = inbox  # ``cancel`` puts None into the latest
         if self.cancelled:
             raise Cancelled

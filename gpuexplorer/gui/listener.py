@@ -15,7 +15,7 @@ from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.worker import Chunk, Told, Update
+from gpuexplorer.gui.worker import Chunk, EngineEvent, Update
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.live import Run
@@ -119,7 +119,7 @@ class Listener(QObject):
 
     # ---- events
 
-    def _take_event(self, ticket: int, event: Told) -> None:
+    def _take_event(self, ticket: int, event: EngineEvent) -> None:
         if isinstance(event, EngineReady):
             self._engine_ready(event)
         elif isinstance(event, EngineLost):
@@ -133,7 +133,7 @@ class Listener(QObject):
             if run is not None:
                 self.take_run_event(run, event)
 
-    def take_run_event(self, run: Run, event: Told) -> None:
+    def take_run_event(self, run: Run, event: EngineEvent) -> None:
         """Take what is told about the current run."""
         session = self._session
         if isinstance(event, protocol.Prepared):

@@ -40,13 +40,13 @@ RECENT_READINGS = 16
 UNANSWERED_GAP_S = 0.25
 """Before a new run's first samples there is little to show, and they should find the way free."""
 
-Told = (
+EngineEvent = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
     | protocol.MemoryCounted | protocol.Finished | protocol.Counted | protocol.Profiled
     | protocol.Cancelled
     | protocol.Failed | protocol.NeedsConfirmation
 )  # fmt: skip
-Heard = Told | protocol.Samples | Reading
+JobEvent = EngineEvent | protocol.Samples | Reading
 """What is said of a job's run."""
 
 
@@ -68,7 +68,7 @@ class Update:
     ``Chunk`` or a ``Summary``.
     """
 
-    items: list[tuple[int, Told | Chunk | Summary]] = field(default_factory=list)
+    items: list[tuple[int, EngineEvent | Chunk | Summary]] = field(default_factory=list)
     readings: list[tuple[str, float, Reading]] = field(default_factory=list)
     """A device's id, its state, and between them when it was read, on this process's clock."""
 
@@ -80,7 +80,7 @@ class _Ask:
     workload: Workload
     options: RunOptions
     recording: protocol.Recording
-    sink: Callable[[Heard], None] | None
+    sink: Callable[[JobEvent], None] | None
     """Who is told of the run instead of the main thread."""
 
 
@@ -111,7 +111,7 @@ class EngineWorker(Task):
         self._offset_ns = 0
         self._generation = 0
         self._ticket = 0
-        self._sink: Callable[[Heard], None] | None = None
+        self._sink: Callable[[JobEvent], None] | None = None
         self._tally = Tally()
         self._readings: deque[Reading] = deque(maxlen=RECENT_READINGS)
         self._summary_due = 0.0
@@ -127,7 +127,7 @@ class EngineWorker(Task):
         recording: protocol.Recording = "samples",
         *,
         ticket: int = JOB_TICKET,
-        sink: Callable[[Heard], None] | None = None,
+        sink: Callable[[JobEvent], None] | None = None,
     ) -> None:
         """Do a run instead of whatever runs or waits; from any thread.
 
@@ -268,7 +268,7 @@ class EngineWorker(Task):
 
     def _goes_to(
         self,
-        sink: Callable[[Heard], None],
+        sink: Callable[[JobEvent], None],
         event: protocol.EngineMessage | EngineReady | EngineLost,
     ) -> bool:
         """Tell a job what concerns its run; return whether it concerns that job alone."""
@@ -285,7 +285,7 @@ class EngineWorker(Task):
             return event.generation != 0
         return False
 
-    def _tell(self, ticket: int, item: Told | Summary) -> None:
+    def _tell(self, ticket: int, item: EngineEvent | Summary) -> None:
         with self._lock:
             self._pending.items.append((ticket, item))
             if not isinstance(item, protocol.Stage | protocol.Prepared | Summary):
