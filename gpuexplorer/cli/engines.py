@@ -13,7 +13,7 @@ from gpuexplorer.cli.messages import error_console, is_terminal, output_console,
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.candidates import Candidate, find_candidates
+from gpuexplorer.engine.candidates import FoundInterpreter, find_candidates
 from gpuexplorer.engine.checking import EngineReport, check_engine
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments.managed import find_managed, list_managed, remove
@@ -207,7 +207,7 @@ def _block(report: EngineReport, is_default: bool, checked: bool) -> Text:
     return text
 
 
-def _print_candidates(found: list[Candidate]) -> None:
+def _print_candidates(found: list[FoundInterpreter]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -21,7 +21,7 @@ MOST = 200
 """Interpreters that are listed at the most, and folders looked through of each place."""
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class FoundInterpreter(msgspec.Struct, frozen=True, kw_only=True):
     """An interpreter that was found, what it belongs to, and its version where a file says it."""
 
     path: str
@@ -30,16 +30,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     python: str | None = None
 
 
-def find_candidates(folder: Path | None = None) -> list[Candidate]:
+def find_candidates(folder: Path | None = None) -> list[FoundInterpreter]:
     """Return the interpreters around ``folder`` (None: the present one) and in the usual places.
 
     This program's own is left out. An environment that stands in two places is named once.
     """
-    found: dict[str, Candidate] = {}
+    found: dict[str, FoundInterpreter] = {}
     for kind, path in _everything(folder or Path.cwd()):
         absolute = Path(os.path.abspath(path))
         if len(found) < MOST and str(absolute) not in found and not is_own(absolute):
-            found[str(absolute)] = Candidate(
+            found[str(absolute)] = FoundInterpreter(
                 path=str(absolute), kind=kind, python=_version_of(absolute)
             )
     return list(found.values())

@@ -10,7 +10,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.candidates import Candidate, find_candidates
+from gpuexplorer.engine.candidates import FoundInterpreter, find_candidates
 from gpuexplorer.engine.checking import EngineReport, check_engine
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Task, Tasks
@@ -42,7 +42,7 @@ class Checks(QObject):
         self._word: str | None = None
         self._searching = False
         self._step.connect(self._tell_step)
-        self.candidates: list[Candidate] | None = None
+        self.candidates: list[FoundInterpreter] | None = None
         """The Pythons found on this machine; None before the first search."""
 
     # ---- engines
@@ -121,7 +121,7 @@ class Checks(QObject):
             self._searching = True
             self._tasks.do("engine-search", lambda _: find_candidates(), self._looked)
 
-    def _looked(self, found: list[Candidate] | ExplorerError | None) -> None:
+    def _looked(self, found: list[FoundInterpreter] | ExplorerError | None) -> None:
         self._searching = False
         self.candidates = found if isinstance(found, list) else []
         if isinstance(found, ExplorerError):

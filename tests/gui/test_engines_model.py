@@ -10,7 +10,7 @@ import pytest
 from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.engine.candidates import Candidate
+from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments.kinds import Kind, Offer
@@ -171,8 +171,8 @@ def test_rows_tell_where_engines_come_from(tmp_path: Path) -> None:
     model.managed = [ready, begun, forgotten]
     model.sizes_B = {"cuda13": 5 * MB}
     model.found = [
-        Candidate(path=str(own), kind="environment"),
-        Candidate(path="/opt/conda/bin/python", kind="conda", python="3.11"),
+        FoundInterpreter(path=str(own), kind="environment"),
+        FoundInterpreter(path="/opt/conda/bin/python", kind="conda", python="3.11"),
     ]
     rows = model.rows("cuda13")
     assert [(row.title, row.origin) for row in rows] == [

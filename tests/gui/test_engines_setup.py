@@ -23,7 +23,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.core.cuda_driver import Driver, Gpu
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.engine.candidates import Candidate
+from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
 from gpuexplorer.environments import driver, kinds, managed, plan, pythons
 from gpuexplorer.environments.kinds import Kind
@@ -315,7 +315,7 @@ def test_found_pythons_are_asked_and_one_that_is_used_gets_a_name(
     qtbot: QtBot, dialog: EnginesDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dies = pretend(tmp_path / "dies" / "bin", "echo 'out of luck' >&2; exit 4")
-    found = [Candidate(path=str(dies), kind="environment")]
+    found = [FoundInterpreter(path=str(dies), kind="environment")]
     monkeypatch.setattr("gpuexplorer.gui.engines_checks.find_candidates", lambda: found)
     until(qtbot, lambda: not dialog.list.checks.searching)
     press(dialog, "findEnginesButton")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.candidates import Candidate
+from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
@@ -50,7 +50,7 @@ class EngineRow:
     """What it said when it was asked; None before."""
     checking: bool = False
     origin: Origin = "added"
-    candidate: Candidate | None = None
+    candidate: FoundInterpreter | None = None
     """What was found, of one that has no name yet."""
     managed: Managed | None = None
     """What is known of an environment that was made here."""
@@ -144,7 +144,7 @@ class EnginesModel:
     """What they take on the disk, by name."""
     making: str | None = None
     """The name of the environment that is being set up; others leave it alone."""
-    found: list[Candidate] = field(default_factory=list)
+    found: list[FoundInterpreter] = field(default_factory=list)
     """Pythons that were looked for and have no name."""
     _removed: list[tuple[str, EnginesFile]] = field(default_factory=list)
 

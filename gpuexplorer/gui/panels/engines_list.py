@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.engine.candidates import Candidate
+from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.gui.engines_checks import Checks
@@ -326,7 +326,7 @@ class EnginesList(QWidget):
         self.checks.look_for_pythons()
         self._show_chosen()
 
-    def _found(self, found: list[Candidate]) -> None:
+    def _found(self, found: list[FoundInterpreter]) -> None:
         if not self._finding:
             return
         self.model.found = found[:MOST_OFFERED]

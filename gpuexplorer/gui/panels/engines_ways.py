@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 
-from gpuexplorer.engine.candidates import Candidate
+from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.gui.engines_checks import Checks
 from gpuexplorer.gui.panels.engines_buttons import button
 
@@ -96,7 +96,7 @@ class EngineWays(QWidget):
         if not offered:
             self.menu.addAction("no other Python was found").setEnabled(False)
 
-    def _offer(self, one: Candidate) -> None:
+    def _offer(self, one: FoundInterpreter) -> None:
         version = f"  (Python {one.python})" if one.python else ""
         action = self.menu.addAction(f"{one.kind}: {one.path}{version}")
         action.triggered.connect(lambda _=False: self.add_asked.emit(one.path))
