@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.calibration.plan import Candidate, Stage, stages
+from gpuexplorer.calibration.plan import CeilingCandidate, Stage, stages
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
@@ -47,7 +47,7 @@ class Rate:
 class _Tried:
     """One candidate and what its runs reached so far."""
 
-    candidate: Candidate
+    candidate: CeilingCandidate
     rates: list[Rate] = field(default_factory=list)
 
     @property
@@ -66,7 +66,7 @@ class NextRun:
     """The next run to make."""
 
     stage: Stage
-    candidate: Candidate
+    candidate: CeilingCandidate
     round: int
 
     @property
@@ -153,7 +153,7 @@ class Calibration:
             if not self._queue:
                 return
 
-    def _worth_it(self, candidate: Candidate) -> bool:
+    def _worth_it(self, candidate: CeilingCandidate) -> bool:
         """Whether a larger size is still short, as the smaller one says."""
         if candidate.after is None:
             return True

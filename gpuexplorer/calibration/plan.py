@@ -40,14 +40,14 @@ GPU_FMA_THREADS = 1 << 21
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CeilingCandidate:
     """One configuration that may reach a ceiling."""
 
     workload: Workload
     config: RunConfig
     title: str
     """What runs, in words."""
-    after: Candidate | None = None
+    after: CeilingCandidate | None = None
     """The same at a smaller size: tried first, and this one only when it was short enough."""
     growth: float = 1.0
     """How many times the work of ``after``."""
@@ -63,7 +63,7 @@ class Stage:
     size: str
     """The size in words, for the method."""
     seconds: float
-    candidates: tuple[Candidate, ...] = field(default=())
+    candidates: tuple[CeilingCandidate, ...] = field(default=())
 
 
 @cache
@@ -127,15 +127,15 @@ class _Planner:
             title = "read-only" if kind == "read" else kind
             yield Stage(kind, None, f"{title}, main memory", words, seconds, tuple(found))  # type: ignore[arg-type]
 
-    def _streams(self, what: str, elements: int) -> list[Candidate]:
+    def _streams(self, what: str, elements: int) -> list[CeilingCandidate]:
         names = [what, *(f"{what}_{library}" for library in LIBRARIES)]
         if not self.quick:
             names.append(f"{what}_four")
         known = ceiling_workloads()["ceiling-memory"].manifest.variants
         return self._known("ceiling-memory", [n for n in names if n in known], {"N": elements})
 
-    def _reads(self, elements: int) -> list[Candidate]:
-        found: list[Candidate] = []
+    def _reads(self, elements: int) -> list[CeilingCandidate]:
+        found: list[CeilingCandidate] = []
         shapes = ((64, 64), (256, 32)) if self.is_cpu else ((256, 32), (512, 32))
         for width, rows in shapes[:1] if self.quick else shapes:
             size = {"G": max(1, elements // (width * rows)), "R": rows, "W": width}
@@ -148,7 +148,7 @@ class _Planner:
         for title, parts in (("last-level cache", LAST_LEVEL_PARTS), ("inner caches", INNER_PARTS)):
             footprints = [self.cache_B // part for part in (parts[-1:] if self.quick else parts)]
             footprints = [f for f in footprints if f >= SMALLEST_FOOTPRINT_B]
-            found: list[Candidate] = []
+            found: list[CeilingCandidate] = []
             for footprint_B in footprints:
                 elements = footprint_B // self.itemsize_B
                 found += self._streams("copy", elements // 2)
@@ -167,7 +167,7 @@ class _Planner:
         if self.is_cpu:
             threads = CPU_FMA_THREADS * (self.device.threads or 1)
         size = {"N": threads, "R": FMA_ROUNDS}
-        found: list[Candidate] = []
+        found: list[CeilingCandidate] = []
         for chains in (8, 12, 24) if self.is_cpu else (4, 8, 16):
             for name in ("chains", "pairs"):
                 if precision in ceiling_workloads()["ceiling-fma"].precisions_of(name):
@@ -179,12 +179,12 @@ class _Planner:
     def _gemm(self, precision: str) -> Stage:
         workload = ceiling_workloads()["ceiling-gemm"]
         names = [n for n in workload.manifest.variants if precision in workload.precisions_of(n)]
-        found: list[Candidate] = []
+        found: list[CeilingCandidate] = []
         for name in names:
-            smaller: Candidate | None = None
+            smaller: CeilingCandidate | None = None
             for size in GEMM_SIZES:
                 for one in self._known("ceiling-gemm", [name], {"N": size}, precision):
-                    smaller = Candidate(one.workload, one.config, one.title, smaller, 8.0)
+                    smaller = CeilingCandidate(one.workload, one.config, one.title, smaller, 8.0)
                     found.append(smaller)
         words = f"square matrices up to N = {GEMM_SIZES[-1]}, as far as a launch stays short"
         seconds = 0.6 if self.quick else 1.5
@@ -200,7 +200,7 @@ class _Planner:
         size: dict[str, int],
         precision: str | None = None,
         tunables: dict[str, int] | None = None,
-    ) -> list[Candidate]:
+    ) -> list[CeilingCandidate]:
         """Return the variants that this hardware can run, by whichever backend offers them."""
         workload = ceiling_workloads()[workload_name]
         found = []
@@ -225,7 +225,7 @@ class _Planner:
             title = workload.variant(name).title
             if tunables:
                 title += f", {', '.join(f'{k.lower()} {v}' for k, v in tunables.items())}"
-            found.append(Candidate(workload, config, title))
+            found.append(CeilingCandidate(workload, config, title))
         return found
 
 

@@ -10,7 +10,7 @@ import math
 from functools import cached_property
 
 from gpuexplorer.calibration.calibrate import Calibration, rate_of
-from gpuexplorer.calibration.plan import Candidate, Stage, stages
+from gpuexplorer.calibration.plan import CeilingCandidate, Stage, stages
 from gpuexplorer.core.ceilings import COMPUTE_KINDS
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.units import quantity
@@ -67,7 +67,7 @@ class _Measured:
         if not isinstance(error, LongRun):
             self.failures.append(f"{words}: {error}")
 
-    def _calibrated(self) -> list[tuple[Stage, Candidate, float]]:
+    def _calibrated(self) -> list[tuple[Stage, CeilingCandidate, float]]:
         """Make every run of a quick calibration."""
         context = self._context
         calibration = Calibration(context.devices, context.device, quick=True)
@@ -88,7 +88,7 @@ class _Measured:
             found.append((task.stage, task.candidate, rate_of(result).value))
         return found
 
-    def _quick(self) -> list[tuple[Stage, Candidate, float]]:
+    def _quick(self) -> list[tuple[Stage, CeilingCandidate, float]]:
         """Run the first candidates of a few ceilings."""
         context = self._context
         found = []
