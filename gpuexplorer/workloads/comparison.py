@@ -34,7 +34,7 @@ ROUNDS = 4
 """Random vectors of Freivalds' product."""
 
 
-class Comparison(Protocol):
+class OutputComparison(Protocol):
     """How one output is judged."""
 
     method: str

@@ -20,7 +20,7 @@ from gpuexplorer.workloads.comparison import (
     ByElement,
     ByRandomVectors,
     BySample,
-    Comparison,
+    OutputComparison,
     Rows,
     sample_rows,
 )
@@ -67,7 +67,7 @@ class Reference:
         self._proved = False
 
     @cached_property
-    def _comparisons(self) -> dict[str, Comparison]:
+    def _comparisons(self) -> dict[str, OutputComparison]:
         if self._spec.model is not None:
             return self._model_comparisons(MODELS[self._spec.model])
         made = {
@@ -80,7 +80,7 @@ class Reference:
     @property
     def nbytes(self) -> int:
         """Bytes of float64 kept, once the first result was checked."""
-        made: dict[str, Comparison] = self.__dict__.get("_comparisons", {})
+        made: dict[str, OutputComparison] = self.__dict__.get("_comparisons", {})
         return sum(comparison.nbytes for comparison in made.values())
 
     def verify(self, outputs: Mapping[str, HostArray]) -> Verification:
@@ -122,7 +122,7 @@ class Reference:
         worst = max(self._comparisons, key=lambda n: self._comparisons[n].error(outputs[n]))
         return self._comparisons[worst].explain(outputs[worst])
 
-    def _compare(self, array: ArrayPlan, expression: str) -> Comparison:
+    def _compare(self, array: ArrayPlan, expression: str) -> OutputComparison:
         flop = self._plan.flops
         inputs = [a for a in self._plan.inputs if a.name in names_in(expression)]
         elements = array.elements + sum(a.elements for a in inputs)
@@ -144,7 +144,7 @@ class Reference:
         expected = self._some_rows(array, expression, rows)
         return ByElement(array, expected, rows if len(rows) < array.shape[0] else None)
 
-    def _model_comparisons(self, model: ReferenceModel) -> dict[str, Comparison]:
+    def _model_comparisons(self, model: ReferenceModel) -> dict[str, OutputComparison]:
         """Compute a model's outputs once, of a large batch for some samples."""
         plan, axes = self._plan, model.sample_axes
         samples = self._model_samples(model)
@@ -158,7 +158,7 @@ class Reference:
             inputs[name] = values.astype(np.float64, copy=False)
         with np.errstate(all="ignore"):
             outputs = model.compute(inputs, plan.config.size)
-        made: dict[str, Comparison] = {}
+        made: dict[str, OutputComparison] = {}
         for name in model.outputs:
             array = plan.array(name)
             if samples is None:
