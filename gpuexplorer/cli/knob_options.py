@@ -72,7 +72,7 @@ def add_knob(group: Group, axis: str, help: str | None = None, metavar: str | No
     if axis == "size":
         how |= {"default": {}}
     elif knob.named:
-        how |= {"default": [], "action": values.Settings}
+        how |= {"default": [], "action": values.GatherSettings}
     group.add_argument(knob.option, **how)
 
 
@@ -87,9 +87,9 @@ def add_several(
     knob = BY_AXIS[axis]
     how: dict[str, Any] = {"default": (), "type": values.several(knob)}
     if axis == "size":
-        how = {"default": {}, "action": values.Sizes}
+        how = {"default": {}, "action": values.GatherSizes}
     elif knob.named:
-        how = {"default": [], "type": values.several_by_name(knob), "action": values.Settings}
+        how = {"default": [], "type": values.several_by_name(knob), "action": values.GatherSettings}
     how |= {"dest": axis.replace(".", "_"), "metavar": metavar, "help": help}
     group.add_argument(*(names or (knob.option,)), **how)
 

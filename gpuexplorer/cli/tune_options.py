@@ -40,7 +40,7 @@ def add_options(tune: argparse.ArgumentParser) -> None:
             help=f"threads in {axis}, such as 8,16,32 or 8:256:*2 (default: powers of two)",
         )  # fmt: skip
     among.add_argument(
-        "--set", type=values.several_by_name(BY_AXIS["tunable"]), action=values.Settings,
+        "--set", type=values.several_by_name(BY_AXIS["tunable"]), action=values.GatherSettings,
         default=[], dest="choices", metavar="TUNABLE=LIST",
         help="values of a compile-time parameter, such as TILE=8,16; may repeat (default: those of "
         "the manifest)",

@@ -105,7 +105,7 @@ def switch(text: str) -> tuple[str, bool | str]:
     return _by_name(_switch, "switch", "compile=default")(whole)
 
 
-class Settings(argparse.Action):
+class GatherSettings(argparse.Action):
     """Gathers what a repeated option says of each name; a name twice is refused."""
 
     def __call__(
@@ -123,7 +123,7 @@ class Settings(argparse.Action):
         setattr(namespace, self.dest, [*known, (name, value)])
 
 
-class Sizes(argparse.Action):
+class GatherSizes(argparse.Action):
     """Gathers sizes by symbol over repeated options."""
 
     def __call__(
