@@ -15,7 +15,7 @@ from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
+from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
 from gpuexplorer.selftest.run import run_selftest
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class _Progress:
             self._steps.done(1)
 
 
-def _print(report: Report, console: Console, verbose: bool) -> None:
+def _print(report: SelfTestReport, console: Console, verbose: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -114,7 +114,7 @@ def _of(section: SectionResult) -> str:
     return f"{section.tried} of {section.planned}"
 
 
-def _style(report: Report) -> str:
+def _style(report: SelfTestReport) -> str:
     return "red" if report.failures else "green" if report.ok else "yellow"
 
 

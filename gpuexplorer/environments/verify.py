@@ -16,7 +16,7 @@ from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, fit_of
 from gpuexplorer.environments.progress import check
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, Report, SectionResult
+from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
 from gpuexplorer.selftest.run import run_selftest
 
 SECTIONS = ("kernels", "memory", "occupancy")
@@ -46,7 +46,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing of its kind can be run on this machine, as a clause; empty where it can."""
     loaded: tuple[str, ...] = ()
     """The libraries that were loaded instead, where nothing can be run."""
-    selftest: Report | None = None
+    selftest: SelfTestReport | None = None
     """What the quick self-test found; None where there is no device to test, or nothing started."""
 
     @property

@@ -31,7 +31,7 @@ from gpuexplorer.gui.selftest_worker import SelfTestWorker, State
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
+from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport, sum_up
 from gpuexplorer.selftest.run import SECTIONS
 
 LOOK_MS = 100
@@ -54,7 +54,7 @@ class SelfTestDialog(QDialog):
         self._before_start = before_start
         self._options = SelfTestOptions()
         self._worker: SelfTestWorker | None = None
-        self.report: Report | None = None
+        self.report: SelfTestReport | None = None
         """What the last self-test found."""
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
@@ -256,12 +256,12 @@ class SelfTestDialog(QDialog):
         self.bar.setRange(0, 1)
         self.bar.setValue(1)
         self._show_idle()
-        if isinstance(outcome, Report):
+        if isinstance(outcome, SelfTestReport):
             self._show_report(outcome)
         else:
             self.words.setText(f"The self-test cannot run: {outcome}")
 
-    def _show_report(self, report: Report) -> None:
+    def _show_report(self, report: SelfTestReport) -> None:
         self.report = report
         self.export_button.setEnabled(True)
         self.words.setText(report.verdict)
@@ -279,7 +279,7 @@ class SelfTestDialog(QDialog):
         super().reject()
 
 
-def write_report(report: Report, path: Path) -> None:
+def write_report(report: SelfTestReport, path: Path) -> None:
     """Write a report as indented JSON, whole or not at all; raises ExplorerError."""
     exchange.check_target(path)
     with exchange.atomic_file(path) as stream:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gpuexplorer.gui.task import Task
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, Report, SectionResult, sum_up
+from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport, sum_up
 from gpuexplorer.selftest.run import run_selftest
 
 
@@ -52,7 +52,7 @@ class SelfTestWorker(Task):
             failures = [c for done in self._done.values() for c in done if c.status == "failed"]
             return State(sections, self._words, failures)
 
-    def work(self) -> Report:
+    def work(self) -> SelfTestReport:
         """Run the self-test; in the thread."""
         return run_selftest(self.options, self, self.cancel_event.is_set)
 

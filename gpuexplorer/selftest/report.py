@@ -74,7 +74,7 @@ class SectionResult(msgspec.Struct, frozen=True, kw_only=True):
         return (*(one.words for one in self.left_out), *self.reasons)
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
     """One self-test; ``selftest --json`` prints exactly this."""
 
     schema: str = SCHEMA

@@ -21,7 +21,7 @@ from gpuexplorer.selftest import (
     timing,
 )
 from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, Report, sum_up
+from gpuexplorer.selftest.report import CheckResult, SelfTestReport, sum_up
 from gpuexplorer.selftest.task import Interrupted, Skipped, Task, Watcher
 from gpuexplorer.workloads.strict import suggestion
 
@@ -55,7 +55,7 @@ def run_selftest(
     watcher: Watcher,
     stop_asked: Callable[[], bool] = lambda: False,
     log: Callable[[str], None] | None = None,
-) -> Report:
+) -> SelfTestReport:
     """Test a device and return what was found; a KeyboardInterrupt ends it with what there is.
 
     Raises CannotRunHere or InputError when there is no such device, folder or section.
@@ -80,7 +80,7 @@ def run_selftest(
             interrupted = True
         failed = any(c.status == "failed" for c in checks)
         passed = any(c.status == "passed" for c in checks)
-        return Report(
+        return SelfTestReport(
             ok=passed and not failed and not interrupted,
             interrupted=interrupted,
             quick=options.quick,

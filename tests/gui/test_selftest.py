@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.selftest import ROWS, SelfTestDialog
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import Report
+from gpuexplorer.selftest.report import SelfTestReport
 from tests.gui.driver import PATIENCE_MS, find, until
 
 
@@ -66,7 +66,7 @@ def test_a_self_test_is_shown_and_exported(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     export.click()
     assert dialog.words.text() == f"Saved {path}"
-    assert msgspec.json.decode(path.read_bytes(), type=Report) == report
+    assert msgspec.json.decode(path.read_bytes(), type=SelfTestReport) == report
     monkeypatch.setattr(
         QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "r.json"), "")
     )

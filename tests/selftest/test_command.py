@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpuexplorer.selftest.report import SCHEMA, Report
+from gpuexplorer.selftest.report import SCHEMA, SelfTestReport
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
 from tests.support.kernels import BROKEN_BODY, WRONG_BODY, write_vector
 
 
-def document(path: Path) -> Report:
-    return msgspec.json.decode(path.read_bytes(), type=Report)
+def document(path: Path) -> SelfTestReport:
+    return msgspec.json.decode(path.read_bytes(), type=SelfTestReport)
 
 
 Broken = tuple[Path, subprocess.CompletedProcess[str]]
@@ -97,7 +97,9 @@ def test_what_is_not_here_is_skipped_with_its_reason(broken: Broken) -> None:
 def test_nothing_else_is_on_standard_output_with_json(tmp_path: Path) -> None:
     done = run_cli("selftest", "--section", "occupancy", "--device", "cpu", "--json", cwd=tmp_path)
     assert done.returncode == 3  # nothing but a skipped check
-    assert msgspec.json.decode(done.stdout.encode(), type=Report).checks[0].status == "skipped"
+    assert (
+        msgspec.json.decode(done.stdout.encode(), type=SelfTestReport).checks[0].status == "skipped"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from gpuexplorer.core.result import Environment
 from gpuexplorer.selftest import run
 from gpuexplorer.selftest.cases import plan_groups
 from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
-from gpuexplorer.selftest.report import SCHEMA, CheckResult, Report, SectionResult, sum_up
+from gpuexplorer.selftest.report import SCHEMA, CheckResult, SectionResult, SelfTestReport, sum_up
 from gpuexplorer.selftest.task import Found, Interrupted, Skipped, Task
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
@@ -78,7 +78,7 @@ def stop() -> Found:
     raise KeyboardInterrupt
 
 
-Ran = Callable[..., tuple[Report, Followed]]
+Ran = Callable[..., tuple[SelfTestReport, Followed]]
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
     def go(
         *sections: list[Callable[[], Found]], stop_asked: Callable[[], bool] = lambda: False
-    ) -> tuple[Report, Followed]:
+    ) -> tuple[SelfTestReport, Followed]:
         def section(index: int, checks: list[Callable[[], Found]]) -> run.Section:
             def plan(context: SelfTestContext) -> list[Task]:
                 return [Task(do.__name__, do, f"command of {do.__name__}") for do in checks]
@@ -125,7 +125,7 @@ def test_what_passes_fails_and_is_skipped_is_told_apart(ran: Ran) -> None:
 def test_the_document_can_be_read_back(ran: Ran) -> None:
     report, _ = ran([good, bad, away])
     document = msgspec.json.encode(report)
-    assert msgspec.json.decode(document, type=Report) == report
+    assert msgspec.json.decode(document, type=SelfTestReport) == report
     plain = msgspec.json.decode(document)
     assert plain["schema"] == SCHEMA
     assert plain["device"]["driver"]
@@ -210,7 +210,7 @@ def test_a_framework_that_is_not_here_is_one_line(ran: Ran) -> None:
         "JAX is not installed here: 2 checks left out; install it with pip", "there is none",
     )  # fmt: skip
     assert [c.found for c in report.checks if c.missing == jax] == ["mlp fp32", "mlp fp16"]
-    read = msgspec.json.decode(msgspec.json.encode(report), type=Report)
+    read = msgspec.json.decode(msgspec.json.encode(report), type=SelfTestReport)
     assert read.sections[0].why_skipped == section.why_skipped
 
 
