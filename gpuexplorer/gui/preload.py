@@ -11,7 +11,7 @@ log = logging.getLogger("gpuexplorer.gui")
 
 MODULES = (
     "gpuexplorer.gui.model.advice",
-    "gpuexplorer.gui.panels.sweep",
+    "gpuexplorer.gui.views.sweep",
     "gpuexplorer.gui.views.lab",
     "gpuexplorer.gui.panels.compare_bench",
     "gpuexplorer.gui.panels.blockmap",

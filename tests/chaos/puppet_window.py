@@ -142,17 +142,17 @@ class Puppet:
             return
         view = panels.sweep.sweeping
         assert view is not None
-        if not self.until(lambda: bool(view.setup.rows)):
+        if not self.until(lambda: bool(view.form.rows)):
             return
-        view.setup.samples.setValue(3)
+        view.form.samples.setValue(3)
         wanted = {"block.x": "16,32,64"}
-        for name, row in view.setup.rows.items():
+        for name, row in view.form.rows.items():
             row.tick.setChecked(name in wanted)
             if name in wanted:
                 row.text.setText(wanted[name])
                 row.text.textEdited.emit(wanted[name])
-        if self.until(lambda: view.control.preview is not None and view.head.start.isEnabled()):
-            view.control.start()
+        if self.until(lambda: view.preview is not None and view.head.start.isEnabled()):
+            view.start()
 
     def pause(self) -> None:
         """Pause the job, or let it go on."""

@@ -57,9 +57,9 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
 ) -> None:
     window = open_window()
     view = opened(qtbot, window)
-    assert "How much accuracy" in view.view.empty.text
+    assert "How much accuracy" in view.view.result.empty.text
     ready(qtbot, view)
-    assert "Takes about" in view.view.empty.text
+    assert "Takes about" in view.view.result.empty.text
     view.view.head.copy.click()
     text = QApplication.clipboard().text()
     assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
@@ -71,7 +71,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     study = view.view.model.result
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
     assert view.view.model.state == "done" and len(study.runs) >= 2
-    assert view.view.chart.keys and view.view.head.words.text().endswith(".")
+    assert view.view.result.chart.keys and view.view.head.words.text().endswith(".")
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
@@ -82,7 +82,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     write(view.exported(), target, "light")
     assert "<svg" in target.read_text()
     other = next(r for r in study.runs if r.config.precision != "fp32")
-    view.view.chart.chosen.emit(other.id)
+    view.view.result.chart.chosen.emit(other.id)
     assert window.session.experiment.knobs.precision == other.config.precision
     window.session.experiment.undo()
     assert window.session.experiment.knobs.precision == "fp32"
@@ -148,7 +148,7 @@ def test_what_cannot_be_studied_or_fails_says_why(
     finished(qtbot, window)
     until(qtbot, lambda: "the device is gone" in window.banner.text)
     assert view.view.model.state == "empty"
-    until(qtbot, lambda: "the device is gone" in view.view.empty.text)
+    until(qtbot, lambda: "the device is gone" in view.view.result.empty.text)
     assert groups("precision") == []
 
 
@@ -205,4 +205,4 @@ def study_the_switches(qtbot: QtBot, window: MainWindow) -> None:
     assert isinstance(study, SwitchesStudy) and study.baseline is not None
     assert {one.switch for one in study.alone} == {"one_by_one"}
     assert all(one.measured is not None for one in study.alone)
-    assert find(window, "jobTable_switches").model().rowCount() >= 2
+    assert find(window, "study_switchesTable").model().rowCount() >= 2

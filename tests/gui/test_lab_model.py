@@ -29,7 +29,7 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
-from gpuexplorer.gui.views.form import Form, Lists, Ticks
+from gpuexplorer.gui.views.form import Lists, StudyForm, Ticks
 from gpuexplorer.gui.views.study import StudyJob, StudyView, WantedStudy, study_files
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.studies import KINDS, kind_of
@@ -172,14 +172,14 @@ def test_the_copied_command_asks_for_the_same_study(kind: str, changes: dict[str
 # ---- the form
 
 
-def form_of(qtbot: QtBot, kind: str, model: Experiment) -> Form:
-    form = Form(KINDS[kind])
+def form_of(qtbot: QtBot, kind: str, model: Experiment) -> StudyForm:
+    form = StudyForm(KINDS[kind])
     qtbot.addWidget(form)
     form.follow(model, "")
     return form
 
 
-def ticks_of(form: Form, name: str) -> Ticks:
+def ticks_of(form: StudyForm, name: str) -> Ticks:
     found = form.groups[name]
     assert isinstance(found, Ticks)
     return found
@@ -249,6 +249,8 @@ def shown_view(
     view.show()
     qtbot.waitExposed(view)
     view.show_held(Held(study) if study is not None else None)
+    if study is not None:
+        qtbot.waitUntil(lambda: view.result.shows_result)
     QApplication.processEvents()  # the plot is made once there is something to draw: lay it out
     return view
 
@@ -258,24 +260,24 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     bench = shown_view(qtbot, STUDIES[kind])
     chosen: list[Any] = []
     bench.restored.connect(chosen.append)
-    keys = bench.chart.keys
-    assert keys and set(keys) <= set(bench.sheet.marks), "every mark leads to a row"
+    keys = bench.result.chart.keys
+    assert keys and set(keys) <= set(bench.result.sheet.marks), "every mark leads to a row"
     config = next(run.config for run in STUDIES[kind].runs if run.id == keys[0])
-    viewport, spot = bench.chart.place_of(keys[0]) or pytest.fail("the mark is not drawn")
+    viewport, spot = bench.result.chart.place_of(keys[0]) or pytest.fail("the mark is not drawn")
     move_pointer(viewport, spot)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(lambda: bool(chosen))
     assert chosen[0] == config
-    assert keys[0] in bench.rows.shown.rows[bench.rows.currentIndex().row()].marks
+    assert keys[0] in bench.result.table.shown.rows[bench.result.table.currentIndex().row()].marks
     event = QHelpEvent(QEvent.Type.ToolTip, spot, viewport.mapToGlobal(spot))
     QApplication.sendEvent(viewport, event)
-    assert QToolTip.text() == bench.sheet.marks[keys[0]]
+    assert QToolTip.text() == bench.result.sheet.marks[keys[0]]
     QToolTip.hideText()
-    table = bench.rows
+    table = bench.result.table
     line = next(i for i, r in enumerate(table.shown.rows) if r.key)
     table.activated.emit(table.shown.index(line, 0))
     assert len(chosen) == 2
-    assert bench.chart.accessibleDescription()
+    assert bench.result.chart.accessibleDescription()
 
 
 @pytest.mark.parametrize("kind", STUDIES)
@@ -283,15 +285,17 @@ def test_the_screen_shows_what_a_file_would(qtbot: QtBot, kind: str, tmp_path: P
     study = STUDIES[kind]
     bench = shown_view(qtbot, study)
     exported = study_files(study).chart()
-    assert bench.chart.spec == exported
-    assert [view.panel for view in bench.chart.panels] == [p for row in exported.rows for p in row]
-    assert bench.notes.toolTip().splitlines() == list(exported.notes)
+    assert bench.result.chart.spec == exported
+    assert [view.panel for view in bench.result.chart.panels] == [
+        p for row in exported.rows for p in row
+    ]
+    assert bench.result.notes.toolTip().splitlines() == list(exported.notes)
 
 
 def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: QtBot) -> None:
     study = STUDIES["speedup"]
     assert isinstance(study, SpeedupStudy)
-    times, factors = shown_view(qtbot, study).chart.panels
+    times, factors = shown_view(qtbot, study).result.chart.panels
     assert times.panel is not None and factors.panel is not None
     drawn = [one for one in times.panel.series if one.kind == "points"]
     known = [p.second for p in study.points if p.second is not None]
@@ -302,7 +306,7 @@ def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: Qt
 
 
 def test_the_front_and_what_is_odd_look_apart(qtbot: QtBot) -> None:
-    (view,) = shown_view(qtbot, precision_study()).chart.panels
+    (view,) = shown_view(qtbot, precision_study()).result.chart.panels
     assert view.panel is not None
     spots = {one.labels[0].split()[0]: one for one in view.panel.series if one.kind == "points"}
     assert set(spots) == {"fp64", "fp32", "bf16", "fp16"}
@@ -315,7 +319,7 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
     so_far = switches_study(
         added=[], combination={}, together=None, total=None, combining=None, shares=[]
     )
-    plot = shown_view(qtbot, so_far).chart
+    plot = shown_view(qtbot, so_far).result.chart
     alone = [one for one in so_far.alone if one.measured is not None]
     (view,) = plot.panels
     assert view.panel is not None and view.panel.title == "Each by itself"
@@ -325,19 +329,22 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QApplication) -> None:
     bench = shown_view(qtbot, STUDIES[kind], 1700)
-    assert bench.result_page.orientation() == Qt.Orientation.Horizontal
+    assert bench.result.outcome.orientation() == Qt.Orientation.Horizontal
     make_theme(qapp, "dark")
     bench.resize(800, 600)
     bench.grab()
-    assert bench.result_page.orientation() == Qt.Orientation.Vertical
-    assert bench.chart.keys
+    assert bench.result.outcome.orientation() == Qt.Orientation.Vertical
+    assert bench.result.chart.keys
 
 
 def test_an_empty_view_says_what_it_would_do(qtbot: QtBot) -> None:
     view = shown_view(qtbot, None)
-    assert view.pages.currentWidget() is view.empty
-    qtbot.waitUntil(lambda: "Takes about" in view.empty.text)
-    assert "What did each switch buy?" in view.empty.text and "baseline" in view.empty.text
+    assert not view.result.shows_result
+    qtbot.waitUntil(lambda: "Takes about" in view.result.empty.text)
+    assert (
+        "What did each switch buy?" in view.result.empty.text
+        and "baseline" in view.result.empty.text
+    )
     assert view.head.start.isEnabled()
 
 

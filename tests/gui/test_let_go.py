@@ -19,12 +19,12 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.gui import allocator
+from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.keeping import Keeper
 from gpuexplorer.gui.model.trace import CAPACITY, Trace
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
-from gpuexplorer.gui.sweep_job import SweepJob
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.history.store import Store
 from gpuexplorer.workloads.loader import load
@@ -65,20 +65,20 @@ def test_a_sweep_that_has_ended_is_let_go_with_its_store(
     until(qtbot, lambda: window.panels.sweep.sweeping is not None)
     view = window.panels.sweep.sweeping
     assert view is not None
-    until(qtbot, lambda: bool(view.setup.rows))
-    view.setup.samples.setValue(1)
-    for name, row in view.setup.rows.items():
+    until(qtbot, lambda: bool(view.form.rows))
+    view.form.samples.setValue(1)
+    for name, row in view.form.rows.items():
         row.tick.setChecked(name == "block.x")
         if name == "block.x":
             row.text.setText("8,16")
             row.text.textEdited.emit("8,16")
-    jobs: list[weakref.ref[SweepJob]] = []
+    jobs: list[weakref.ref[EngineJob]] = []
     for _ in range(2):
-        until(qtbot, lambda: view.control.preview is not None and view.head.start.isEnabled())
-        view.control.start()
-        assert view.control.job is not None
-        jobs.append(weakref.ref(view.control.job))
-        until(qtbot, lambda: window.session.jobs.current is None and view.control.job is None)
+        until(qtbot, lambda: view.preview is not None and view.head.start.isEnabled())
+        view.start()
+        assert view._job is not None
+        jobs.append(weakref.ref(view._job))
+        until(qtbot, lambda: window.session.jobs.current is None and not view.running)
         assert view.model.words.startswith("2 measured")
 
     def gone() -> bool:

@@ -57,9 +57,9 @@ from gpuexplorer.gui.model.sweep_axes import (
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.panels.result_files import sweep_files
 from gpuexplorer.gui.panels.result_tab import write
-from gpuexplorer.gui.panels.sweep import SweepView
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.views.sweep import SweepView
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
@@ -484,20 +484,20 @@ def opened(qtbot: QtBot, window: MainWindow) -> SweepView:
     until(qtbot, lambda: window.panels.sweep.sweeping is not None)
     view = window.panels.sweep.sweeping
     assert view is not None and window.panels.tabs.currentWidget() is window.panels.sweep
-    until(qtbot, lambda: bool(view.setup.rows))
+    until(qtbot, lambda: bool(view.form.rows))
     return view
 
 
 def ask(qtbot: QtBot, view: SweepView, samples: int = 3, **texts: str) -> None:
     """Ask for a space by texts; names have __ for a dot."""
     wanted = {name.replace("__", "."): text for name, text in texts.items()}
-    view.setup.samples.setValue(samples)
-    for name, row in view.setup.rows.items():
+    view.form.samples.setValue(samples)
+    for name, row in view.form.rows.items():
         row.tick.setChecked(name in wanted)
         if name in wanted:
             row.text.setText(wanted[name])
             row.text.textEdited.emit(wanted[name])
-    until(qtbot, lambda: view.control.preview is not None and view.head.start.isEnabled())
+    until(qtbot, lambda: view.preview is not None and view.head.start.isEnabled())
 
 
 def finished(view: SweepView) -> Callable[[], bool]:
@@ -514,17 +514,17 @@ def test_a_sweep_runs_and_live_goes_on_afterwards(
     assert total.startswith("14 configurations, 2 cannot run")
     assert "2 ×" in find(window, "sweepReasons", QLabel).text()
     assert find(window, "sweepEstimate", QLabel).text().startswith("Takes about")
-    view.control.start()
+    view.start()
     until(qtbot, lambda: view.model.state == "running")
     assert not window.session.live and view.head.pause.isVisible()
     until(qtbot, finished(view))
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
     assert view.model.words.startswith("12 measured, 2 cannot run")
-    until(qtbot, lambda: view._best is not None)
-    assert view.chart.keys == [str(i) for i in range(14)]
-    assert view.chart.spec == view.model.snapshot().chart(view._figure)  # type: ignore[union-attr]
-    assert len(view.table.shown.rows) == 14
+    until(qtbot, lambda: "Fastest: " in view.result.finding.text())
+    assert view.result.chart.keys == [str(i) for i in range(14)]
+    assert view.result.chart.spec == view.model.snapshot().chart(view._chosen_figure)  # type: ignore[union-attr]
+    assert len(view.result.table.shown.rows) == 14
     with Store.open() as store:
         (group,) = store.groups("sweep")
         assert group.finished and store.count(Query(group=group.id)) == 12
@@ -534,22 +534,22 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, block__x="4,8", block__y="1,2")
-    view.control.start()
+    view.start()
     until(qtbot, finished(view))
-    until(qtbot, lambda: view._best is not None)
+    until(qtbot, lambda: "Fastest: " in view.result.finding.text())
     view.grab()
     index = next(
         i for i, c in enumerate(view.model.cells) if c.point.values == {"block.x": 8, "block.y": 2}
     )
-    viewport, at = view.chart.place_of(str(index)) or pytest.fail("the cell is not drawn")
+    viewport, at = view.result.chart.place_of(str(index)) or pytest.fail("the cell is not drawn")
     move_pointer(viewport, at)
-    until(qtbot, lambda: view._hovered == index)
+    until(qtbot, lambda: view._pointed is not None)
     assert find(window, "sweepWords", QLabel).text().startswith("block 8×2: ")
-    assert view.table.key == str(index), "the row of what is pointed at is chosen"
+    assert view.result.table.key == str(index), "the row of what is pointed at is chosen"
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     assert window.session.experiment.knobs.block == (8, 2, 1)
-    row = next(r for r, other in enumerate(numbers(view.table)) if other != index)
-    view.table.activated.emit(view.table.shown.index(row, 0))
+    row = next(r for r, other in enumerate(numbers(view.result.table)) if other != index)
+    view.result.table.activated.emit(view.result.table.shown.index(row, 0))
     assert window.session.experiment.knobs.block != (8, 2, 1)
 
 
@@ -559,21 +559,21 @@ def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, samples=200, block__x="1:32:*2", block__y="1,2,4,8", precision="fp32,fp64")
-    view.control.start()
+    view.start()
     until(qtbot, lambda: view.model.state == "running" and measured(view) >= 2)
-    view.control.pause()
+    view.pause()
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
-    assert view.model.words.startswith("Paused at ") and view.head.resume.text() == "Resume"
+    assert view.model.words.startswith("Paused at ") and view.head.pause.text() == "Continue"
     at_pause = measured(view)
-    view.control.go_on()
+    view.pause()
     until(qtbot, lambda: measured(view) > at_pause or view.model.state == "done")
-    view.head.cancel.click()
+    view.head.stop.click()
     until(qtbot, lambda: window.session.jobs.current is None)
-    assert view.model.state == "stopped" and view.head.resume.isVisible()
+    assert view.model.state == "stopped" and view.head.pause.isVisible()
     kept = {c.result.id for c in view.model.cells if c.result is not None}
     assert kept and view.model.waiting
-    view.control.go_on()
+    view.pause()
     until(qtbot, finished(view))
     assert kept <= {c.result.id for c in view.model.cells if c.result is not None}
     with Store.open() as store:
@@ -591,7 +591,7 @@ def test_an_interrupted_sweep_is_offered_and_finished_in_the_next_window(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, samples=400, block__x="1:32:*2", block__y="1,2,4,8")
-    view.control.start()
+    view.start()
     until(qtbot, lambda: measured(view) >= 1)
     window.close()
     window = open_window()
@@ -635,7 +635,7 @@ def test_a_saved_session_brings_its_sweep_back(
     window = open_window()
     view = opened(qtbot, window)
     ask(qtbot, view, block__x="4,8", block__y="1,2")
-    view.control.start()
+    view.start()
     until(qtbot, finished(view))
     medians = [c.median_s for c in view.model.cells]
     path = tmp_path / "bench.gpux"
@@ -647,6 +647,6 @@ def test_a_saved_session_brings_its_sweep_back(
     shown = window.panels.sweep.sweeping
     assert shown is not None and shown.model.state == "file" and "bench.gpux" in shown.model.words
     assert [c.median_s for c in shown.model.cells] == medians
-    assert not shown.head.resume.isVisible() and not window.session.live
+    assert not shown.head.pause.isVisible() and not window.session.live
     window.sessions.back()
     until(qtbot, lambda: shown.model.state == "empty")

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from gpuexplorer.core.units import count
 
-State = Literal["empty", "running", "paused", "stopped", "done"]
+State = Literal["empty", "running", "paused", "stopped", "done", "file"]
 
 
 class Result(Protocol):
@@ -113,11 +113,14 @@ class JobModel(Generic[R]):
         if self.result is not None and not whole:
             self.state = "stopped"
 
-    def held(self) -> Held[R] | None:
+    def snapshot(self) -> R | None:
         """Return the result as far as it was measured; None without one."""
-        if self.result is None or not self.result.runs:
-            return None
-        return Held(self.result, self.error, self.origin)
+        return self.result if self.result is not None and self.result.runs else None
+
+    def held(self) -> Held[R] | None:
+        """Return it as a session file holds it; None without one."""
+        found = self.snapshot()
+        return Held(found, self.error, self.origin) if found is not None else None
 
     def show(self, held: Held[R] | None) -> None:
         """Show another result; None: nothing."""

@@ -79,6 +79,7 @@ class SweepModel:
 
     def __init__(self) -> None:
         self.state: State = "empty"
+        self.error = ""
         self.held: Held | None = None
         self.cells: list[Cell] = []
         self.waiting = 0

@@ -11,7 +11,7 @@ from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.sweep import Held
-    from gpuexplorer.gui.panels.sweep import SweepView
+    from gpuexplorer.gui.views.sweep import SweepView
 
 
 class SweepTab(ResultTab):
@@ -23,14 +23,12 @@ class SweepTab(ResultTab):
 
     def make(self) -> QWidget:
         """Make the view."""
-        from gpuexplorer.gui.model.sweep import SweepModel
-        from gpuexplorer.gui.panels.sweep import SweepView
+        from gpuexplorer.gui.views.sweep import SweepView
 
-        view = SweepView(self._session, SweepModel())
-        view.kernel_folders = self.kernel_folders
-        view.notice.connect(self.notice)
-        view.said.connect(self.said)
-        view.restored.connect(self.restored)
+        view = SweepView(self._session)
+        view.kernel_folders = lambda: self.kernel_folders()
+        for signal in ("notice", "said", "restored"):
+            getattr(view, signal).connect(getattr(self, signal))
         return view
 
     @property
@@ -69,5 +67,4 @@ class SweepTab(ResultTab):
         self.made()
         view = self.sweeping
         assert view is not None
-        view.model.show(held if isinstance(held, Held) else None)
-        view.model_replaced()
+        view.show_held(held if isinstance(held, Held) else None)

@@ -173,7 +173,7 @@ class Sizes(QWidget):
         }
 
 
-class Form(QScrollArea):
+class StudyForm(QScrollArea):
     """The choices of one study; ``changed`` says that something else is wanted."""
 
     changed = Signal()
@@ -282,7 +282,9 @@ class Form(QScrollArea):
         found = self.kind.settle({name: group.chosen for name, group in self.groups.items()})
         return {**found, **(self.sizes.chosen if self.sizes is not None else {})}
 
-    def show_total(self, total: str, estimate: str) -> None:
+    def show_total(
+        self, total: str, estimate: str, _reasons: Sequence[tuple[str, int]] = ()
+    ) -> None:
         """Say what the study comes to, and how long it may take."""
         self.total.setText(total)
         self.estimate.setText(estimate)

@@ -41,21 +41,28 @@ class JobHead(QWidget):
         for widget in (self.progress, self.copy, self.start, self.pause, self.stop):
             self.line.addWidget(widget)
 
+    def add(self, widget: QWidget) -> None:
+        """Put something before the buttons."""
+        self.line.insertWidget(self.line.indexOf(self.copy), widget)
+
     def _repaint_theme(self) -> None:
         self.copy.setIcon(theme().icon("copy"))
 
     def show_state(
-        self, *, running: bool, paused: bool, can_start: bool, can_copy: bool, again: bool
-    ) -> None:
-        """Show what can be done now; ``again``: something was measured already."""
+        self, *, running: bool, paused: bool, can_start: bool, can_continue: bool,
+        can_copy: bool, again: bool,
+    ) -> None:  # fmt: skip
+        """Show what can be done now; ``again``: what is shown would be measured once more."""
         self.start.setVisible(not running)
         self.start.setText("Measure again" if again else "Start")
         self.start.setEnabled(can_start)
-        self.pause.setVisible(running)
-        self.pause.setText("Continue" if paused else "Pause")
+        measures = running and not paused
+        self.pause.setVisible(running or can_continue)
+        self.pause.setText("Pause" if measures else "Continue")
         self.pause.setToolTip(
-            "Measure what is left" if paused else "Give the engine back to Live for a while"
-        )
+            "Give the engine back to Live for a while" if measures
+            else "Measure what is left; nothing is measured twice"
+        )  # fmt: skip
         self.stop.setVisible(running)
         self.progress.setVisible(running)
         self.copy.setEnabled(can_copy)

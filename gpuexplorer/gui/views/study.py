@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.studies_words import subject
@@ -16,7 +16,6 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import TRANSFERS, option_words, values_of
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.cores import default_threads
@@ -25,11 +24,12 @@ from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.job import Progress, duration
+from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.views.form import Form
-from gpuexplorer.gui.views.job_view import JobView, Preview
+from gpuexplorer.gui.views.form import StudyForm
+from gpuexplorer.gui.views.job_view import JobForm, JobView, Preview
+from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import DoesWithStore, Keeping
 from gpuexplorer.reproduce import surroundings
@@ -200,15 +200,19 @@ class StudyView(JobView[Study, WantedStudy]):
 
     def __init__(self, session: Session, kind: StudyKind[Any]) -> None:
         self.kind = kind
-        super().__init__(session, kind.name, kind.title, "study", Form(kind))
+        self.model: JobModel[Study] = JobModel()
+        self.form = StudyForm(kind)
+        name = f"study_{kind.name}"
+        super().__init__(session, name, kind.title, "study", self.model, cast(JobForm, self.form))
 
-    def subject(self) -> str:
-        """Return what the knobs stand at, without what the study chooses itself."""
-        config = self._session.config
-        if config is None:
-            knobs = self._session.experiment.knobs
-            return f"{knobs.workload} · {knobs.variant}"
-        return subject(config, without=self.kind.varies)
+    def follow_knobs(self) -> None:
+        """Offer what the knobs let the study look at."""
+        config, experiment = self._session.config, self._session.experiment
+        words = f"{experiment.knobs.workload} · {experiment.knobs.variant}"
+        if config is not None:
+            words = subject(config, without=self.kind.varies)
+        self.form.follow(experiment, words)
+        self.look_soon()
 
     def look(self) -> Callable[[], Preview[WantedStudy]]:
         """Return what finds out what the choices come to."""
@@ -228,10 +232,29 @@ class StudyView(JobView[Study, WantedStudy]):
             store=session.runs, on_trouble=self.tell_trouble,
         )  # fmt: skip
 
-    def outcome(self, job: EngineJob) -> Study | None:
-        """Return what a job has measured."""
-        assert isinstance(job, StudyJob)
-        return job.result
+    def began(self, wanted: WantedStudy) -> None:
+        """Note that the study has begun."""
+        self.model.begin()
+
+    def take(self, step: tuple[Progress, Study | None]) -> bool:
+        """Take in how far it is, and what is known by now."""
+        self.model.take(*step)
+        return step[1] is not None
+
+    def end(self, job: StudyJob, error: str) -> None:
+        """Note what was measured."""
+        self.model.end(job.result, error)
+
+    @property
+    def done(self) -> tuple[int, int]:
+        """The runs that are done, of all as far as they are known."""
+        at = self.model.progress
+        return (at.done, at.total) if at is not None else (0, 1)
+
+    @property
+    def again(self) -> bool:
+        """Whether there is a study to be measured once more."""
+        return self.model.result is not None and not self.model.running
 
     def command(self, wanted: WantedStudy) -> str:
         """Return the command line that does the same."""
@@ -240,21 +263,28 @@ class StudyView(JobView[Study, WantedStudy]):
             tuple(self.kernel_folders()), threads=options.threads, engine=options.python
         )
 
-    def about(self) -> tuple[str, str]:
+    def about(self) -> tuple[str, Sequence[str]]:
         """Return what the study answers, and how."""
-        return self.kind.question, self.kind.about
+        return self.kind.question, (self.kind.about,)
 
-    def shown(self, result: Study) -> tuple[Sheet, ChartSpec, str]:
-        """Return the study as table and chart, and its finding."""
-        return sheet_of(result), chart_of(result), self.kind.finding(result)
+    def picture(self, result: Study) -> Callable[[], Picture]:
+        """Return what makes the study's table and chart, and its finding."""
+        kind = self.kind
+        return lambda: Picture(kind.sheet(result), kind.chart(result), kind.finding(result))
 
-    def config_of(self, result: Study, key: str) -> RunConfig | None:
+    def config_of(self, key: str) -> RunConfig | None:
         """Return the configuration of a run."""
-        return next((run.config for run in result.runs if run.id == key), None)
+        runs = self.model.result.runs if self.model.result is not None else ()
+        return next((run.config for run in runs if run.id == key), None)
 
     def files(self, result: Study) -> Exported:
         """Return how the study is written to files."""
         return study_files(result)
+
+    def show_held(self, held: Held[Study] | None) -> None:
+        """Show another study; None: nothing."""
+        self.model.show(held)
+        self.replaced()
 
 
 def study_files(study: Study) -> Exported:

@@ -97,7 +97,7 @@ class AxisRow:
         self._edited()
 
 
-class SweepSetup(QScrollArea):
+class SweepForm(QScrollArea):
     """The rows, how often each configuration is launched, and what that comes to.
 
     ``changed`` says that another space was asked for.

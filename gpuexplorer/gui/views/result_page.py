@@ -1,0 +1,137 @@
+"""A result as chart and table that point at each other, or what there will be to see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.core.sheet import Sheet
+from gpuexplorer.gui.plots.base import muted_label
+from gpuexplorer.gui.show.chart import ChartView
+from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.widgets.empty_state import EmptyState
+
+WIDE = 930
+"""From this width on the table stands beside the chart."""
+BESIDE, BENEATH = (0.55, 0.45), (0.63, 0.37)
+"""How chart and table share their room."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A result as table and chart, and the finding in a sentence."""
+
+    sheet: Sheet
+    chart: ChartSpec
+    finding: str = ""
+
+
+class ResultPage(QStackedWidget):
+    """``pointed`` carries the words of what is pointed at, or None; ``chosen`` a mark's key."""
+
+    pointed = Signal(object)
+    chosen = Signal(str)
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        noun: str,
+        words_of: Callable[[str], str],
+        current_mark: Callable[[], str | None],
+    ) -> None:
+        """``words_of`` tells the words of a mark, ``current_mark`` what is measured now."""
+        super().__init__()
+        self._name, self._title = name, title
+        self._words_of, self._current_mark = words_of, current_mark
+        self.sheet = Sheet()
+        self._chart: ChartView | None = None
+        self.empty = EmptyState(f"{name}Empty")
+        self.finding = QLabel()
+        self.finding.setObjectName(f"{name}Finding")
+        self.finding.setWordWrap(True)
+        self.finding.setTextFormat(Qt.TextFormat.PlainText)
+        self.finding.setContentsMargins(10, 2, 10, 2)
+        self.notes = muted_label()
+        self.notes.setContentsMargins(8, 0, 8, 0)
+        self.table = SheetTable(
+            f"{name}Table", f"The {noun} in figures", "Double click sets the knobs to it."
+        )
+        self.table.hovered.connect(self.pointed)
+        self.table.chosen.connect(self.chosen)
+        above = QWidget()
+        self._above = QVBoxLayout(above)
+        self._above.setContentsMargins(4, 2, 4, 4)
+        self._above.setSpacing(2)
+        self._above.addWidget(self.finding)
+        self._above.addWidget(self.notes)
+        self.outcome = QSplitter(Qt.Orientation.Vertical)
+        self.outcome.addWidget(above)
+        self.outcome.addWidget(self.table)
+        self.outcome.setSizes([int(1000 * share) for share in BENEATH])
+        self.outcome.setHandleWidth(1)
+        self.outcome.setChildrenCollapsible(False)
+        self.addWidget(self.empty)
+        self.addWidget(self.outcome)
+
+    @property
+    def chart(self) -> ChartView:
+        """The chart; made when it is first wanted, so that the page opens without it."""
+        if self._chart is None:
+            chart = self._chart = ChartView(f"{self._name}Chart", self._title, self._words_of)
+            chart.hovered.connect(self._point_at)
+            chart.chosen.connect(self.chosen)
+            self.table.current.connect(lambda _: self._ring())
+            self._above.insertWidget(1, chart, 1)
+        return self._chart
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the table beside the chart where there is room, else beneath it."""
+        super().resizeEvent(event)
+        beside = self.width() >= WIDE
+        wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
+        if self.outcome.orientation() != wanted:
+            self.outcome.setOrientation(wanted)
+            self.outcome.setSizes([int(1000 * share) for share in (BESIDE if beside else BENEATH)])
+
+    @property
+    def shows_result(self) -> bool:
+        """Whether a result is shown, not what there will be to see."""
+        return self.currentWidget() is self.outcome
+
+    def clear(self) -> None:
+        """Forget table and marks; the page stays until there is something else to show."""
+        self.sheet = Sheet()
+        self.table.show_sheet(self.sheet)
+        if self._chart is not None:
+            self._chart.show_chart(None)  # whose keys were of the result before
+
+    def show_empty(self) -> None:
+        """Show what there will be to see."""
+        self.setCurrentWidget(self.empty)
+
+    def show_picture(self, picture: Picture) -> None:
+        """Show a result."""
+        self.setCurrentWidget(self.outcome)
+        self.sheet = picture.sheet
+        self.table.show_sheet(picture.sheet)
+        self.chart.show_chart(picture.chart)
+        self._ring()
+        self.finding.setText(picture.finding)
+        self.finding.setVisible(bool(picture.finding))
+        self.notes.setText(" ".join(picture.chart.notes))
+        self.notes.setToolTip("\n".join(picture.chart.notes))
+
+    def _ring(self) -> None:
+        """Mark in the chart what is measured now, else the row that is chosen."""
+        self.chart.set_current(self._current_mark() or self.table.key or None)
+
+    def _point_at(self, key: str | None) -> None:
+        """Say what a mark of the chart is, and choose its row."""
+        self.pointed.emit(self._words_of(key) if key else None)
+        self.table.show_key(key or "")
