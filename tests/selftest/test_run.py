@@ -83,7 +83,7 @@ Ran = Callable[..., tuple[SelfTestReport, Followed]]
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
-    monkeypatch.setattr(run, "Bench", MadeContext)
+    monkeypatch.setattr(run, "SelfTestContext", MadeContext)
 
     def go(
         *sections: list[Callable[[], Found]], stop_asked: Callable[[], bool] = lambda: False
