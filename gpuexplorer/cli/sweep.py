@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,11 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import warn_not_kept
-from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
-from gpuexplorer.cli.sweep_progress import sweep_progress
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
@@ -26,11 +28,13 @@ from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.study import Study
+from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
+
 
 SHOWN_REASONS = 6
 AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "tunable", "switch",
@@ -240,3 +244,57 @@ def _show_reasons(document: SweepDocument) -> None:
     if len(counted) > SHOWN_REASONS:
         more = f"  and {count(len(counted) - SHOWN_REASONS)} more reasons, in --json and --csv"
         console.print(more, style="dim", markup=False)
+
+
+# ---- how far it is
+
+
+StepSink = Callable[[SweepStep], None]
+
+
+@contextmanager
+def sweep_progress(waiting: int) -> Iterator[StepSink]:
+    """Show how far a sweep is until the block ends; ``waiting`` configurations are to come."""
+    if not waiting:
+        yield lambda step: None
+    elif not is_terminal():
+        yield _PlainLines()
+    else:
+        with _bar() as sink:
+            yield sink
+
+
+class _PlainLines:
+    """A line now and then, so that a log stays short."""
+
+    def __init__(self) -> None:
+        self._line = NowAndThen()
+
+    def __call__(self, step: SweepStep) -> None:
+        if step.ended or not self._line.due():
+            return
+        say(
+            f"{count(step.done)} of {count(step.total)} done, left: {step.left.words}, "
+            f"now {step.cell.point.words}"
+        )
+
+
+@contextmanager
+def _bar() -> Iterator[StepSink]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    bar = Progress(
+        BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[left]}"),
+        TextColumn("{task.description}", style="dim"),
+        console=error_console(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("", total=None, left="")
+
+        def sink(step: SweepStep) -> None:
+            left = f"left: {step.left.words}"
+            bar.update(task, completed=step.done, total=step.total, left=left)
+            if not step.ended:
+                bar.update(task, description=step.cell.point.words)
+
+        yield sink
