@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -12,18 +14,18 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import history_of
 from gpuexplorer.cli.knob_options import request_of
-from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
+from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
-from gpuexplorer.cli.tune_progress import tune_progress
 from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.results.tuning import sheet_of
-from gpuexplorer.search.tune import Options, Tuner
+from gpuexplorer.search.tune import Options, Progress, Tuner
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
@@ -131,3 +133,70 @@ def print_tuning(tuning: Tuning, title: str, *, verbose: bool) -> None:
     print_sheet(sheet_of(tuning), console)
     for line in failures(tuning, most=None if verbose else MOST_REASONS):
         console.print(Text(line, style="dim"))
+
+
+# ---- how far it is
+
+
+ProgressSink = Callable[[Progress], None]
+
+
+@contextmanager
+def tune_progress(title: str, budget: Budget) -> Iterator[ProgressSink]:
+    """Show how far a tuning is until the block ends."""
+    if is_terminal():
+        with _bar(title, budget) as sink:
+            yield sink
+    else:
+        yield _PlainLines(title)
+
+
+def best_words(progress: Progress) -> str:
+    """Return the best so far, such as ``best 1.35 ms with 128×4``."""
+    best = progress.best
+    if best is None:
+        return "nothing measured yet"
+    return f"best {quantity(best.median_s, 's')} with {knob_words(best.config)}"
+
+
+def done_words(progress: Progress) -> str:
+    """Return how much is done, such as ``12 of 40 configurations``."""
+    of = f" of {progress.total}" if progress.total is not None else ""
+    what = "rounds of the final" if progress.phase == "final" else "configurations"
+    return f"{progress.done}{of} {what}"
+
+
+class _PlainLines:
+    """A line for a better one, and from time to time, so that a log stays short."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._line = NowAndThen()
+
+    def __call__(self, progress: Progress) -> None:
+        if self._line.due():
+            say(f"{self._title}: {done_words(progress)}, {best_words(progress)}")
+
+
+@contextmanager
+def _bar(title: str, budget: Budget) -> Iterator[ProgressSink]:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+    from rich.text import Text
+
+    bar = RichProgress(BarColumn(bar_width=30), TextColumn("{task.description}", style="dim"))
+    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar)
+    with Live(shown, console=error_console(), transient=True):
+        task = bar.add_task("starting the engine", total=None)
+
+        def sink(progress: Progress) -> None:
+            total: float | None = progress.total
+            done: float = progress.done
+            if progress.phase == "search" and budget.seconds is not None:
+                total, done = budget.seconds, min(progress.elapsed_s, budget.seconds)
+            words = f"{done_words(progress)} · {best_words(progress)}"
+            bar.update(task, total=total, completed=done, description=words)
+
+        yield sink
