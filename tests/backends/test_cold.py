@@ -13,7 +13,7 @@ from gpuexplorer.backends import caches, registry
 from gpuexplorer.backends.base import Runner
 from gpuexplorer.backends.caches import FLUSH_STEP_B, CacheInfo, Flush
 from gpuexplorer.backends.opencl import OpenCLBackend
-from gpuexplorer.backends.opencl.flush import CacheFlush
+from gpuexplorer.backends.opencl.session import CacheFlush
 from gpuexplorer.core.device import Unavailable
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.workloads.fills import make_inputs
@@ -45,7 +45,7 @@ def ready(name: str, **request: Any) -> Runner:
 def small_cache(monkeypatch: pytest.MonkeyPatch) -> Flush:
     """Have the CPU state a cache of 1 MiB, so that emptying it takes no time."""
     flush = Flush(2 << 20, CacheInfo(1 << 20, 2, 1, "test"))
-    for module in ("numpy", "torch.runner", "opencl.flush"):
+    for module in ("numpy", "torch.runner", "opencl.session"):
         monkeypatch.setattr(f"gpuexplorer.backends.{module}.cpu_flush", lambda: flush)
     opencl_support.backend().close()  # a session remembers its buffer
     return flush
@@ -124,7 +124,7 @@ def test_memory_that_cannot_be_had_for_the_pass_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     huge = Flush(1 << 60, CacheInfo(1 << 59, 3, 1, "test"))
-    for module in ("numpy", "opencl.flush"):
+    for module in ("numpy", "opencl.session"):
         monkeypatch.setattr(f"gpuexplorer.backends.{module}.cpu_flush", lambda: huge)
     opencl_support.backend().close()
     for name in ("numpy", "opencl"):
