@@ -28,7 +28,6 @@ from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.units import quantity
-from gpuexplorer.measure.cooling import Cooling, pause
 from gpuexplorer.measure.job import (
     BATCH_S,
     COPY_DEADLINE_S,
@@ -45,10 +44,10 @@ from gpuexplorer.measure.job import (
     launch_deadline_s,
 )
 from gpuexplorer.measure.series import Series
+from gpuexplorer.measure.settling import Cooling, pause, warm_up
 from gpuexplorer.measure.stop import Slower, StopRule
 from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 from gpuexplorer.measure.verification import verify, verify_again
-from gpuexplorer.measure.warm_up import warm_up
 
 REPEATED_PREDICTIONS = 2
 """How often a prediction that would stop the run is made again."""

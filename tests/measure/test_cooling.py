@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gpuexplorer.backends.base import Batch
-from gpuexplorer.measure import cooling, recipe
-from gpuexplorer.measure.cooling import FIRST_PAUSE_S, MOST_S, Cooling, pause
+from gpuexplorer.measure import recipe
 from gpuexplorer.measure.recipe import run_job
+from gpuexplorer.measure.settling import FIRST_PAUSE_S, MOST_S, Cooling, pause
 from gpuexplorer.measure.stop import TimeUp
 from tests.measure.test_recipe import Arithmetic, Diary, job, plan
 
@@ -103,4 +103,4 @@ def test_a_run_rests_where_it_may_and_keeps_every_sample(
     assert len(rested) == pauses
     clocks = [clock for batch in sink.batches for clock in batch.clocks_Hz]
     assert clocks.count(0.8e9) == 2
-    assert cooling.FIRST_PAUSE_S in rested or not pauses
+    assert FIRST_PAUSE_S in rested or not pauses
