@@ -21,8 +21,7 @@ from gpuexplorer.analysis.advice.advice import NOTHING, Advice
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.gui import resources
-from gpuexplorer.gui.model.changed import with_change
-from gpuexplorer.gui.model.fit import first_knobs
+from gpuexplorer.gui.model.fit import first_knobs, with_change
 from gpuexplorer.gui.model.steady import HOLD_S, NEW_WORDS_S, Steady
 from gpuexplorer.gui.widgets.advice_card import AdviceCard
 from tests.gui.driver import until, wait_measured

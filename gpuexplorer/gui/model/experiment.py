@@ -14,7 +14,6 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
-from gpuexplorer.gui.model.changed import with_change
 from gpuexplorer.gui.model.fit import (
     because,
     exists,
@@ -23,6 +22,7 @@ from gpuexplorer.gui.model.fit import (
     knobs_of,
     moved_words,
     near,
+    with_change,
 )
 from gpuexplorer.gui.model.frameworks import MissingFramework, missing_for, missing_frameworks
 from gpuexplorer.gui.model.knobs import Knobs, is_power_of_two, power_below
