@@ -22,8 +22,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.ghosts import Ghost
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_columns import COLUMNS, local_time, place_of
-from gpuexplorer.gui.model.history_tips import tip
+from gpuexplorer.gui.model.history_columns import COLUMNS, local_time, place_of, tip
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs

@@ -19,10 +19,9 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_columns import COLUMNS, INTERRUPTED, Baselines, place_of
+from gpuexplorer.gui.model.history_columns import COLUMNS, INTERRUPTED, Baselines, place_of, tip
 from gpuexplorer.gui.model.history_pages import Answer, Ask, Pages, View, change
 from gpuexplorer.gui.model.history_rows import ordered, row_of, with_marks
-from gpuexplorer.gui.model.history_tips import tip
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.history.model import Row
 
