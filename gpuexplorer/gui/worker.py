@@ -23,8 +23,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady
 from gpuexplorer.gui.model.tally import Tally
-from gpuexplorer.gui.model.times import sample_times_s
-from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.model.trace import Floats, sample_times_s
 from gpuexplorer.gui.task import Task
 from gpuexplorer.workloads.workload import Workload
 

@@ -8,7 +8,7 @@ import numpy as np
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.gui.model.live import MAX_PAST, PAUSE_S, Live, ghost_label, short_label
-from gpuexplorer.gui.model.times import sample_times_s
+from gpuexplorer.gui.model.trace import sample_times_s
 
 
 def config(x: int = 16) -> RunConfig:

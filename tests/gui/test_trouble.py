@@ -18,7 +18,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.errors import error_of_loss
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.times import sample_times_s
+from gpuexplorer.gui.model.trace import sample_times_s
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.gui.worker import Chunk, Update
 from tests.gui.conftest import OpenWindow, process_exists

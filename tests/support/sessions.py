@@ -20,7 +20,7 @@ from gpuexplorer.gui.model.replay import contents_of, open_session, take
 from gpuexplorer.gui.model.session_archive import DOCUMENT, SUMS, write_session
 from gpuexplorer.gui.model.session_document import SessionContents, View
 from gpuexplorer.gui.model.tally import Tally
-from gpuexplorer.gui.model.times import sample_times_s
+from gpuexplorer.gui.model.trace import sample_times_s
 from gpuexplorer.workloads.workload import WorkloadSource
 from tests.support.prepared import prepared
 

@@ -35,8 +35,7 @@ from gpuexplorer.gui.model.session_document import (
     run_part,
 )
 from gpuexplorer.gui.model.tally import Tally
-from gpuexplorer.gui.model.times import sample_times_s
-from gpuexplorer.gui.model.trace import Drawing, Floats
+from gpuexplorer.gui.model.trace import Drawing, Floats, sample_times_s
 from gpuexplorer.workloads.workload import WorkloadSource
 
 CHUNK = 100_000
