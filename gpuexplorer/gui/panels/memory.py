@@ -2,12 +2,132 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from gpuexplorer.charts.memory import has_memory
-from gpuexplorer.core.memory import MemoryUse
-from gpuexplorer.gui.widgets.memory_bar import MemoryBar
+from gpuexplorer.charts.memory import EXACT, PART_COLOURS, has_memory, memory_words
+from gpuexplorer.core.memory import PARTS, MemoryUse
+from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
+
+ROW = 17
+BAR = 12
+GAP = 4
+SHARE = 48
+"""Width of the column of shares."""
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class MemoryBar(QWidget):
+    """Two bars of one scale, then a line for each part: swatch, name, bytes, share.
+
+    Beside the predicted sum stands how far it lies from the counted one.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("memoryBar")
+        self._use = MemoryUse()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme().changed.connect(self.update)
+
+    @property
+    def use(self) -> MemoryUse:
+        """What is shown."""
+        return self._use
+
+    def _parts(self) -> list[tuple[str, str, float]]:
+        """Return (name, title, bytes) of the parts that are there."""
+        predicted = self._use.predicted
+        if predicted is None:
+            return []
+        found = [(n, t, float(getattr(predicted, f"{n}_B"))) for n, t in PARTS.items()]
+        return [part for part in found if part[2]]
+
+    def sizeHint(self) -> QSize:
+        """Return the preferred size."""
+        rows = len(self._parts()) + 2  # what was predicted and what was counted
+        return QSize(220, 2 * (BAR + GAP) + 2 + ROW * rows)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size."""
+        return self.sizeHint()
+
+    def show_memory(self, use: MemoryUse) -> None:
+        """Show a run's memory, predicted or counted or both."""
+        if use == self._use:
+            return
+        before = self.sizeHint()
+        self._use = use
+        self.setToolTip(f"The peak of one launch with its arrays: {memory_words(use)}.")
+        if self.sizeHint() != before:
+            self.updateGeometry()
+        self.update()
+
+    @staticmethod
+    def _colour(name: str) -> QColor:
+        """Return a part's colour, as the charts have it."""
+        palette, slot = theme().chart.palette, PART_COLOURS[name]
+        return QColor(palette[slot] if slot < len(palette) else theme().chart.muted)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bars and their legend."""
+        painter, colours, use = QPainter(self), theme(), self._use
+        total_B = use.predicted.total_B if use.predicted is not None else 0.0
+        longest_B = max(total_B, use.peak_B or 0.0)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for row in range(2):
+            painter.fillRect(QRectF(0, row * (BAR + GAP), self.width(), BAR), colours.q("raised"))
+        x = 0.0
+        for name, _, nbytes in self._parts():
+            width = nbytes / longest_B * self.width()
+            painter.fillRect(QRectF(x, 0, width, BAR), self._colour(name))
+            x += width
+        if use.peak_B:
+            width = use.peak_B / longest_B * self.width()
+            painter.fillRect(QRectF(0, BAR + GAP, width, BAR), colours.q("muted"))
+        font = painter.font()
+        font.setPointSizeF(font.pointSizeF() * 0.9)
+        painter.setFont(font)
+        y = 2 * (BAR + GAP) + 2
+        error = use.relative_error
+        off = "" if error is None else _off(error)
+        self._line(painter, y, None, "predicted", total_B or None, off)
+        counted = "counted" if use.peak_B else "not counted"
+        self._line(painter, y + ROW, None, counted, use.peak_B, "")
+        for row, (name, title, nbytes) in enumerate(self._parts(), 2):
+            share = percent(nbytes / total_B)
+            self._line(painter, y + row * ROW, self._colour(name), title, nbytes, share)
+        painter.end()
+
+    def _line(
+        self,
+        painter: QPainter,
+        y: float,
+        swatch: QColor | None,
+        title: str,
+        nbytes: float | None,
+        words: str,
+    ) -> None:
+        """Write one line of the legend, with a few words in its last column."""
+        colours = theme()
+        if swatch is not None:
+            painter.fillRect(QRectF(0, y + 4, 10, 9), swatch)
+        painter.setPen(colours.q("muted"))
+        painter.drawText(QRectF(16 if swatch is not None else 0, y, self.width(), ROW), LEFT, title)
+        painter.drawText(QRectF(self.width() - SHARE, y, SHARE, ROW), RIGHT, words)
+        painter.setPen(colours.q("text" if nbytes is not None else "disabled"))
+        painter.drawText(QRectF(0, y, self.width() - SHARE - 2, ROW), RIGHT, quantity(nbytes, "B"))
+
+
+def _off(error: float) -> str:
+    """Return how far a prediction lies from what was counted, with its sign."""
+    if abs(error) < EXACT:
+        return "exact"
+    return ("+" if error > 0 else "−") + percent(abs(error))
 
 
 class MemorySection(QWidget):
