@@ -23,7 +23,7 @@ from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.gui import resources
 from gpuexplorer.gui.model.fit import first_knobs, with_change
 from gpuexplorer.gui.model.steady import HOLD_S, NEW_WORDS_S, Steady
-from gpuexplorer.gui.widgets.advice_card import AdviceCard
+from gpuexplorer.gui.panels.advice import AdviceCard
 from tests.gui.driver import until, wait_measured
 from tests.support.situations import made_ceilings, shipped
 

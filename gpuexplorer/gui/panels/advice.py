@@ -2,17 +2,121 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from gpuexplorer.analysis.advice.advice import MOST_SHOWN, NOTHING
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, NOTHING, Advice
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.units import percent
 from gpuexplorer.gui.model.shown_advice import ShownAdvice
-from gpuexplorer.gui.widgets.advice_card import AdviceCard
+
+LONGEST_BUTTON = 22
+"""A change of more characters than this stands in the tooltip alone."""
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[pnµmkMGTP]?(?:B|s|FLOP|Hz|W|J|%))")
+NO_BREAK_SPACE, WORD_JOINER = "\u00a0", "\u2060"
+
+
+def _unbroken(words: str) -> str:
+    """Return words whose figures no line break parts from their units."""
+    return _BEFORE_UNIT.sub(NO_BREAK_SPACE, words).replace("/", f"/{WORD_JOINER}")
+
+
+class AdviceCard(QFrame):
+    """Shows one advice; ``applied`` carries its change, ``why`` the heading that explains it."""
+
+    applied = Signal(object)
+    why = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("adviceCard")
+        self._advice: Advice | None = None
+        self.title = self._label("adviceTitle", "figure")
+        self.evidence = self._label("adviceEvidence", "muted")
+        self.apply_button = QPushButton()
+        self.apply_button.setObjectName("adviceApply")
+        self.apply_button.clicked.connect(self._apply)
+        self.why_button = QToolButton()
+        self.why_button.setObjectName("adviceWhy")
+        self.why_button.setText("Why?")
+        self.why_button.setToolTip("Open the help page at the explanation")
+        self.why_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.why_button.clicked.connect(self._ask_why)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
+        buttons.addWidget(self.apply_button)
+        buttons.addStretch(1)
+        buttons.addWidget(self.why_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(9, 7, 7, 6)
+        layout.setSpacing(3)
+        layout.addWidget(self.title)
+        layout.addWidget(self.evidence)
+        layout.addLayout(buttons)
+
+    @staticmethod
+    def _label(name: str, role: str) -> QLabel:
+        label = QLabel()
+        label.setObjectName(name)
+        label.setProperty("role", role)
+        label.setWordWrap(True)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        return label
+
+    @property
+    def advice(self) -> Advice | None:
+        """What is shown."""
+        return self._advice
+
+    def show_advice(self, advice: Advice, *, fresh: bool) -> None:
+        """Show an advice; one that is not ``fresh`` speaks of the run before, and cannot act."""
+        if advice != self._advice:
+            self._advice = advice
+            self.title.setText(f"{advice.title}.")
+            self.evidence.setText(_unbroken(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."))
+            self._show_change(advice)
+            kind = advice.kind
+            if self.property("kind") != kind:
+                self.setProperty("kind", kind)
+                self.style().unpolish(self)
+                self.style().polish(self)
+        if self.isEnabled() != fresh:
+            self.setEnabled(fresh)
+
+    def _show_change(self, advice: Advice) -> None:
+        change = advice.change
+        self.apply_button.setVisible(change is not None)
+        if change is None:
+            return
+        words = change.words
+        self.apply_button.setText(f"Use {words}" if len(words) <= LONGEST_BUTTON else "Apply")
+        worth = f"\nIt may save about {percent(advice.saves, 1)} of the time." * (advice.saves > 0)
+        self.apply_button.setToolTip(f"Set {words}. Ctrl+Z takes it back.{worth}")
+        self.apply_button.setAccessibleName(f"Apply: {words}")
+
+    def _apply(self) -> None:
+        if self._advice is not None and self._advice.change is not None:
+            self.applied.emit(self._advice.change)
+
+    def _ask_why(self) -> None:
+        if self._advice is not None:
+            self.why.emit(self._advice.section)
+
 
 LOOK_GAP_S = 0.2
 AGAIN_MS = 300
