@@ -17,7 +17,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.kernel import KernelPanel
-from gpuexplorer.gui.panels.kernel_source import entry_line
+from gpuexplorer.gui.panels.kernel_pages import entry_line
 from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.loader import load

@@ -10,8 +10,7 @@ from gpuexplorer.analysis.architectures import ARCHITECTURES, gpu_words
 from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.panels.kernel_figures import FigureList
-from gpuexplorer.gui.panels.kernel_message import MessagePage
-from gpuexplorer.gui.panels.kernel_source import SourceView
+from gpuexplorer.gui.panels.kernel_pages import MessagePage, SourceView
 from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot

@@ -1,12 +1,14 @@
-"""A kernel's source, to read: monospaced, with its entry point in view."""
+"""The pages of the kernel panel: a source to read, or why there are no figures."""
 
 from __future__ import annotations
 
 import re
 
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.theme import theme
 
 LINES_ABOVE = 2
@@ -61,3 +63,44 @@ def entry_line(text: str, entry: str) -> int | None:
     name = re.escape(entry.partition("<")[0].rpartition("::")[2].strip())
     found = re.search(rf"__global__\b[^;{{}}]*?\b({name})\s*\(", text)
     return text.count("\n", 0, found.start(1)) if found else None
+
+
+# ---- a message in its place
+
+
+DETAIL_LINES = 12
+"""Of a compiler's messages: the first ones tell, and more would push the source away."""
+
+
+class MessagePage(QWidget):
+    """A sentence with what the compiler said; ``retry`` asks to try again."""
+
+    retry = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message, self.detail = QLabel(), QLabel()
+        self.message.setObjectName("kernelMessage")
+        self.detail.setObjectName("kernelMessageDetail")
+        self.detail.setProperty("role", "muted")
+        self.detail.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.button = QPushButton("Try again")
+        self.button.setObjectName("kernelRetryButton")
+        self.button.clicked.connect(lambda _=False: self.retry.emit())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        for label in (self.message, self.detail):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            column.addWidget(label)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+
+    def say(self, error: ExplorerError) -> None:
+        """Show an error; one in the request itself is not worth trying again."""
+        words = str(error)
+        self.message.setText(f"{words[:1].upper()}{words[1:]}.")
+        lines = error.detail.splitlines()
+        more = [f"… {len(lines) - DETAIL_LINES} more lines"] if len(lines) > DETAIL_LINES else []
+        self.detail.setText("\n".join([*lines[:DETAIL_LINES], *more]))
+        self.button.setVisible(not isinstance(error, InputError))
