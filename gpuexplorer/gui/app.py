@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import allocator, resources
-from gpuexplorer.gui.application import Application
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
@@ -28,6 +27,25 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.workloads.loader import load
+
+
+class Application(QApplication):
+    """Qt's application that also tells which file was opened with it, in the Finder say.
+
+    An event filter would see every event of every widget in Python; this method sees the
+    application's own few.
+    """
+
+    file_opened = Signal(object)
+    """The file's path."""
+
+    def event(self, event: QEvent) -> bool:
+        """Tell of a file to open, and leave everything else to Qt."""
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.file_opened.emit(Path(event.file()))
+            return True
+        return super().event(event)
+
 
 log = logging.getLogger("gpuexplorer.gui")
 
