@@ -23,7 +23,7 @@ from gpuexplorer.gui.model.engine_setup import (
     terms_of,
 )
 from gpuexplorer.gui.panels.engines_buttons import button
-from gpuexplorer.gui.widgets.note import NoteBox
+from gpuexplorer.gui.widgets.words import NoteBox
 
 COLUMNS = (
     ("Package", "What is installed"),

@@ -30,10 +30,9 @@ from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.memory import MemorySection
 from gpuexplorer.gui.panels.missing import MissingFrameworks
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.note import NoteBox
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.scroll_room import keep_room
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import NoteBox, Words
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 

@@ -1,10 +1,13 @@
-"""One line of words that change often: cut where it does not fit, and never moving anything else.
+"""Widgets that say something: a line that changes often, and boxed sentences.
 
 A ``QLabel`` asks for a new layout with every new text, and its text is the least width of what it
-stands in: a longer sentence can move the whole window.
+stands in: a longer sentence can move the whole window. ``Words`` is one line, cut where it does
+not fit.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
@@ -72,3 +75,23 @@ class Words(QLabel):
             self.foregroundRole(),
         )
         painter.end()
+
+
+class NoteBox(QLabel):
+    """Shows sentences below each other; hidden without any."""
+
+    def __init__(self, name: str, tooltip: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setToolTip(tooltip)
+        self.setWordWrap(True)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.hide()
+
+    def show_sentences(self, sentences: Sequence[str]) -> None:
+        """Show these, each with a capital and a full stop."""
+        text = "\n".join(f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in sentences)
+        if text != self.text():
+            self.setText(text)
+        if self.isHidden() == bool(text):
+            self.setVisible(bool(text))
