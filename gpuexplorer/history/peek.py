@@ -15,7 +15,10 @@ import msgspec
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.history.model import Row
 from gpuexplorer.history.place import find_place
-from gpuexplorer.history.version import VERSION
+
+VERSION = 2
+"""Grows by one whenever the tables change; ``sql.migrations`` says how each comes of the last."""
+
 
 PATIENCE_S = 0.05
 _COLUMNS = [name for name in Row.__struct_fields__ if name not in ("tags", "group", "damaged")]

@@ -21,8 +21,8 @@ from gpuexplorer.gui.model.history_pages import Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER
 from gpuexplorer.gui.store_worker import StoreWorker, Trouble
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly, StoreTooNew
+from gpuexplorer.history.peek import VERSION
 from gpuexplorer.history.store import Store
-from gpuexplorer.history.version import VERSION
 from tests.support.history import made_batch, made_record, numbered_run
 
 RUBBISH = b"this is no database " * 500

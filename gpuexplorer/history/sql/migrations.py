@@ -14,10 +14,10 @@ from sqlalchemy import Connection, insert, inspect, select, text, update
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.limits import shown
 from gpuexplorer.history.errors import StoreForeign, StoreReadOnly, StoreTooNew
+from gpuexplorer.history.peek import VERSION as VERSION
 from gpuexplorer.history.place import Place
 from gpuexplorer.history.sql.failures import damaged
 from gpuexplorer.history.sql.tables import metadata, store
-from gpuexplorer.history.version import VERSION as VERSION
 
 
 def _add_switch_words(connection: Connection) -> None:
