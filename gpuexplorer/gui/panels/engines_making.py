@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -20,11 +21,40 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import PHASES, Phase, SetUpProgress
-from gpuexplorer.gui.engines_making import Making
 from gpuexplorer.gui.model.engine_setup import PHASE_TITLES, Pace, progress_words, sentence
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.words import Words
+
+if TYPE_CHECKING:
+    from gpuexplorer.environments.managed import Managed
+    from gpuexplorer.environments.plan import EnvironmentPlan
+
+
+class Making:
+    """One attempt to make an environment. ``progress`` may be read from any thread."""
+
+    def __init__(self, planned: EnvironmentPlan, name: str) -> None:
+        self.planned, self.name = planned, name
+        self._lock = threading.Lock()
+        self._progress: SetUpProgress | None = None
+
+    @property
+    def progress(self) -> SetUpProgress | None:
+        """How far it is; None before it said so."""
+        with self._lock:
+            return self._progress
+
+    def _take(self, progress: SetUpProgress) -> None:
+        with self._lock:
+            self._progress = progress
+
+    def run(self, cancel: threading.Event) -> Managed:
+        """Make it, in the thread; raises as ``environments.create`` does."""
+        from gpuexplorer.environments import create  # here, so that the window need not wait for it
+
+        return create.create(self.planned, self.name, self._take, cancel)
+
 
 LOOK_MS = 100
 STEPS = 1000
