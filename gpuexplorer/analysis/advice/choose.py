@@ -11,8 +11,7 @@ from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
 from gpuexplorer.analysis.advice.rules_measured import faster_before, was_slower
 from gpuexplorer.analysis.advice.rules_occupancy import low_occupancy
 from gpuexplorer.analysis.advice.rules_orientation import orientation
-from gpuexplorer.analysis.advice.rules_place import reuse, roof
-from gpuexplorer.analysis.advice.rules_precision import slow_precision
+from gpuexplorer.analysis.advice.rules_place import reuse, roof, slow_precision
 from gpuexplorer.analysis.advice.rules_time import short_launch, transfers
 from gpuexplorer.analysis.advice.rules_trust import (
     at_limit,
