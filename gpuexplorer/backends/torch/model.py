@@ -17,8 +17,8 @@ from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.backends.torch.compiled import STEPS, Compiled
 from gpuexplorer.backends.torch.formats import FORMATS, MODELS
+from gpuexplorer.backends.torch.model_steps import Training
 from gpuexplorer.backends.torch.settings import set_flags
-from gpuexplorer.backends.torch.training import Training
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
@@ -311,7 +311,7 @@ class TorchModel:
     def _bind(self) -> ModelStep:
         if not self.switches.get("cuda_graph"):
             return self.eager()
-        from gpuexplorer.backends.torch.graph import captured
+        from gpuexplorer.backends.torch.model_steps import captured
 
         learned = [self.target(a.name) for a in self.plan.arrays if a.role == "inout"]
         return captured(self.torch, self.eager(), learned, self.wait)
