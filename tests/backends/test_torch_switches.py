@@ -11,7 +11,7 @@ import pytest
 
 from gpuexplorer.backends.torch import compiled
 from gpuexplorer.backends.torch.compiled import Compiled, graphs
-from gpuexplorer.backends.torch.settings import set_flags
+from gpuexplorer.backends.torch.load import set_flags
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from tests.support.torch_models import SMALL, operators_of, outputs_of, plan_for, ready, verified
 from tests.support.torch_models import runner_of as runner_for

@@ -17,8 +17,8 @@ from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.models import ModelStep
 from gpuexplorer.backends.torch.compiled import STEPS, Compiled
 from gpuexplorer.backends.torch.formats import FORMATS, MODELS
+from gpuexplorer.backends.torch.load import set_flags
 from gpuexplorer.backends.torch.model_steps import Training
-from gpuexplorer.backends.torch.settings import set_flags
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.fills import dtype_of
 from gpuexplorer.workloads.plan import ArrayPlan, Plan

@@ -17,11 +17,10 @@ from gpuexplorer.backends.torch.compiled import graphs
 from gpuexplorer.backends.torch.estimate import estimate_s
 from gpuexplorer.backends.torch.failures import explain, out_of_memory
 from gpuexplorer.backends.torch.formats import MODELS, refusal
-from gpuexplorer.backends.torch.load import load
+from gpuexplorer.backends.torch.load import load, set_threads
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.operators import record
-from gpuexplorer.backends.torch.settings import set_threads
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.operators import Recorded

@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any
 
 from gpuexplorer.backends.torch import failures
+from gpuexplorer.backends.torch.load import set_flags
 from gpuexplorer.backends.torch.own_model import LEARNING_RATE, OwnModel
 from gpuexplorer.backends.torch.own_model_file import tensors_in
-from gpuexplorer.backends.torch.settings import set_flags
 from gpuexplorer.core.result import Verification
 
 METHOD = "the same module in float64"

@@ -16,8 +16,8 @@ from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
 from gpuexplorer.backends.torch.failures import explain
+from gpuexplorer.backends.torch.load import set_flags, set_threads
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
-from gpuexplorer.backends.torch.settings import set_flags, set_threads
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.operators import Recorded
