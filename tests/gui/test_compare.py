@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.comparison import comparison_chart
-from gpuexplorer.charts.ticks import round_values
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.compare import CompareModel
@@ -21,6 +20,7 @@ from gpuexplorer.gui.model.compare_file import MOST
 from gpuexplorer.gui.panels.compare import RUNS_MIME
 from gpuexplorer.gui.panels.compare_bench import CompareBench
 from gpuexplorer.gui.panels.compare_table import CompareTable
+from gpuexplorer.gui.plots.base import round_values
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.history.store import Query, Store
