@@ -70,7 +70,7 @@ class Comparing:
     """A comparison under way; ``measure`` goes on with it, as often as one likes.
 
     A look is taken after every round; the intervals of all looks together hold the true ratios with
-    95 % each (``core.sequential``), so stopping at a clear one calls no more equal things different
+    95 % each (``core.comparison``), so stopping at a clear one calls no more equal things different
     than that. A contestant whose verdict is clear rests, so that the time is for those that need
     it. With ``rounds`` there is one look at the end of so many, which knows a little more.
     """
