@@ -371,7 +371,7 @@ class JobView(QWidget, Generic[R, W]):
     def _say_empty(self) -> None:
         title, sentences = self.about()
         total, takes, _ = self._totals
-        self.result.empty.say(title, (*sentences, self._model.error, f"{total} {takes}".strip()))
+        self.result.empty.say(title, (*sentences, self._model.error, total.rstrip(":"), takes))
 
     def refresh(self, *, at_once: bool = False) -> None:
         """Draw what is known, now or soon; nothing while another view is shown."""
