@@ -46,7 +46,7 @@ from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.search.tune import Options as TuningOptions
 from gpuexplorer.search.tune import Progress as TuningProgress
@@ -224,7 +224,7 @@ def sweep(
         return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     with kept_in(history or resume) as store, Engines(opened, wanted) as engines:
-        study = Study(
+        space_sweep = SpaceSweep(
             space,
             chosen,
             engines.devices,
@@ -237,7 +237,7 @@ def sweep(
             on_step=on_step,
             on_trouble=not_kept,
         )
-        return study.run(engines)
+        return space_sweep.run(engines)
 
 
 @arguments(

@@ -27,7 +27,7 @@ from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
@@ -52,7 +52,7 @@ def command(options: argparse.Namespace) -> int:
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
     try:
         with Engines(opener(options), threads or space.base.threads) as engines:
-            study = Study(
+            space_sweep = SpaceSweep(
                 space,
                 workload,
                 engines.devices,
@@ -64,43 +64,43 @@ def command(options: argparse.Namespace) -> int:
                 ceilings=ceilings,
                 on_trouble=warn_not_kept,
             )
-            _announce(study, options)
+            _announce(space_sweep, options)
             if options.dry_run:
-                _show_reasons(study.document())
+                _show_reasons(space_sweep.document())
                 return 0
-            study.begin()
-            return _run(study, engines, options)
+            space_sweep.begin()
+            return _run(space_sweep, engines, options)
     finally:
         if store is not None:
             store.close()
 
 
-def _run(study: Study, engines: Engines, options: argparse.Namespace) -> int:
+def _run(space_sweep: SpaceSweep, engines: Engines, options: argparse.Namespace) -> int:
     try:
-        with sweep_progress(study.waiting) as progress:
-            study.sweep.on_step = progress
-            document = study.run(engines)
+        with sweep_progress(space_sweep.waiting) as progress:
+            space_sweep.sweep.on_step = progress
+            document = space_sweep.run(engines)
     except KeyboardInterrupt:
-        _deliver(study.document(), options)
-        say(f"gpuexplorer: stopped with {_state(study)}{_again(study, options)}")
+        _deliver(space_sweep.document(), options)
+        say(f"gpuexplorer: stopped with {_state(space_sweep)}{_again(space_sweep, options)}")
         return EXIT_INTERRUPTED
     except ExplorerError:
-        _deliver(study.document(), options)
-        say(f"gpuexplorer: ended with {_state(study)}")
+        _deliver(space_sweep.document(), options)
+        say(f"gpuexplorer: ended with {_state(space_sweep)}")
         raise
     code = _deliver(document, options)
-    if wrong := study.count("wrong"):
+    if wrong := space_sweep.count("wrong"):
         say(f"gpuexplorer: {_some(wrong)} gave a wrong result")
         code = code or WrongResult.exit_code
-    if study.unfinished:
+    if space_sweep.unfinished:
         said = []
-        if lost := study.count("lost"):
+        if lost := space_sweep.count("lost"):
             said.append(
                 f"{_some(lost)} {'was' if lost == 1 else 'were'} lost because the engine was ended"
             )
-        if short := study.count("short"):
+        if short := space_sweep.count("short"):
             said.append(f"memory was short for {_some(short)}")
-        say(f"gpuexplorer: {', '.join(said)}{_again(study, options)}")
+        say(f"gpuexplorer: {', '.join(said)}{_again(space_sweep, options)}")
         code = code or WorkFailed.exit_code
     if not document.measured:
         why = next(iter(reasons(document.runs)))
@@ -112,14 +112,14 @@ def _some(number: int) -> str:
     return f"{count(number)} configuration{'' if number == 1 else 's'}"
 
 
-def _again(study: Study, options: argparse.Namespace) -> str:
+def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> str:
     """Say how to go on with a sweep that is in the history."""
-    return "" if study.group is None else f"; continue with: {_resume_line(options)}"
+    return "" if space_sweep.group is None else f"; continue with: {_resume_line(options)}"
 
 
-def _state(study: Study) -> str:
-    done = len(study.cells) - study.waiting - study.unfinished
-    return f"{count(done)} of {count(len(study.cells))} configurations done"
+def _state(space_sweep: SpaceSweep) -> str:
+    done = len(space_sweep.cells) - space_sweep.waiting - space_sweep.unfinished
+    return f"{count(done)} of {count(len(space_sweep.cells))} configurations done"
 
 
 def _resume_line(options: argparse.Namespace) -> str:
@@ -185,22 +185,22 @@ def _store_of(options: argparse.Namespace) -> Store | None:
 # ---- what is said
 
 
-def _announce(study: Study, options: argparse.Namespace) -> None:
+def _announce(space_sweep: SpaceSweep, options: argparse.Namespace) -> None:
     """Say how much there is to do, and how long it may take."""
-    total, waiting = len(study.cells), study.waiting
-    illegal = sum(cell.point.config is None for cell in study.cells)
+    total, waiting = len(space_sweep.cells), space_sweep.waiting
+    illegal = sum(cell.point.config is None for cell in space_sweep.cells)
     parts = [f"{count(total)} configurations"]
     if illegal:
         parts.append(f"{count(illegal)} cannot run")
-    if study.goes_on:
-        parts.append(f"{count(study.resumed)} done before")
-        if study.unreadable:
-            parts.append(f"{count(study.unreadable)} more cannot be read in the history")
+    if space_sweep.continues:
+        parts.append(f"{count(space_sweep.resumed)} done before")
+        if space_sweep.unreadable:
+            parts.append(f"{count(space_sweep.unreadable)} more cannot be read in the history")
     elif options.resume:
         parts.append("no earlier sweep like this to continue")
     parts.append(f"{count(waiting)} to measure")
     if waiting:
-        parts.append(f"time: {study.sweep.left.words}")
+        parts.append(f"time: {space_sweep.sweep.left.words}")
     say("gpuexplorer: " + ", ".join(parts))
 
 

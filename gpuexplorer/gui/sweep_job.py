@@ -17,7 +17,7 @@ from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import Cell
 from gpuexplorer.search.space import Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.workload import Workload
 
@@ -38,7 +38,7 @@ class Begun:
     cells: list[Cell]
     resumed: int
     unreadable: int
-    goes_on: bool
+    continues: bool
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class SweepJob(EngineJob):
         self._ceilings_of = ceilings
         self._changed: list[tuple[int, Cell]] = []
         self._due = 0.0
-        self._study: Study | None = None
+        self._sweep: SpaceSweep | None = None
 
     def work(self) -> object:
         """Measure whatever waits; return True when nothing does any more."""
         store = self._open_store()
         try:
-            study = self._study = Study(
+            sweep = self._sweep = SpaceSweep(
                 self.space,
                 self.workload,
                 self._devices,
@@ -104,10 +104,10 @@ class SweepJob(EngineJob):
                 on_trouble=self.troubled.emit,
             )
             self.begun.emit(
-                Begun(list(study.cells), study.resumed, study.unreadable, study.goes_on)
+                Begun(list(sweep.cells), sweep.resumed, sweep.unreadable, sweep.continues)
             )
             try:
-                study.run(self)
+                sweep.run(self)
             finally:
                 self._tell(None, "")
             return True
@@ -136,5 +136,5 @@ class SweepJob(EngineJob):
 
     def _tell(self, current: int | None, left: str) -> None:
         changed, self._changed = self._changed, []
-        group = self._study.group if self._study is not None else None
+        group = self._sweep.group if self._sweep is not None else None
         self.stepped.emit(SweepProgress(changed, current, left, group))

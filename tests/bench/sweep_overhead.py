@@ -26,7 +26,7 @@ from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.loader import load
 
@@ -78,7 +78,7 @@ def one_sweep(
             whole_s.append(now - began[step.index])
             split.append(_split(step.cell.result))
 
-    study = Study(
+    space_sweep = SpaceSweep(
         Space(base, axes),
         workload,
         session.devices(),
@@ -88,7 +88,7 @@ def one_sweep(
         on_step=on_step,
     )
     started = time.perf_counter()
-    study.run(session)
+    space_sweep.run(session)
     total_s = time.perf_counter() - started
     rest_s = [w - b - s for w, (b, s, _) in zip(whole_s, split, strict=True)]
     return {

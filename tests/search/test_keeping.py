@@ -29,7 +29,7 @@ from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search import keeping
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 from tests.search.engine import MadeEngine
@@ -49,9 +49,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def study(store: Store | None, **options: Any) -> Study:
+def made_sweep(store: Store | None, **options: Any) -> SpaceSweep:
     chosen = {"space": SPACE, "workload": MATMUL, "devices": DEVICES, "measuring": Measuring(5)}
-    return Study(**{**chosen, **options}, store=store)
+    return SpaceSweep(**{**chosen, **options}, store=store)
 
 
 def broken_after(count: int) -> MadeEngine:
@@ -69,14 +69,14 @@ def broken_after(count: int) -> MadeEngine:
 
 
 def test_what_was_finished_is_not_measured_again(store: Store) -> None:
-    first, engine = study(store), broken_after(7)
+    first, engine = made_sweep(store), broken_after(7)
     with pytest.raises(KeyboardInterrupt):
         first.run(engine)
     assert store.count(Query(group=first.group)) == 7
     assert not store.groups("sweep")[0].finished
 
-    second, rest = study(store, resume=True), MadeEngine()
-    assert (second.goes_on, second.resumed, second.waiting) == (True, 7, 11)
+    second, rest = made_sweep(store, resume=True), MadeEngine()
+    assert (second.continues, second.resumed, second.waiting) == (True, 7, 11)
     document = second.run(rest)
     measured = {c.key for c in engine.asked[:7]}
     assert not measured & {c.key for c in rest.asked}
@@ -88,7 +88,7 @@ def test_what_was_finished_is_not_measured_again(store: Store) -> None:
     assert len(keys) == len(set(keys)) == 18
     assert store.groups("sweep")[0].finished
 
-    third = study(store, resume=True)
+    third = made_sweep(store, resume=True)
     assert third.waiting == 0
     assert third.run(MadeEngine()).measured == document.measured
 
@@ -99,8 +99,8 @@ def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -
             raise WorkFailed("the engine died (SIGSEGV)")
         return 1e-3
 
-    study(store).run(MadeEngine(launch_s))
-    again, engine = study(store, resume=True), MadeEngine()
+    made_sweep(store).run(MadeEngine(launch_s))
+    again, engine = made_sweep(store, resume=True), MadeEngine()
     again.run(engine)
     assert engine.asked == []
     skipped = [c.skipped for c in again.cells if c.point.values == {"block.x": 4, "block.y": 2}]
@@ -125,7 +125,7 @@ def test_what_says_nothing_of_a_configuration_is_not_done_and_a_later_try_measur
             raise WrongResult("the result is wrong")
         return 1e-3
 
-    first = study(store)
+    first = made_sweep(store)
     document = first.run(MadeEngine(launch_s))
     assert (first.unfinished, first.count("wrong"), first.waiting) == (1, 1, 0)
     why = {entry.why: entry.skipped for entry in document.runs if entry.skipped is not None}
@@ -133,7 +133,7 @@ def test_what_says_nothing_of_a_configuration_is_not_done_and_a_later_try_measur
     assert read_sweep(sweep_json(document)) == document
     assert not store.groups("sweep")[0].finished
 
-    again, engine = study(store, resume=True), MadeEngine()
+    again, engine = made_sweep(store, resume=True), MadeEngine()
     assert (again.unfinished, again.count("wrong"), again.waiting) == (0, 1, 1)
     again.run(engine)
     assert [config.block for config in engine.asked] == [(4, 2, 1)]
@@ -152,24 +152,24 @@ def test_what_says_nothing_of_a_configuration_is_not_done_and_a_later_try_measur
     ],
 )
 def test_another_sweep_is_not_gone_on_with(store: Store, other: dict[str, Any]) -> None:
-    study(store).run(MadeEngine())
-    fresh = study(store, resume=True, **other)
-    assert not fresh.goes_on
+    made_sweep(store).run(MadeEngine())
+    fresh = made_sweep(store, resume=True, **other)
+    assert not fresh.continues
     assert fresh.waiting == sum(c.point.config is not None for c in fresh.cells)
 
 
 def test_an_edited_kernel_is_another_sweep(store: Store) -> None:
-    study(store).run(MadeEngine())
+    made_sweep(store).run(MadeEngine())
     source = MATMUL.source
     files = {name: text + "\n// edited\n" for name, text in source.files.items()}
     edited = Workload(type(source)(manifest=source.manifest, files=files, origin=source.origin))
-    assert not study(store, resume=True, workload=edited).goes_on
+    assert not made_sweep(store, resume=True, workload=edited).continues
 
 
 def test_without_resume_a_new_sweep_begins(store: Store) -> None:
-    study(store).run(MadeEngine())
+    made_sweep(store).run(MadeEngine())
     engine = MadeEngine()
-    study(store).run(engine)
+    made_sweep(store).run(engine)
     assert len(engine.asked) == 18
     assert len(store.groups("sweep")) == 2
     assert store.count() == 36
@@ -177,9 +177,9 @@ def test_without_resume_a_new_sweep_begins(store: Store) -> None:
 
 def test_a_store_that_fails_is_said_once_and_nothing_is_lost(store: Store, tmp_path: Path) -> None:
     said: list[ExplorerError] = []
-    study(store).run(MadeEngine())
+    made_sweep(store).run(MadeEngine())
     with Store.open(tmp_path / "history.sqlite", read_only=True) as read_only:
-        one = study(read_only, on_trouble=said.append)
+        one = made_sweep(read_only, on_trouble=said.append)
         document = one.run(MadeEngine())
     assert len(document.measured) == 18
     assert len(said) == 1
@@ -195,7 +195,7 @@ def test_what_came_before_a_long_configuration_is_stored_meanwhile(store: Store)
             _wait_for(lambda: store.count() == 2)
         return 1e-3
 
-    study(store).run(MadeEngine(launch_s))
+    made_sweep(store).run(MadeEngine(launch_s))
     assert store.count() == 18
 
 
@@ -222,7 +222,7 @@ def test_a_store_that_comes_back_gets_what_it_missed(
     monkeypatch.setattr(keeping, "TOGETHER_S", 0.0)
     monkeypatch.setattr(gpuexplorer.history.keeping, "TRY_AGAIN_S", 0.0)
     monkeypatch.setattr(store, "add_group", refuses_twice)
-    study(store, on_trouble=said.append).run(MadeEngine())
+    made_sweep(store, on_trouble=said.append).run(MadeEngine())
     assert store.count() == 18
     assert [error.what for error in said] == ["the history is locked"]
 
@@ -230,13 +230,13 @@ def test_a_store_that_comes_back_gets_what_it_missed(
 def test_a_space_of_which_nothing_can_run_is_an_error() -> None:
     nothing = Space(RunRequest(workload="matmul"), (Axis("block.x", (2048, 4096)),))
     with pytest.raises(InputError, match="none of the 2 configurations can run: block 2048×16"):
-        study(None, space=nothing)
+        made_sweep(None, space=nothing)
 
 
 def test_a_run_that_cannot_be_read_costs_itself_and_is_measured_again(
     store: Store, tmp_path: Path
 ) -> None:
-    first = study(store)
+    first = made_sweep(store)
     first.run(MadeEngine())
     rows = store.find(Query(group=first.group), limit=100)
     lost = store.get(rows[3].id).config
@@ -247,20 +247,20 @@ def test_a_run_that_cannot_be_read_costs_itself_and_is_measured_again(
             (rows[3].id,),
         )
         connection.execute("UPDATE gpuexplorer_runs SET median_s = 'x' WHERE id = ?", (rows[5].id,))
-    again, engine = study(store, resume=True), MadeEngine()
-    assert (again.goes_on, again.resumed, again.waiting, again.unreadable) == (True, 17, 1, 1)
+    again, engine = made_sweep(store, resume=True), MadeEngine()
+    assert (again.continues, again.resumed, again.waiting, again.unreadable) == (True, 17, 1, 1)
     document = again.run(engine)
     assert engine.asked == [lost]
     assert len(document.measured) == 18
 
 
 def test_a_damaged_sweep_is_no_obstacle_to_another(store: Store, tmp_path: Path) -> None:
-    first = study(store)
+    first = made_sweep(store)
     first.run(MadeEngine())
     damaged = store.begin_group("sweep", {"axes": {}})
     with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
         connection.execute(
             "UPDATE gpuexplorer_groups SET document = x'00' WHERE id = ?", (damaged,)
         )
-    again = study(store, resume=True)
-    assert again.goes_on and again.waiting == 0
+    again = made_sweep(store, resume=True)
+    assert again.continues and again.waiting == 0

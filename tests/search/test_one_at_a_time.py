@@ -18,7 +18,7 @@ from gpuexplorer.search import keeping
 from gpuexplorer.search.keeping import SweepHeld
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.workloads.loader import load
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
@@ -33,11 +33,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def study(store: Store, **options: Any) -> Study:
-    return Study(SPACE, load()["matmul"], DEVICES, Measuring(5), store=store, **options)
+def made_sweep(store: Store, **options: Any) -> SpaceSweep:
+    return SpaceSweep(SPACE, load()["matmul"], DEVICES, Measuring(5), store=store, **options)
 
 
-def ended_early(store: Store, after: int) -> Study:
+def ended_early(store: Store, after: int) -> SpaceSweep:
     """Return a sweep that was stopped after so many configurations."""
     left = [after]
 
@@ -47,7 +47,7 @@ def ended_early(store: Store, after: int) -> Study:
             raise KeyboardInterrupt
         return 1e-3
 
-    made = study(store)
+    made = made_sweep(store)
     with pytest.raises(KeyboardInterrupt):
         made.run(MadeEngine(launch_s))
     return made
@@ -59,11 +59,11 @@ def test_a_sweep_that_is_being_measured_is_not_resumed_by_another(store: Store) 
     def launch_s(config: RunConfig) -> float:
         if not caught:
             with pytest.raises(SweepHeld, match=r"measured by process \d+ on .+, since") as held:
-                study(store, resume=True).run(MadeEngine())
+                made_sweep(store, resume=True).run(MadeEngine())
             caught.append(held.value)
         return 1e-3
 
-    one = study(store)
+    one = made_sweep(store)
     one.run(MadeEngine(launch_s))
     assert "begin a new sweep" in caught[0].remedy
     assert store.count(Query(group=one.group)) == 4
@@ -72,9 +72,9 @@ def test_a_sweep_that_is_being_measured_is_not_resumed_by_another(store: Store) 
 
 
 def test_a_new_sweep_of_the_same_is_nobodys(store: Store) -> None:
-    first = study(store)
+    first = made_sweep(store)
     first.begin()
-    second = study(store)
+    second = made_sweep(store)
     second.run(MadeEngine())
     assert second.group != first.group and not second.waiting
 
@@ -86,9 +86,9 @@ def test_what_was_done_since_it_was_looked_at_is_not_measured_again(store: Store
         return 1e-3
 
     ended_early(store, 1)
-    late = study(store, resume=True)
+    late = made_sweep(store, resume=True)
     assert (late.resumed, late.waiting) == (1, 3)
-    between = study(store, resume=True)
+    between = made_sweep(store, resume=True)
     between.run(MadeEngine(fails_at_4))
     engine = MadeEngine()
     document = late.run(engine)
@@ -110,7 +110,7 @@ def test_who_lost_the_sweep_to_another_leaves_it_to_it(
             store.change_group(group.id, document={**group.document, "holder": other})
         return 1e-3
 
-    one = study(store)
+    one = made_sweep(store)
     one.run(MadeEngine(launch_s))
     (group,) = store.groups("sweep")
     assert holder_of(group.document) == other

@@ -14,7 +14,7 @@ from gpuexplorer.core.errors import InputError, WrongResult
 from gpuexplorer.core.sweep import SweepDocument, read_sweep, reasons, sweep_json
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.study import Study
+from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.workloads.loader import load
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
@@ -34,7 +34,7 @@ def made() -> SweepDocument:
                                                                        (16, 16, 1)))),
     )  # fmt: skip
     devices = DeviceList(devices=(device("opencl:0", threads=1),))
-    return Study(space, MATMUL, devices, Measuring(4)).run(MadeEngine(launch_s))
+    return SpaceSweep(space, MATMUL, devices, Measuring(4)).run(MadeEngine(launch_s))
 
 
 DOCUMENT = made()

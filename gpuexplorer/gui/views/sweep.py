@@ -136,7 +136,7 @@ class SweepView(JobView[Held, WantedSweep]):
     def _begun(self, begun: Begun) -> None:
         if not isinstance(job := self._job, SweepJob):
             return
-        if job.resumes and not begun.goes_on:
+        if job.resumes and not begun.continues:
             self.notice.emit(Notice("info", ANEW))
         if begun.unreadable:
             self.notice.emit(Notice("warning", AGAIN.format(count(begun.unreadable))))

@@ -25,7 +25,7 @@ from gpuexplorer.search.sweep import Sweep, SweepStep
 from gpuexplorer.workloads.workload import Workload
 
 
-class Study:
+class SpaceSweep:
     """A sweep that can be looked at before it runs, run, interrupted, and gone on with.
 
     Raises InputError or CannotRunHere when nothing of the space can run, and what the store raises
@@ -112,7 +112,7 @@ class Study:
         return self._keeper.group_id if self._keeper is not None else None
 
     @property
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         """Whether an earlier try of this sweep was found."""
         return self._found
 
