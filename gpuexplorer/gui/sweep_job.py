@@ -15,7 +15,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
@@ -35,7 +35,7 @@ class Begun:
     ``unreadable`` of those cannot be read in the history and are measured again.
     """
 
-    cells: list[Cell]
+    cells: list[SweepCell]
     resumed: int
     unreadable: int
     continues: bool
@@ -45,7 +45,7 @@ class Begun:
 class SweepProgress:
     """What was measured since the last time, and which cell is measured now."""
 
-    changed: list[tuple[int, Cell]]
+    changed: list[tuple[int, SweepCell]]
     current: int | None
     left: str
     group: str | None
@@ -83,7 +83,7 @@ class SweepJob(EngineJob):
         self.resumes = resume
         self._devices, self._python = devices, python
         self._ceilings_of = ceilings
-        self._changed: list[tuple[int, Cell]] = []
+        self._changed: list[tuple[int, SweepCell]] = []
         self._due = 0.0
         self._sweep: SpaceSweep | None = None
 

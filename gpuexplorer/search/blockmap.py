@@ -27,7 +27,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.block_grid import Grid, heats
 from gpuexplorer.search.leaders import ROUNDS
 from gpuexplorer.search.looking import Neighbourhood, Taken, take
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.racing import Race
 from gpuexplorer.search.runner import Look, Runner
 from gpuexplorer.search.space import Axis, Point, Space
@@ -110,9 +110,9 @@ class Recorded:
     skipped: str
     record: RunRecord | None
 
-    def outcome(self) -> Cell:
+    def outcome(self) -> SweepCell:
         """Return the cell with the document of its run, or why it has none."""
-        cell = Cell(self.point, skipped=self.skipped or None)
+        cell = SweepCell(self.point, skipped=self.skipped or None)
         return cell.measured(self.record.result()) if self.record is not None else cell
 
 
@@ -232,7 +232,7 @@ class BlockMap:
         """The points of the grid, in row-major order."""
         return [entry.point for entry in self._entries]
 
-    def outcomes(self) -> list[Cell]:
+    def outcomes(self) -> list[SweepCell]:
         """Return each cell with the document of its run, or why it has none."""
         return [one.outcome() for one in self.recorded()]
 

@@ -11,14 +11,14 @@ from typing import Any
 from gpuexplorer.core.config import OWN_FILL, RunConfig
 from gpuexplorer.core.sharing import shared_text
 from gpuexplorer.core.sweep import SweepDocument, SweptRun
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.workload import Workload
 
 
 def sweep_document(
-    space: Space, workload: Workload, cells: Sequence[Cell], *, group: str | None = None
+    space: Space, workload: Workload, cells: Sequence[SweepCell], *, group: str | None = None
 ) -> SweepDocument:
     """Return a sweep's document: every cell that has a result or a reason.
 
@@ -35,7 +35,7 @@ def sweep_document(
     )
 
 
-def _swept(space: Space, workload: Workload, cell: Cell) -> SweptRun:
+def _swept(space: Space, workload: Workload, cell: SweepCell) -> SweptRun:
     point = cell.point
     values = {name: plain(value) for name, value in point.values.items()}
     if cell.result is not None:

@@ -29,7 +29,7 @@ from gpuexplorer.history.holder import (
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.history.store import Group, Query, Store
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell
+from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
@@ -46,7 +46,11 @@ PAGE = 500
 
 
 def request_document(
-    space: Space, workload: Workload, measuring: Measuring, cells: Sequence[Cell], on: DeviceList
+    space: Space,
+    workload: Workload,
+    measuring: Measuring,
+    cells: Sequence[SweepCell],
+    on: DeviceList,
 ) -> dict[str, Any]:
     """Return what a sweep was asked for, in plain values: equal documents are the same sweep."""
     used = {cell.point.config.device for cell in cells if cell.point.config is not None}
@@ -160,7 +164,7 @@ class SweepKeeper:
         self._skipped = dict(self._document.get("skipped", {}))
         self._why = dict(self._document.get("why", {}))
 
-    def fill(self, cells: Sequence[Cell]) -> list[Cell]:
+    def fill(self, cells: Sequence[SweepCell]) -> list[SweepCell]:
         """Return the cells with what was finished before; raises what the store raises."""
         finished = {r.config.key: r for r in self._stored()}
         filled = []
@@ -173,7 +177,7 @@ class SweepKeeper:
             filled.append(cell)
         return filled
 
-    def has_done(self, cells: Sequence[Cell]) -> bool:
+    def has_done(self, cells: Sequence[SweepCell]) -> bool:
         """Whether any cell that waits was finished by now; raises what the store raises."""
         keys = {c.point.config.key for c in cells if c.waiting and c.point.config is not None}
         done = self._store.finished_keys(self.group_id) | self._skipped.keys()

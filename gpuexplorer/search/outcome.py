@@ -20,7 +20,7 @@ from gpuexplorer.search.space import Point
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One point with its result, or the reason why it has none; neither: not measured yet.
 
     A result in which something cannot be true (``timing.suspect``) is kept and never ranked.
@@ -47,19 +47,21 @@ class Cell:
         """Whether it has a figure that may win."""
         return self.result is not None and self.result.timing.suspect is None
 
-    def measured(self, result: RunResult) -> Cell:
+    def measured(self, result: RunResult) -> SweepCell:
         """Return the cell with its result."""
         return replace(self, result=result, skipped=None, why=None)
 
-    def skip(self, reason: str, why: Why) -> Cell:
+    def skip(self, reason: str, why: Why) -> SweepCell:
         """Return the cell with the reason why it has no result."""
         return replace(self, result=None, skipped=reason, why=why)
 
 
-def cells_of(points: Iterable[Point]) -> list[Cell]:
+def cells_of(points: Iterable[Point]) -> list[SweepCell]:
     """Return a cell for each point; what cannot run is skipped from the start."""
     return [
-        Cell(point) if point.skipped is None else Cell(point).skip(point.skipped, "cannot")
+        SweepCell(point)
+        if point.skipped is None
+        else SweepCell(point).skip(point.skipped, "cannot")
         for point in points
     ]
 
@@ -83,7 +85,7 @@ def passes(error: ExplorerError) -> bool:
     return why_of(error) in PASSING
 
 
-def fastest(cells: Sequence[Cell]) -> Cell | None:
+def fastest(cells: Sequence[SweepCell]) -> SweepCell | None:
     """Return the ranked cell with the shortest median; None when none has one."""
     ranked = [cell for cell in cells if cell.ranked]
     return min(ranked, key=lambda cell: cell.median_s or 0.0, default=None)

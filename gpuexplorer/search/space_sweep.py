@@ -19,7 +19,7 @@ from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.keeping import SweepHeld, SweepKeeper, request_document
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell, cells_of
+from gpuexplorer.search.outcome import SweepCell, cells_of
 from gpuexplorer.search.space import Space
 from gpuexplorer.search.sweep import Sweep, SweepStep
 from gpuexplorer.workloads.workload import Workload
@@ -83,7 +83,7 @@ class SpaceSweep:
         )
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[SweepCell]:
         """The cells as they are now, in row-major order of the axes."""
         return self.sweep.cells
 
@@ -158,7 +158,7 @@ class SpaceSweep:
         self.sweep.keeper = self._keeper
 
 
-def _check_some_can_run(cells: list[Cell]) -> None:
+def _check_some_can_run(cells: list[SweepCell]) -> None:
     reasons = [cell.skipped for cell in cells if cell.skipped is not None]
     if len(reasons) == len(cells):
         raise InputError(f"none of the {len(cells)} configurations can run: {reasons[0]}")

@@ -25,7 +25,7 @@ from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.order import measuring_order
-from gpuexplorer.search.outcome import Cell, why_of
+from gpuexplorer.search.outcome import SweepCell, why_of
 from gpuexplorer.workloads.workload import Workload
 
 ESTIMATE_EVERY_S = 0.25
@@ -62,7 +62,7 @@ class SweepStep:
     """
 
     index: int
-    cell: Cell
+    cell: SweepCell
     done: int
     total: int
     left: Estimate
@@ -83,7 +83,7 @@ class Sweep:
     def __init__(
         self,
         workload: Workload,
-        cells: Sequence[Cell],
+        cells: Sequence[SweepCell],
         measuring: Measuring,
         *,
         seed: int = 1,
@@ -130,7 +130,7 @@ class Sweep:
             self._left_due = now + max(ESTIMATE_EVERY_S, 20 * (time.monotonic() - now))
         return self._left
 
-    def take(self, cells: Sequence[Cell]) -> None:
+    def take(self, cells: Sequence[SweepCell]) -> None:
         """Take over what was done elsewhere meanwhile; not while the sweep runs."""
         for index in [i for i in self._order if not cells[i].waiting]:
             self._order.remove(index)
@@ -149,7 +149,7 @@ class Sweep:
 
     # ---- the way through
 
-    def run(self, engine: Measures) -> list[Cell]:
+    def run(self, engine: Measures) -> list[SweepCell]:
         """Measure what waits and return all cells, in the order of the points.
 
         Raises EngineGone when there is no engine to go on with, and lets through what is no

@@ -63,7 +63,7 @@ from gpuexplorer.gui.views.sweep import SweepView
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell, cells_of
+from gpuexplorer.search.outcome import SweepCell, cells_of
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
@@ -93,7 +93,7 @@ def experiment() -> Experiment:
     return Experiment(WORKLOADS, DEVICES)
 
 
-def result_of(cell: Cell, median_s: float) -> RunResult:
+def result_of(cell: SweepCell, median_s: float) -> RunResult:
     """Return a result for a cell, whose launches all took the same time."""
     ready = prepared()
     assert cell.point.config is not None
@@ -288,7 +288,9 @@ def test_panels_and_colours_stay_while_a_sweep_goes_on(experiment: Experiment) -
     last = max(i for i, cell in enumerate(done.cells) if cell.result is not None)
     begun = dataclasses.replace(
         done,
-        cells=tuple(cell if i == last else Cell(cell.point) for i, cell in enumerate(done.cells)),
+        cells=tuple(
+            cell if i == last else SweepCell(cell.point) for i, cell in enumerate(done.cells)
+        ),
     )
     value, first = marks_of(begun.chart("time"))[last]
     assert (value, first.colour) == (done.cells[last].median_s, 1)

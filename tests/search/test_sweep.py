@@ -19,7 +19,7 @@ from gpuexplorer.core.errors import (
 )
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell, cells_of, fastest
+from gpuexplorer.search.outcome import SweepCell, cells_of, fastest
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.sweep import Sweep, SweepStep
 from gpuexplorer.workloads.loader import load
@@ -31,11 +31,13 @@ DEVICES = DeviceList(devices=(device("opencl:0", threads=1),))
 AXES = (Axis("size.N", (64, 128)), Axis("block.x", (8, 16, 32, 2048)), Axis("block.y", (1, 2)))
 
 
-def cells() -> list[Cell]:
+def cells() -> list[SweepCell]:
     return cells_of(Space(RunRequest(workload="matmul"), AXES).points(MATMUL, DEVICES))
 
 
-def swept(launch_s: Callable[[RunConfig], float] | None = None) -> tuple[list[Cell], MadeEngine]:
+def swept(
+    launch_s: Callable[[RunConfig], float] | None = None,
+) -> tuple[list[SweepCell], MadeEngine]:
     engine = MadeEngine(launch_s)
     return Sweep(MATMUL, cells(), Measuring(samples=5)).run(engine), engine
 

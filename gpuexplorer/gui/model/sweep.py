@@ -23,7 +23,7 @@ from gpuexplorer.gui.model.part_file import check_texts
 from gpuexplorer.history.model import Group
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.measuring import Measuring
-from gpuexplorer.search.outcome import Cell, fastest
+from gpuexplorer.search.outcome import SweepCell, fastest
 from gpuexplorer.search.space import MAX_POINTS, Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
@@ -42,7 +42,7 @@ class Held:
 
     space: Space
     workload: Workload | None
-    cells: tuple[Cell, ...]
+    cells: tuple[SweepCell, ...]
     measuring: Measuring
     group: str | None
     title: str
@@ -81,7 +81,7 @@ class SweepModel:
         self.state: State = "empty"
         self.error = ""
         self.held: Held | None = None
-        self.cells: list[Cell] = []
+        self.cells: list[SweepCell] = []
         self.waiting = 0
         """How many configurations are still to be measured."""
         self._skipped = 0
@@ -96,7 +96,7 @@ class SweepModel:
         self,
         space: Space,
         workload: Workload,
-        cells: Iterable[Cell],
+        cells: Iterable[SweepCell],
         measuring: Measuring,
         resumed: int = 0,
     ) -> None:
@@ -105,7 +105,9 @@ class SweepModel:
         self.held = Held(space, workload, (), measuring, None, workload.manifest.title)
         self.state, self.current, self.left, self.resumed = "running", None, "", resumed
 
-    def take(self, changed: Sequence[tuple[int, Cell]], current: int | None, left: str) -> None:
+    def take(
+        self, changed: Sequence[tuple[int, SweepCell]], current: int | None, left: str
+    ) -> None:
         """Take in what was measured since the last time, and which cell is measured now."""
         for index, cell in changed:
             before, self.cells[index] = self.cells[index], cell
@@ -113,7 +115,7 @@ class SweepModel:
             self._skipped += (cell.skipped is not None) - (before.skipped is not None)
         self.current, self.left = current, left
 
-    def _set_cells(self, cells: Iterable[Cell]) -> None:
+    def _set_cells(self, cells: Iterable[SweepCell]) -> None:
         self.cells = list(cells)
         self.waiting = sum(cell.waiting for cell in self.cells)
         self._skipped = sum(cell.skipped is not None for cell in self.cells)
@@ -210,16 +212,16 @@ def decode(data: bytes, origin: str) -> Held:
     space = Space(RunRequest(workload=document.workload, variant=first.variant), axes)
     if space.count != document.points:
         raise InputError("the sweep's axes do not span its configurations")
-    found: dict[tuple[int, ...], Cell] = {}
+    found: dict[tuple[int, ...], SweepCell] = {}
     for values, entry in zip(places, document.runs, strict=True):
         if set(values) != set(space.by_name):
             raise InputError("a run of the sweep lies beside its axes")
         place = tuple(_place(axis, values[axis.name]) for axis in axes)
         point = Point(place, values, entry.config, None)
         if entry.run is None:
-            found[place] = Cell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
+            found[place] = SweepCell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
         elif entry.run.timing.median_s > 0:
-            found[place] = Cell(point, result=entry.run)
+            found[place] = SweepCell(point, result=entry.run)
         else:
             raise InputError("a run of the sweep took an impossible time")
     cells = [
@@ -241,9 +243,9 @@ def _place(axis: Axis, value: Any) -> int:
     return axis.values.index(value)
 
 
-def _not_reached(axes: Sequence[Axis], place: tuple[int, ...]) -> Cell:
+def _not_reached(axes: Sequence[Axis], place: tuple[int, ...]) -> SweepCell:
     values = {axis.name: axis.values[i] for axis, i in zip(axes, place, strict=True)}
-    return Cell(Point(place, values, None, NOT_REACHED), skipped=NOT_REACHED)
+    return SweepCell(Point(place, values, None, NOT_REACHED), skipped=NOT_REACHED)
 
 
 # ---- sweeps that were interrupted
@@ -303,7 +305,7 @@ def _unfinished(group: Group, workloads: dict[str, Workload]) -> Unfinished | No
     return Unfinished(group.id, group.time_utc, space, measuring, group.runs)
 
 
-def cell_words(cell: Cell) -> str:
+def cell_words(cell: SweepCell) -> str:
     """Return what a configuration came to, in a line."""
     words = values_words(cell.point.values)
     if cell.skipped is not None:
@@ -321,7 +323,7 @@ def cell_words(cell: Cell) -> str:
     return f"{words}: {', '.join(parts)}"
 
 
-def grouped_reasons(cells: Iterable[Cell]) -> list[tuple[str, int]]:
+def grouped_reasons(cells: Iterable[SweepCell]) -> list[tuple[str, int]]:
     """Return why cells cannot run, and how many for each reason, the most frequent first.
 
     Reasons that differ in numbers only count as one, with the first as the example.
