@@ -77,7 +77,8 @@ class HeatItem(pg.GraphicsObject):  # type: ignore[misc]
         self._shades = fractions(one.z, panel.z)
         at = np.rint(self._shades[known] * (len(palette) - 1)).astype(int)
         pixels[y[known], x[known]] = palette[at]
-        self._hatched = list(zip(x[~known].tolist(), y[~known].tolist(), strict=True))
+        never = np.isnan(one.z)  # an infinite one is still to come
+        self._hatched = list(zip(x[never].tolist(), y[never].tolist(), strict=True))
         self._image = QImage(
             pixels.tobytes(), columns, rows, 4 * columns, QImage.Format.Format_RGB32
         ).copy()
