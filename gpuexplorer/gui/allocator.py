@@ -8,7 +8,10 @@ from functools import cache
 
 ARENAS = 2
 """Heaps for threads to allocate from: glibc's own eight a core each keep what was freed there."""
-M_ARENA_MAX = -8
+LARGE_B = 1 << 20
+"""Blocks of so many bytes, such as pictures of plots, have pages of their own, which go back with
+them. By itself glibc takes them from its heap once it has seen a larger one freed."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """From glibc's malloc.h."""
 
 
@@ -22,10 +25,12 @@ def _library() -> ctypes.CDLL | None:
 
 
 def share_heaps() -> None:
-    """Let this process's threads share a few heaps; call it before there are any."""
+    """Let threads share a few heaps, and no large block lie there; call it before there are any."""
     library = _library()
     if library is not None:
         library.mallopt(M_ARENA_MAX, ARENAS)
+        library.mallopt(M_MMAP_THRESHOLD, LARGE_B)
+        library.mallopt(M_TRIM_THRESHOLD, 2 * LARGE_B)
 
 
 def give_back() -> None:

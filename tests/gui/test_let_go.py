@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 import shiboken6
+from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -25,6 +26,7 @@ from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.keeping import Keeper
 from gpuexplorer.gui.model.trace import CAPACITY, Trace
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
+from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.history.store import Store
 from gpuexplorer.workloads.loader import load
@@ -188,6 +190,25 @@ def test_a_trace_gives_its_memory_back_though_small_objects_were_made_beside_it(
     assert used_B() - before < 5 * MIB
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="smaps are Linux'")
+def test_a_plot_keeps_no_picture_of_its_empty_ground(qtbot: QtBot, qapp: QApplication) -> None:
+    make_theme(qapp, "light")
+
+    def painted() -> Plot:
+        plot = Plot("s")
+        qtbot.addWidget(plot)
+        plot.resize(1600, 1200)
+        plot.grab()
+        QPixmapCache.clear()  # of its axes, which is bounded
+        allocator.give_back()
+        return plot
+
+    painted()
+    before = used_B()
+    plots = [painted() for _ in range(4)]
+    assert used_B() - before < len(plots) * 4 * MIB  # such a picture takes 7 MiB
+
+
 @pytest.mark.skipif(not GLIBC, reason="glibc's allocator alone is told so")
 def test_freed_memory_goes_back_to_the_system() -> None:
     blocks = [bytes(60_000) for _ in range(1600)]
@@ -196,6 +217,19 @@ def test_freed_memory_goes_back_to_the_system() -> None:
     allocator.give_back()
     assert full - used_B() > 30 * MIB
     assert len(blocks) == 800
+
+
+@pytest.mark.skipif(not GLIBC, reason="glibc's allocator alone is told so")
+def test_a_large_block_goes_back_at_once_though_a_larger_one_was_freed_before() -> None:
+    allocator.share_heaps()
+    larger = [bytes(24 * MIB)]
+    larger.clear()  # from here on glibc by itself takes less than this from its heap
+    before = used_B()
+    blocks = [bytearray(2 * MIB) for _ in range(16)]
+    after = [bytes(60_000) for _ in range(16)]  # keeps a heap from shrinking at its end
+    blocks.clear()
+    assert used_B() - before < 5 * MIB
+    assert len(after) == 16
 
 
 @pytest.mark.skipif(not GLIBC, reason="glibc's allocator alone is told so")

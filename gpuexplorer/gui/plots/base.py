@@ -9,7 +9,14 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGraphicsItem, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsView,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
@@ -96,6 +103,8 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.y_axis = self.axis_class("left", unit)
         axes = {"bottom": self.x_axis, "left": self.y_axis}
         super().__init__(parent, axisItems=axes, enableMenu=False)  # its menus take long to make
+        # A picture of the empty ground, as large as the plot, is drawn no faster than a colour.
+        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.log = False
         item = self.getPlotItem()
         item.hideButtons()
