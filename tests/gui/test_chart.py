@@ -209,10 +209,10 @@ def test_cells_are_coloured_by_value_and_those_without_are_hatched(qtbot: QtBot)
     assert colour("0,0").lightness() < colour("1,1").lightness() < colour("2,1").lightness()
     assert view.panels[0].scale.isVisible()
     def shades() -> int:
-        """Return how many colours there are within the cell that has no value."""
+        """Return how many colours the cell without a value has, beside its words."""
         viewport, at = place(view, "2,2")
-        image = viewport.grab(QRect(at - QPoint(8, 8), QSize(16, 16))).toImage()
-        return len({image.pixel(x, y) for x in range(image.width()) for y in range(16)})
+        image = viewport.grab(QRect(at + QPoint(12, 12), QSize(12, 12))).toImage()
+        return len({image.pixel(x, y) for x in range(12) for y in range(12)})
 
     assert shades() > 1
     view.show_chart(chart(heat(3, 3, np.inf)))
