@@ -208,6 +208,7 @@ def test_cells_are_coloured_by_value_and_those_without_are_hatched(qtbot: QtBot)
 
     assert colour("0,0").lightness() < colour("1,1").lightness() < colour("2,1").lightness()
     assert view.panels[0].scale.isVisible()
+
     def shades() -> int:
         """Return how many colours the cell without a value has, beside its words."""
         viewport, at = place(view, "2,2")
