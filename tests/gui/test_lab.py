@@ -104,6 +104,9 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     ready(qtbot, view)
     view.view.start()
     until(qtbot, lambda: view.view.model.result is not None)
+    until(qtbot, lambda: bool(groups("speedup")))
+    (begun,) = groups("speedup")
+    assert not begun.finished and begun.runs, "a crash now would take the last seconds alone"
     view.view.head.pause.click()
     until(qtbot, lambda: window.session.live)
     wait_measured(qtbot, window, 5)
@@ -119,7 +122,9 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     study = view.views["speedup"].model.result
     assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
     assert view.views["speedup"].model.state == "stopped"
-    until(qtbot, lambda: len(groups("speedup")) == 1)
+    until(qtbot, lambda: [one.finished for one in groups("speedup")] == [True])
+    (ended,) = groups("speedup")
+    assert (ended.id, ended.runs) == (begun.id, len(study.runs))
     until(qtbot, lambda: window.session.live)
 
 
