@@ -20,8 +20,8 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.job_engine import JobEngine
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.compare import Comparing, Entrant, Standing
@@ -114,7 +114,7 @@ class CompareJob(EngineJob):
         session = EngineSession(
             python=engine, threads=present.options.threads, ceilings=self._ceilings
         )
-        return Guest(self, session)
+        return JobEngine(self, session)
 
     @property
     def engine_pid(self) -> int | None:

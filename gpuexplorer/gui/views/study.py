@@ -22,8 +22,8 @@ from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
-from gpuexplorer.gui.guest import Guest
 from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.job_engine import JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
@@ -130,7 +130,7 @@ class StudyJob(EngineJob):
         self._lab: Running[Any] | None = None
         self._engine = engine
         self._keeping = Keeping(STUDY_GROUP, store, on_trouble)
-        self._others: dict[int, Guest] = {}
+        self._others: dict[int, JobEngine] = {}
         """Engines for other numbers of CPU threads, which hold for an engine's life."""
         self._began = self._waited_s = 0.0
         self._tell_due = self._show_due = 0.0
@@ -160,7 +160,7 @@ class StudyJob(EngineJob):
             session = EngineSession(
                 python=self._engine.python, threads=config.threads, ceilings=self._ceilings
             )
-            other = self._others[config.threads] = Guest(self, session)
+            other = self._others[config.threads] = JobEngine(self, session)
         return other.measure(config, workload, options)
 
     def keep_going(self) -> None:

@@ -1,4 +1,4 @@
-"""Another engine beside the window's own, for as long as a job lasts."""
+"""An engine beside the window's own, for as long as a job lasts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.workloads.workload import Workload
 
 
-class Guest:
+class JobEngine:
     """An engine of this job alone; it stops when the job does."""
 
     def __init__(self, job: EngineJob, session: EngineSession) -> None:
