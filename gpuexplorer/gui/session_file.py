@@ -159,7 +159,8 @@ class SessionFiles(QObject):
         """Write the session to a file in the background, then say where it is."""
         if self._busy():
             return
-        self._begin("saving", path, self._writing(path), self._written)
+        work = self._writing(path)
+        self._tasks.do(f"saving {path.name}", lambda _: work(), partial(self._written, path))
 
     def _writing(self, path: Path) -> Callable[[], object]:
         """Return what writes the session as it is now, in any thread."""
@@ -231,7 +232,7 @@ class SessionFiles(QObject):
         ticket = self._session.requests.take_tickets(TICKETS)
         parts = dict(self._parts)
 
-        def work() -> object:
+        def work(_: object) -> object:
             from gpuexplorer.gui.model.replay import open_session
             from gpuexplorer.gui.model.session_archive import damaged
 
@@ -243,7 +244,7 @@ class SessionFiles(QObject):
                 raise damaged(path, error.what) from None
             return _Opened(contents, live, documents)
 
-        self._begin("opening", path, work, self._read)
+        self._tasks.do(f"opening {path.name}", work, partial(self._read, path))
 
     def _read(self, path: Path, outcome: object) -> None:
         start_live, self._start_live = self._start_live, False
@@ -359,15 +360,6 @@ class SessionFiles(QObject):
             self.notice.emit(Notice("warning", "Another session file is still being worked on."))
             return True
         return False
-
-    def _begin(
-        self,
-        doing: str,
-        path: Path,
-        work: Callable[[], object],
-        then: Callable[[Path, object], None],
-    ) -> None:
-        self._tasks.do(f"{doing} {path.name}", lambda _: work(), partial(then, path))
 
     def wait(self) -> None:
         """Wait until no file is being read or written."""

@@ -23,8 +23,6 @@ _MARKUP = re.compile(r"<[A-Za-z/!?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 T = TypeVar("T")
-Sizes = Annotated[dict[Symbol, Positive], msgspec.Meta(min_length=1)]
-Block = tuple[Positive, Positive, Positive]
 
 
 class Head(msgspec.Struct):
@@ -58,11 +56,11 @@ class _Config(msgspec.Struct, kw_only=True):
 
     workload: Name
     variant: Name
-    size: Sizes
+    size: Annotated[dict[Symbol, Positive], msgspec.Meta(min_length=1)]
     precision: Name
     device: Name
-    block: Block | None
-    grid: Block | None
+    block: tuple[Positive, ...] | None
+    grid: tuple[Positive, ...] | None
     tunables: dict[Symbol, Tunable]
     fill: Name
     switches: dict[Name, bool | int | float | str]

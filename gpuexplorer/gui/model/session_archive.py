@@ -12,7 +12,6 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -105,24 +104,21 @@ def _read(stream: BinaryIO) -> SessionContents:
     size = stream.seek(0, io.SEEK_END)
     _check_ends(stream, size)
     with zipfile.ZipFile(stream) as archive:
-        members = _members(archive)
+        members = _Members(archive)
         if DOCUMENT not in members:
             raise _Refused(_NOT_OURS, remedy=_CHOOSE)
-        data = _unpack(archive, members[DOCUMENT], MAX_DOCUMENT_B)
+        data = members.unpack(DOCUMENT, MAX_DOCUMENT_B)
         document = _document(data)
-        sums = _sums(archive, members)
-        _check_sum(DOCUMENT, data, sums)
+        members.take_sums()
+        members.check(DOCUMENT, data)
         arrays = {}
         counts = len(document.runs), len(document.past), len(document.pins)
         for name, column in columns_of(*counts).items():
             member = f"arrays/{name}.npy"
             if member in members or column.must:
-                arrays[name] = read_array(_checked(archive, members, member, sums, MAX_PART_B))
+                arrays[name] = read_array(members.read(member))
                 column.check(arrays[name], name)
-        parts = {
-            name: _checked(archive, members, f"parts/{name}.json", sums, MAX_PART_B)
-            for name in document.parts
-        }
+        parts = {name: members.read(f"parts/{name}.json") for name in document.parts}
     check_document(document)
     return SessionContents(document, arrays, parts)
 
@@ -153,32 +149,53 @@ def _check_ends(stream: BinaryIO, size: int) -> None:
         raise InputError("its list of contents is odd")
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    found: dict[str, zipfile.ZipInfo] = {}
-    for member in archive.infolist():
-        if member.filename in found:
-            raise InputError("it holds a part twice")
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InputError("a part is packed in a way that is not read")
-        if member.flag_bits & 0x1:
-            raise InputError("a part is encrypted")
-        found[member.filename] = member
-    if sum(m.file_size for m in found.values()) > MAX_TOTAL_B:
-        raise _Refused(
-            f"unpacked it is larger than the {MAX_TOTAL_B >> 20} MiB a session may have",
-            remedy=_CHOOSE,
-        )
-    return found
+class _Members:
+    """The members of a zip: each is unpacked within a limit and held against its check sum."""
 
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._found: dict[str, zipfile.ZipInfo] = {}
+        self._sums: dict[str, str] = {}
+        for member in archive.infolist():
+            if member.filename in self._found:
+                raise InputError("it holds a part twice")
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InputError("a part is packed in a way that is not read")
+            if member.flag_bits & 0x1:
+                raise InputError("a part is encrypted")
+            self._found[member.filename] = member
+        if sum(m.file_size for m in self._found.values()) > MAX_TOTAL_B:
+            raise _Refused(
+                f"unpacked it is larger than the {MAX_TOTAL_B >> 20} MiB a session may have",
+                remedy=_CHOOSE,
+            )
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit_B: int) -> bytes:
-    if member.file_size > limit_B:
-        raise _Refused(f"a part of it is larger than {limit_B >> 20} MiB", remedy=_CHOOSE)
-    with archive.open(member) as stream:
-        data = stream.read(member.file_size + 1)
-    if len(data) != member.file_size:
-        raise InputError("a part has another length than it says")
-    return data
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def unpack(self, name: str, limit_B: int) -> bytes:
+        if name not in self._found:
+            raise InputError(f"{name} is missing")
+        size = self._found[name].file_size
+        if size > limit_B:
+            raise _Refused(f"a part of it is larger than {limit_B >> 20} MiB", remedy=_CHOOSE)
+        with self._archive.open(name) as stream:
+            data = stream.read(size + 1)
+        if len(data) != size:
+            raise InputError("a part has another length than it says")
+        return data
+
+    def take_sums(self) -> None:
+        self._sums = decode(self.unpack(SUMS, 1 << 20), dict[str, str], "the list of check sums")
+
+    def check(self, name: str, data: bytes) -> None:
+        if self._sums.get(name) != hashlib.sha256(data).hexdigest():
+            raise InputError(f"the check sum of {name} does not fit")
+
+    def read(self, name: str) -> bytes:
+        data = self.unpack(name, MAX_PART_B)
+        self.check(name, data)
+        return data
 
 
 def _document(data: bytes) -> SessionDocument:
@@ -194,29 +211,3 @@ def _document(data: bytes) -> SessionDocument:
     if schema != SESSION_SCHEMA:
         raise InputError("its format is unknown")
     return decode(data, SessionDocument, "its description")
-
-
-def _sums(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> dict[str, str]:
-    if SUMS not in members:
-        raise InputError("its check sums are missing")
-    data = _unpack(archive, members[SUMS], 1 << 20)
-    return decode(data, dict[str, str], "the list of its check sums")
-
-
-def _check_sum(name: str, data: bytes, sums: Mapping[str, str]) -> None:
-    if sums.get(name) != hashlib.sha256(data).hexdigest():
-        raise InputError(f"the check sum of {name} does not fit")
-
-
-def _checked(
-    archive: zipfile.ZipFile,
-    members: Mapping[str, zipfile.ZipInfo],
-    name: str,
-    sums: Mapping[str, str],
-    limit_B: int,
-) -> bytes:
-    if name not in members:
-        raise InputError(f"{name} is missing")
-    data = _unpack(archive, members[name], limit_B)
-    _check_sum(name, data, sums)
-    return data
