@@ -252,6 +252,7 @@ def go_round(puppet: Puppet) -> list[str]:
         puppet.ask(do, 10 * HANG_S, path="round.gpux")
         settle()
     puppet.ask("back", 10 * HANG_S)
+    puppet.ask("look_around", 10 * HANG_S)
     puppet.ask("let_loose", 10 * HANG_S)
     return complaints
 

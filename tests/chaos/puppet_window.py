@@ -17,6 +17,7 @@ from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageH
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import app
+from gpuexplorer.gui.help import PAGES
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
 from tests.chaos.monkey import Monkey
@@ -25,6 +26,8 @@ from tests.chaos.puppet import Strings
 PATIENCE_S = 3.0
 """How long an action waits for what it needs; without it the action is left out."""
 ROWS = 6
+SEEN_S = 0.2
+"""How long something is shown so that it is painted."""
 
 
 class Puppet:
@@ -253,6 +256,28 @@ class Puppet:
         """Bring a view to the front."""
         tabs = self.window.panels.tabs
         tabs.setCurrentIndex(number % tabs.count())
+
+    def look_around(self) -> None:
+        """See what is made when it is first seen: each study's form, help, notes, other colours."""
+        window = self.window
+        lab = window.panels.lab.lab
+        if lab is not None:
+            window.panels.tabs.setCurrentWidget(window.panels.lab)
+            for name in lab.buttons:
+                lab.show_kind(name)
+                self.until(lambda: False, SEEN_S)
+        commands = window.commands
+        for command in (commands.device_plots, commands.device_plots, *commands.themes.values()):
+            command.trigger()
+            self.until(lambda: False, SEEN_S)
+        for page in PAGES:
+            window.dialogs.show_help(page)
+            self.until(lambda: False, SEEN_S)
+        window.dialogs.show_notes()
+        self.until(lambda: False, SEEN_S)
+        for dialog in (window.dialogs.help, window.dialogs.notes):
+            if dialog is not None:
+                dialog.hide()
 
     def restart(self) -> None:
         """Restart the engine."""
