@@ -41,15 +41,15 @@ def thread_choices(cores: int, present: int) -> list[int]:
     return sorted({*powers, cores - 1, cores, present})
 
 
-def engine_at_start(said: str | None, settings: Settings) -> tuple[str | None, list[str]]:
+def engine_at_start(option: str | None, settings: Settings) -> tuple[str | None, list[str]]:
     """Return the word for the engine to start with, and a sentence for each problem with it.
 
-    ``said`` is what the command line says; otherwise it is the user's default. An interpreter that
-    an older version remembered gets a name and is the default from now on.
+    ``option`` is what the command line says; otherwise it is the user's default. An interpreter
+    that an older version remembered gets a name and is the default from now on.
     """
     complaints = []
     remembered = settings.take_python()
-    word = said
+    word = option
     try:
         known = Interpreters()
         if remembered is not None and not known.read().engines:
@@ -75,11 +75,12 @@ def offer_engines(box: QComboBox, devices: DeviceList | None = None) -> None:
 class EngineChoice(QObject):
     """Restarts the session's engine with other options, and remembers them.
 
-    ``help_asked`` wants the help page on engines, ``said`` carries a sentence for the status bar.
+    ``help_asked`` wants the help page on engines, ``message`` carries a sentence for the status
+    bar.
     """
 
     help_asked = Signal()
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(window)
@@ -152,7 +153,7 @@ class EngineChoice(QObject):
             dialog.check_begins.connect(self._pause)
             dialog.check_ended.connect(self._go_on)
             dialog.help_asked.connect(self.help_asked)
-            dialog.said.connect(self.said)
+            dialog.message.connect(self.message)
             self._session.state_changed.connect(self._follow)
         return self._dialog
 

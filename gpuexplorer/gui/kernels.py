@@ -20,13 +20,13 @@ from gpuexplorer.workloads.workload import Workload
 class Kernels(QObject):
     """Reads folders into the session's experiment.
 
-    ``folders_changed`` carries the folders in use, ``notice`` a sentence for the banner, ``said``
-    one for the status bar.
+    ``folders_changed`` carries the folders in use, ``notice`` a sentence for the banner,
+    ``message`` one for the status bar.
     """
 
     folders_changed = Signal(object)
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(
         self, window: QWidget, session: Session, settings: Settings, given: Sequence[Path]
@@ -80,7 +80,7 @@ class Kernels(QObject):
             return
         self._take(workloads)
         self._session.kernels_reloaded()
-        self.said.emit(f"{len(workloads)} workloads read.")
+        self.message.emit(f"{len(workloads)} workloads read.")
 
     def _take(self, workloads: dict[str, Workload]) -> None:
         self.folders_changed.emit(self.folders)

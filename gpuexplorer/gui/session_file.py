@@ -67,7 +67,7 @@ class SessionFiles(QObject):
     """
 
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
     replaced = Signal()
     changed = Signal()
     sources_asked = Signal()
@@ -185,7 +185,7 @@ class SessionFiles(QObject):
             return
         self.path, self._saved = path, outcome
         self._remember(path)
-        self.said.emit(f"Saved {path}")
+        self.message.emit(f"Saved {path}")
         self._was_modified = self.modified
         self.changed.emit()
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class TuneControl(QObject):
     """Opens the dialog, lends the engine to a tuning, and sets the knobs to what was found.
 
-    ``notice`` carries a sentence for the banner, ``said`` one for the status bar.
+    ``notice`` carries a sentence for the banner, ``message`` one for the status bar.
     """
 
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, window: QWidget, session: Session, store: DoesWithStore) -> None:
         super().__init__(window)
@@ -58,7 +58,7 @@ class TuneControl(QObject):
         experiment = self._session.experiment
         config, device, workload = self._session.config, experiment.device, experiment.workload
         if config is None or device is None:
-            self.said.emit("There is no device yet.")
+            self.message.emit("There is no device yet.")
             return
 
         def look(store: Store) -> TunedEntry | None:
@@ -115,9 +115,9 @@ class TuneControl(QObject):
 
     def _use(self, config: RunConfig) -> None:
         if self._set(config):
-            self.said.emit(f"The knobs are set to {knob_words(config)}.")
+            self.message.emit(f"The knobs are set to {knob_words(config)}.")
         else:
-            self.said.emit("That workload is not loaded any more.")
+            self.message.emit("That workload is not loaded any more.")
 
     def _found(self, asked: RunConfig, found: object) -> None:
         from gpuexplorer.history.model import TunedEntry
@@ -140,4 +140,4 @@ class TuneControl(QObject):
             words += f", {quantity(found.median_s, 's')} then"
             if other := other_conditions(asked, found):
                 words += f"; tuned with {', '.join(other)}"
-            self.said.emit(f"{words}.")
+            self.message.emit(f"{words}.")

@@ -21,7 +21,7 @@ def connect_session(window: MainWindow) -> None:
     session.devices_changed.connect(window.show_devices)
     session.started_by_itself.connect(window.say_started)
     session.engines_asked.connect(window.engine.show)
-    window.engine.said.connect(status.say)
+    window.engine.message.connect(status.say)
     window.engine.help_asked.connect(partial(window.dialogs.show_help, "engines"))
     window.exporter.busy_with.connect(lambda words: status.say(words, 0))
     window.kernels.folders_changed.connect(window.insight.set_kernel_folders)
@@ -33,7 +33,7 @@ def connect_session(window: MainWindow) -> None:
                 window.exporter):  # fmt: skip
         one.notice.connect(window.show_notice)
     for other in (window.kernels, sessions, window.tuning):
-        other.said.connect(status.say)
+        other.message.connect(status.say)
 
 
 def connect_views(window: MainWindow) -> None:
@@ -51,7 +51,7 @@ def connect_views(window: MainWindow) -> None:
     session.calibrations.stepped.connect(panels.roofline.show_progress)
     history = panels.history
     history.notice.connect(window.show_notice)
-    history.acts.said.connect(status.say)
+    history.acts.message.connect(status.say)
     history.acts.restore_asked.connect(window.restore_run)
     history.acts.export_asked.connect(partial(window.exporter.ask, "png"))
     history.acts.ghost_asked.connect(window.pin_stored)
@@ -59,12 +59,12 @@ def connect_views(window: MainWindow) -> None:
     history.acts.kernel_folders = lambda: window.insight.kernel_folders
     for tab in (panels.sweep, panels.lab, panels.block_map):
         tab.notice.connect(window.show_notice)
-        tab.said.connect(status.say)
+        tab.message.connect(status.say)
         tab.restored.connect(window.restore_run)
         tab.kernel_folders = lambda: window.kernels.folders
     panels.lab.changed.connect(window.show_state)
     panels.compare.restored.connect(window.restore_run)
-    panels.compare.said.connect(status.say)
+    panels.compare.message.connect(status.say)
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)
     window.device_box.currentIndexChanged.connect(lambda _: window.device_chosen())

@@ -27,12 +27,12 @@ RUNS_MIME = "application/x-gpuexplorer-runs"
 class CompareView(QWidget):
     """Takes runs that are dropped on it; what it does is its ``bench``'s.
 
-    ``restored`` carries a configuration for the knobs, ``said`` a sentence for the status bar.
+    ``restored`` carries a configuration for the knobs, ``message`` a sentence for the status bar.
     It is a ``Part`` of session files.
     """
 
     restored = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class CompareView(QWidget):
 
             bench = self._bench = CompareBench(self._session, Settings())
             bench.restored.connect(self.restored)
-            bench.said.connect(self.said)
+            bench.message.connect(self.message)
             layout = self.layout()
             assert layout is not None
             layout.addWidget(bench)

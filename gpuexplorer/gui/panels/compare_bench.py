@@ -64,12 +64,12 @@ HINT = (
 class CompareBench(QWidget):
     """Picks, measures and shows.
 
-    ``restored`` carries a configuration that the knobs are to be set to, ``said`` a sentence for
+    ``restored`` carries a configuration that the knobs are to be set to, ``message`` a sentence for
     the status bar.
     """
 
     restored = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, session: Session, settings: Settings) -> None:
         super().__init__()
@@ -463,7 +463,7 @@ class CompareBench(QWidget):
         """Copy the comparison as a command line."""
         words = ["gpuexplorer", "compare", *self.model.command()]
         QApplication.clipboard().setText(shlex.join(words))
-        self.said.emit("The command line is on the clipboard.")
+        self.message.emit("The command line is on the clipboard.")
 
     def close_down(self) -> None:
         """Wait until nothing is being written."""

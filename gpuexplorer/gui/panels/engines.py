@@ -21,14 +21,14 @@ class EnginesDialog(QDialog):
     """Two pages: the list of engines, and the way to a new one.
 
     ``use_asked`` carries the name of the engine that is to measure. ``check_begins`` and
-    ``check_ended`` enclose everything during which nothing should be measured. ``said`` carries a
-    sentence for the window behind, ``help_asked`` wants the page on engines.
+    ``check_ended`` enclose everything during which nothing should be measured. ``message`` carries
+    a sentence for the window behind, ``help_asked`` wants the page on engines.
     """
 
     use_asked = Signal(str)
     check_begins = Signal()
     check_ended = Signal()
-    said = Signal(str)
+    message = Signal(str)
     help_asked = Signal()
 
     def __init__(
@@ -114,7 +114,7 @@ class EnginesDialog(QDialog):
             how = "is ready" if making.state == "ready" else "was not finished"
             words = f"Engine '{making.name}' {how}."
             self.list.tell(words)
-            self.said.emit(f"{words} Settings > Engines shows it.")
+            self.message.emit(f"{words} Settings > Engines shows it.")
 
     def _use_made(self, name: str) -> None:
         self.show_list()
@@ -165,7 +165,7 @@ class EnginesDialog(QDialog):
             if self._setup is not None:
                 self._setup.stop_planning()
             if self.making:
-                self.said.emit(
+                self.message.emit(
                     f"Setting up '{self.making}' continues; Settings > Engines shows how far it is."
                 )
         super().hideEvent(event)

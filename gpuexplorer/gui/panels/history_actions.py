@@ -45,15 +45,15 @@ class HistoryActions(QObject):
     """Does what the table, its menu or a key asks for.
 
     ``restore_asked`` carries a RunConfig, ``ghost_asked`` a Ghost, ``export_asked`` a RunRecord,
-    ``compare_asked`` a list of ids, the older runs first; ``said`` a sentence for the status bar,
-    ``notice`` a Notice.
+    ``compare_asked`` a list of ids, the older runs first; ``message`` a sentence for the status
+    bar, ``notice`` a Notice.
     """
 
     restore_asked = Signal(object)
     ghost_asked = Signal(object)
     export_asked = Signal(object)
     compare_asked = Signal(list)
-    said = Signal(str)
+    message = Signal(str)
     notice = Signal(object)
     deleted = Signal(str)
     """What was deleted, in words."""
@@ -104,7 +104,7 @@ class HistoryActions(QObject):
         if not places and current.isValid():
             places = [current.row()]
         if len(places) > MAX_CHOSEN:
-            self.said.emit(
+            self.message.emit(
                 f"{count(self._table.chosen_count())} runs are chosen; "
                 f"choose {count(MAX_CHOSEN)} at most."
             )
@@ -209,7 +209,7 @@ class HistoryActions(QObject):
     def _delete(self, rows: Rows) -> None:
         ids = [row.id for row in rows if not row.running]
         if not ids:
-            self.said.emit("A run that is still going cannot be deleted; stop it first.")
+            self.message.emit("A run that is still going cannot be deleted; stop it first.")
             return
 
         def then(outcome: Deletion | ExplorerError) -> None:
@@ -238,7 +238,7 @@ class HistoryActions(QObject):
             else:
                 self.undone.emit()
                 back = "The run is" if outcome == 1 else f"{count(outcome)} runs are"
-                self.said.emit(f"{back} back.")
+                self.message.emit(f"{back} back.")
 
         self._runs.do(lambda store: store.undelete(deletion), then)
 
@@ -291,7 +291,7 @@ class HistoryActions(QObject):
             text = between.join(again(*one) for one in known)
             QApplication.clipboard().setText(text)
             many = "s are" if len(known) > 1 else " is"
-            self.said.emit(f"The {words}{many} on the clipboard.")
+            self.message.emit(f"The {words}{many} on the clipboard.")
 
         self._with_configs(rows[:MAX_COPIED], copy)
 
@@ -326,7 +326,7 @@ class HistoryActions(QObject):
 
     def _compare(self, rows: Rows) -> None:
         if not 2 <= len(rows) <= MAX_COMPARED:
-            self.said.emit(f"Choose 2 to {MAX_COMPARED} runs to compare.")
+            self.message.emit(f"Choose 2 to {MAX_COMPARED} runs to compare.")
             return
         self.compare_asked.emit([row.id for row in sorted(rows, key=lambda row: row.time_utc)])
 

@@ -56,12 +56,12 @@ class ResultView(Protocol):
 class ResultTab(LateView):
     """A subclass says in ``make`` how its view comes about.
 
-    ``notice`` and ``said`` are for the window; ``restored`` carries a configuration that the knobs
-    shall take.
+    ``notice`` and ``message`` are for the window; ``restored`` carries a configuration that the
+    knobs shall take.
     """
 
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
     restored = Signal(object)
 
     def __init__(self, name: str) -> None:

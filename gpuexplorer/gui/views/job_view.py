@@ -80,12 +80,12 @@ class JobForm(QWidget):
 class JobView(QWidget, Generic[R, W]):
     """``R`` is what is measured, ``W`` what is wanted; ``head`` is placed by whoever shows it.
 
-    ``notice``, ``said`` and ``restored`` are for the window; ``changed`` says that something else
-    is shown.
+    ``notice``, ``message`` and ``restored`` are for the window; ``changed`` says that something
+    else is shown.
     """
 
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
     restored = Signal(object)
     """A configuration that the knobs shall take."""
     changed = Signal()
@@ -350,7 +350,7 @@ class JobView(QWidget, Generic[R, W]):
         self.look_soon()
         self.changed.emit()
         if self._model.state == "done":
-            self.said.emit(f"{self._title}: {self._model.words}")
+            self.message.emit(f"{self._title}: {self._model.words}")
 
     def tell_trouble(self, error: ExplorerError) -> None:
         """Say that the runs are not kept in the history."""
@@ -441,9 +441,9 @@ class JobView(QWidget, Generic[R, W]):
         words, config = self.words_of(key), self.config_of(key)
         if config is not None and words:
             self.restored.emit(config)
-            self.said.emit(f"The knobs stand at {words.splitlines()[0]}.")
+            self.message.emit(f"The knobs stand at {words.splitlines()[0]}.")
         elif words:
-            self.said.emit(f"{capital(words)}.")
+            self.message.emit(f"{capital(words)}.")
 
     # ---- keeping
 
@@ -451,10 +451,10 @@ class JobView(QWidget, Generic[R, W]):
         """Put the command line on the clipboard."""
         wanted = self.preview.wanted if self.preview is not None else self.rest()
         if wanted is None:
-            self.said.emit(f"There is no {self._noun} to copy yet.")
+            self.message.emit(f"There is no {self._noun} to copy yet.")
             return
         QApplication.clipboard().setText(self.command(wanted))
-        self.said.emit(f"The {self._noun}'s command line is on the clipboard.")
+        self.message.emit(f"The {self._noun}'s command line is on the clipboard.")
 
     def exported(self) -> Exported:
         """Return how what is shown is written; InputError when there is nothing."""

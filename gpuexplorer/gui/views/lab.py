@@ -27,7 +27,7 @@ class LabView(QWidget):
     """A button for each study; what is shown and what is measured need not be the same."""
 
     notice = Signal(object)
-    said = Signal(str)
+    message = Signal(str)
     restored = Signal(object)
     changed = Signal()
 
