@@ -30,7 +30,7 @@ class LabTab(ResultTab):
         from gpuexplorer.gui.views.lab import LabView
 
         view = LabView(self._session, self)
-        for signal in ("notice", "said", "restored", "changed"):
+        for signal in ("notice", "message", "restored", "changed"):
             getattr(view, signal).connect(getattr(self, signal))
         return view
 

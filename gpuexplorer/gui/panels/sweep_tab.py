@@ -27,7 +27,7 @@ class SweepTab(ResultTab):
 
         view = SweepView(self._session)
         view.kernel_folders = lambda: self.kernel_folders()
-        for signal in ("notice", "said", "restored"):
+        for signal in ("notice", "message", "restored"):
             getattr(view, signal).connect(getattr(self, signal))
         return view
 

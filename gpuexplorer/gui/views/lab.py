@@ -72,7 +72,7 @@ class LabView(QWidget):
         if view is None:
             view = self.views[name] = StudyView(self._session, KINDS[name])
             view.kernel_folders = lambda: self._tab.kernel_folders()
-            for signal in ("notice", "said", "restored", "changed"):
+            for signal in ("notice", "message", "restored", "changed"):
                 getattr(view, signal).connect(getattr(self, signal))
             view.changed.connect(partial(self._mark, name))
             self.heads.addWidget(view.head)
