@@ -21,7 +21,7 @@ MODULES = (
 
 
 class Preloader:
-    """Loads modules one after another, while the engine starts and nobody waits for a paint."""
+    """Loads modules one after another, while the engine starts and the window is idle."""
 
     def __init__(self, modules: Sequence[str] = MODULES) -> None:
         self._modules = modules
@@ -49,5 +49,5 @@ class Preloader:
                 return
             try:
                 import_module(name)
-            except ImportError:  # whoever opens the view is told
+            except ImportError:  # opening the view reports it
                 log.exception("%s cannot be loaded", name)

@@ -60,7 +60,7 @@ class TakesRun(Protocol):
 class Keeping:
     """Keeps one result in a group of a store while it is measured.
 
-    Whoever measures calls ``offer`` or ``take`` as often as there is something new, and ``end``
+    The job that measures calls ``offer`` or ``take`` whenever there is something new, and ``end``
     however it ends, all from one thread. A run that comes again with more samples takes the place
     of what was stored of it. Until ``end`` the group counts as unfinished. A store that fails is no
     reason to stop measuring: ``on_trouble`` is told once, and what waits is tried again later.

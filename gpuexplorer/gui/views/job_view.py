@@ -78,7 +78,7 @@ class JobForm(QWidget):
 
 
 class JobView(QWidget, Generic[R, W]):
-    """``R`` is what is measured, ``W`` what is wanted; ``head`` is placed by whoever shows it.
+    """``R`` is what is measured, ``W`` what is wanted; its owner places ``head``.
 
     ``notice``, ``message`` and ``restored`` are for the window; ``changed`` says that something
     else is shown.
@@ -242,7 +242,7 @@ class JobView(QWidget, Generic[R, W]):
     # ---- what is wanted
 
     def _follow(self) -> None:
-        """Offer what the knobs let be looked at; nothing while nobody looks."""
+        """Offer what the knobs let be looked at; nothing while the view is hidden."""
         if self.isVisible():
             self.follow_knobs()
 

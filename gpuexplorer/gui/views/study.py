@@ -77,7 +77,7 @@ class WantedStudy:
     ) -> str:  # fmt: skip
         """Return the ``gpuexplorer study`` command, quoted for a shell.
 
-        ``threads`` are the CPU threads of the engine, where somebody chose them, and ``engine`` the
+        ``threads`` are the CPU threads of the engine, where they were chosen, and ``engine`` the
         word for it, None for the built-in one.
         """
         values: dict[str, tuple[Any, ...]] = {n: (v,) for n, v in values_of(self.request).items()}
