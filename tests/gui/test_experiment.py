@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 WORKLOADS = load()
@@ -264,3 +267,21 @@ def test_a_run_leads_back_to_its_knobs() -> None:
     assert knobs.knobs == msgspec.structs.replace(before, device="opencl:0")
     assert not knobs.restore_run(msgspec.structs.replace(config, workload="gone"))
     assert knobs.knobs.workload == "matmul"
+
+
+def test_what_would_be_launched_is_worked_out_once_for_each_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    knobs = experiment()
+    made: list[object] = []
+
+    def counted(workload: Workload, config: RunConfig, device: DeviceInfo) -> Plan:
+        made.append(config)
+        return make_plan(workload, config, device)
+
+    monkeypatch.setattr("gpuexplorer.gui.model.experiment.make_plan", counted)
+    knobs.set_axis(0, 8)
+    assert knobs.config() == knobs.plan().config and knobs.problem() is None
+    assert len(made) == 1
+    knobs.set_devices(DeviceList(devices=knobs.devices.devices if knobs.devices else ()))
+    assert knobs.problem() is None and len(made) == 2

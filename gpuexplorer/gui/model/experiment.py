@@ -41,6 +41,8 @@ from gpuexplorer.workloads.planning import check_requirements, make_plan
 from gpuexplorer.workloads.switches import Value, without_defaults
 from gpuexplorer.workloads.workload import Workload
 
+NO_DEVICES = DeviceList()
+
 
 @dataclass(frozen=True)
 class Note:
@@ -53,6 +55,26 @@ class Note:
     """What following the link sets."""
 
 
+class _Planned:
+    """What some knobs would launch, or why they cannot."""
+
+    def __init__(self, knobs: Knobs, workload: Workload, devices: DeviceList) -> None:
+        self.knobs, self._workload, self._devices = knobs, workload, devices
+        self.plan: Plan | None = None
+        self.error: ExplorerError | None = None
+        try:
+            config = complete(knobs.request(), workload, devices)
+            device = next(d for d in devices.devices if d.id == config.device)
+            self.plan = make_plan(workload, config, device)
+        except ExplorerError as error:
+            self.error = error
+
+    def holds(self, knobs: Knobs, workload: Workload, devices: DeviceList) -> bool:
+        """Whether it is of these."""
+        same = self._workload is workload and self._devices is devices
+        return same and self.knobs == knobs
+
+
 class Experiment:
     """The knobs, with legal values from the device's limits and the variant's constraints.
 
@@ -63,6 +85,8 @@ class Experiment:
     def __init__(self, workloads: dict[str, Workload], devices: DeviceList | None = None) -> None:
         self.workloads = workloads
         self.devices = devices
+        self._planned: _Planned | None = None
+        """What was planned last: several look at it in one move of a knob."""
         self.note: Note | None = None
         self.on_change: Callable[[], None] = lambda: None
         self._steps = Undo()
@@ -120,11 +144,14 @@ class Experiment:
     def plan(self, knobs: Knobs | None = None) -> Plan:
         """Return what exactly would be launched; raises ExplorerError when it cannot be."""
         knobs = knobs or self.knobs
-        workload = self.workloads[knobs.workload]
-        devices = self.devices or DeviceList()
-        config = complete(knobs.request(), workload, devices)
-        device = next(d for d in devices.devices if d.id == config.device)
-        return make_plan(workload, config, device)
+        workload, devices = self.workloads[knobs.workload], self.devices or NO_DEVICES
+        made = self._planned
+        if made is None or not made.holds(knobs, workload, devices):
+            made = self._planned = _Planned(knobs, workload, devices)
+        if made.error is not None:
+            raise made.error.with_traceback(None)
+        assert made.plan is not None
+        return made.plan
 
     def problem(self, knobs: Knobs | None = None) -> ExplorerError | None:
         """Return why these knobs cannot be run; None when they can, or when no device is known."""
