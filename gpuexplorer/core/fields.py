@@ -12,10 +12,14 @@ from msgspec import Meta
 
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 """A time or a duration, up to 30 years."""
+Time = Annotated[float, Meta(gt=0, le=1e9)]
+"""A time that is divided by, or drawn on a logarithmic axis."""
 Amount = Annotated[float, Meta(ge=0, lt=1e30)]
 """Operations, bytes, or as many of them a second."""
 Ratio = Annotated[float, Meta(gt=0, lt=1e30)]
 """A time over another."""
+Error = Annotated[float, Meta(ge=0)]
+"""A distance from what is right, relative to it."""
 Tolerance = Annotated[float, Meta(gt=0, lt=1)]
 """How far from 1 a ratio may be and count as 1."""
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]

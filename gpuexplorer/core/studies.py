@@ -14,6 +14,7 @@ import msgspec
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.fields import Amount, Error, Ratio, Seconds, Time
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 
@@ -30,19 +31,19 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     """The run's id."""
-    time_s: float
+    time_s: Time
     """The median of a launch."""
-    ci95_low_s: float | None = None
-    ci95_high_s: float | None = None
-    flop_per_s: float | None = None
-    rms_rel_error: float | None = None
+    ci95_low_s: Seconds | None = None
+    ci95_high_s: Seconds | None = None
+    flop_per_s: Amount | None = None
+    rms_rel_error: Error | None = None
     """``‖out − ref‖ / ‖ref‖`` against float64; None where it was not worked out."""
-    max_rel_error: float | None = None
+    max_rel_error: Error | None = None
     """The largest error of an element, as the run's verification has it."""
-    tolerance: float | None = None
+    tolerance: Error | None = None
     wrong: bool = False
     """Whether the result is further from float64 than the workload allows."""
-    memory_B: float | None = None
+    memory_B: Amount | None = None
     """The peak of the device's memory that was counted."""
     memory_counter: str | None = None
     """What counted it; where nothing did, why."""
@@ -209,10 +210,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 class Speedup(msgspec.Struct, frozen=True, kw_only=True):
     """How many times as fast the second device is as the first."""
 
-    factor: float
-    ci95_low: float | None = None
+    factor: Ratio
+    ci95_low: Ratio | None = None
     """None for too few rounds."""
-    ci95_high: float | None = None
+    ci95_high: Ratio | None = None
     pairs: int = 0
 
     @classmethod
@@ -248,11 +249,11 @@ class SizePoint(msgspec.Struct, frozen=True, kw_only=True):
 class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
     """From which size on the second device is the faster one."""
 
-    size: float | None = None
+    size: Amount | None = None
     """Interpolated between two sizes measured; None when there is none in the range."""
-    low: float | None = None
+    low: Amount | None = None
     """Where the 95 % intervals of the speed-ups cross 1; None where they do not in the range."""
-    high: float | None = None
+    high: Amount | None = None
     words: str
     """The finding in a sentence, also when there is none."""
 

@@ -33,7 +33,8 @@ KINDS: dict[str, StudyKind[Any]] = {
     kind.name: kind for kind in (precision.KIND, switches.KIND, speedup.KIND, scaling.KIND)
 }
 """By the name that a document has, in the order in which they are offered."""
-_DOCUMENTS: Any = reduce(or_, (kind.document for kind in KINDS.values()))
+DOCUMENTS: Any = reduce(or_, (kind.document for kind in KINDS.values()))
+"""The type of a study of any kind."""
 
 
 def kind_of(study: Study) -> StudyKind[Any]:
@@ -43,14 +44,14 @@ def kind_of(study: Study) -> StudyKind[Any]:
 
 def decode(data: bytes | str) -> Study:
     """Return the study that ``core.studies.study_json`` wrote; msgspec.DecodeError for no study."""
-    found: Study = msgspec.json.decode(data, type=_DOCUMENTS)
+    found: Study = msgspec.json.decode(data, type=DOCUMENTS)
     return found
 
 
 def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
     """Return a study from its document and its runs; InputError when it is not one."""
     try:
-        found: Study = msgspec.convert({**document, "runs": []}, _DOCUMENTS)
+        found: Study = msgspec.convert({**document, "runs": []}, DOCUMENTS)
     except msgspec.ValidationError as error:
         raise InputError(
             f"this is no study that is known here: {error}",

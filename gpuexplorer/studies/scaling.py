@@ -15,6 +15,7 @@ from gpuexplorer.charts.studies_speedup import size_axis, times_axis, times_line
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
@@ -36,7 +37,7 @@ class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One size; variants that could not be measured there have their reason."""
 
     value: int
-    memory_B: int | None = None
+    memory_B: Count | None = None
     """All arrays together; None where the first variant cannot be run."""
     measured: dict[str, Measured] = {}
     skipped: dict[str, str] = {}

@@ -14,15 +14,18 @@ import pytest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
-from gpuexplorer.gui.model import compare_file, map_file, sweep
+from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep
 from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
+from gpuexplorer.gui.model.job import Held
 from tests.gui.test_session_parts import a_comparison, a_map
 from tests.support.exchange import cache_text, made_sweep
+from tests.support.lab_studies import STUDIES, scaling_study
 
 PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
     "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
     "sweep": (sweep.decode, lambda: sweep_json(made_sweep())),
+    "lab": (lab_file.decode, lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),
 }
 
 
@@ -101,3 +104,11 @@ def test_a_manifest_may_call_its_sizes_and_tunables_in_any_alphabet() -> None:
     made = HeldComparison((Candidate(config),), 0, 0.005, None)
     read = compare_file.decode(compare_file.encode(made), "a.gpux")
     assert read.candidates == made.candidates
+
+
+def test_a_study_of_times_that_hardly_grow_comes_back() -> None:
+    grown = scaling_study().growth[0]
+    flat = msgspec.structs.replace(grown, exponent=0.01, ci95_low=-0.02, ci95_high=0.04)
+    made = scaling_study(growth=(flat,))
+    (read,) = lab_file.decode(lab_file.encode([Held(made)]), "a.gpux")
+    assert read.result == made
