@@ -140,8 +140,8 @@ def compare(
     engine is a process of its own, and one measures at a time. It ends when every verdict is clear,
     after ``seconds`` at the latest, or after exactly so many ``rounds``. Ratios within
     ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
-    ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is told how
-    everyone stands.
+    ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called
+    with each contestant's standing.
 
     Raises as ``run`` does, with the contender's name.
     """

@@ -113,7 +113,7 @@ def read_words(
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
     the first stored run, but for what ``shared`` does say. With ``as_stored`` stored runs are not
     to be measured again, and their workloads need not be here. ``engine`` is what the user says for
-    everyone; without it a stored run is measured in the engine it was, if that is still there.
+    all of them; without it a stored run is measured in the engine it was, if that is still there.
     Raises InputError for a word that cannot be read, and what ``stored`` raises.
     """
     workloads = load(kernels)
@@ -418,7 +418,7 @@ def one_number_of_threads(
     """Return the CPU threads for all, and what is wanted without a number of its own.
 
     An engine has one number of threads. ``threads`` is what the user says, None: as stored.
-    InputError when the stored runs differ in it and nobody says which holds.
+    InputError when the stored runs differ in it and ``threads`` does not say which holds.
     """
     stored = {one.word: one.request.threads for one in wanted if one.request.threads is not None}
     if threads is None and stored:

@@ -1,8 +1,8 @@
 """Accesses to memory that was made inaccessible on purpose: noted, and then let through.
 
 Linux tells the process of such an access with a signal and the address. The handler here asks
-the watcher of that address; it opens the memory, and the access is made again. What nobody
-watches goes to the handler that was there before, and ends the process as ever.
+the watcher of that address; it opens the memory, and the access is made again. What is
+not watched goes to the handler that was there before, and ends the process as ever.
 
 A handler may do anything where the signal is raised by the faulting instruction itself and that
 belongs to no function of a library, which is so of a kernel's own code.
