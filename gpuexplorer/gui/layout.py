@@ -7,18 +7,16 @@ from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, Q
 
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.panels.advice import AdviceSection
-from gpuexplorer.gui.panels.blockmap_tab import BlockMapTab
 from gpuexplorer.gui.panels.compare import CompareView
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
-from gpuexplorer.gui.panels.lab_tab import LabTab
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.roofline import RooflineView
-from gpuexplorer.gui.panels.sweep_tab import SweepTab
+from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot

@@ -55,8 +55,7 @@ from gpuexplorer.gui.model.sweep_axes import (
     space_of,
 )
 from gpuexplorer.gui.model.sweep_command import sweep_command
-from gpuexplorer.gui.panels.result_files import sweep_files
-from gpuexplorer.gui.panels.result_tab import write
+from gpuexplorer.gui.panels.result_tab import sweep_files, write
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.views.sweep import SweepView

@@ -25,8 +25,7 @@ from gpuexplorer.gui.model.blockmap import Held, MapModel, runs_of
 from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
-from gpuexplorer.gui.panels.result_files import sweep_files
-from gpuexplorer.gui.panels.result_tab import Exported
+from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session

@@ -1,4 +1,4 @@
-"""The place of a tab whose results are exported and kept: its view is made when first wanted."""
+"""A tab whose results are exported and kept: its view is made when first wanted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -20,6 +20,10 @@ from gpuexplorer.gui.export import CHARTS, Exporter, render
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.late import LateView
+
+if TYPE_CHECKING:
+    from gpuexplorer.charts.sweep_points import Figure
+    from gpuexplorer.core.sweep import SweepDocument
 
 FORMATS = {
     "png": "PNG image",
@@ -43,8 +47,24 @@ class Exported:
     chart: Callable[[], ChartSpec]
 
 
+class Codec(Protocol):
+    """Reads and writes what a tab holds, as JSON; a module of ``gui.model``."""
+
+    def encode(self, held: Any) -> bytes:
+        """Return it as JSON."""
+
+    def decode(self, data: bytes, origin: str) -> Any:
+        """Read it from the file ``origin``; InputError when it is not of this kind."""
+
+
 class ResultView(Protocol):
     """What the view of such a tab has."""
+
+    def held(self) -> object | None:
+        """Return what is to be kept, unchangeable from now on; None without anything."""
+
+    def show_held(self, held: Any) -> None:
+        """Show it again; None: nothing."""
 
     def exported(self) -> Exported:
         """Return what is to be written; ExplorerError when there is nothing."""
@@ -54,7 +74,7 @@ class ResultView(Protocol):
 
 
 class ResultTab(LateView):
-    """A subclass says in ``make`` how its view comes about.
+    """A ``Part`` of session files; ``make`` makes its view, and ``codec`` is how it is kept.
 
     ``notice`` and ``message`` are for the window; ``restored`` carries a configuration that the
     knobs shall take.
@@ -73,6 +93,10 @@ class ResultTab(LateView):
     def make(self) -> QWidget:
         """Make the view, which is a ``ResultView``."""
 
+    @abstractmethod
+    def codec(self) -> Codec:
+        """Return what reads and writes what the view holds."""
+
     @property
     def result(self) -> ResultView | None:
         """The view; None before it was first wanted."""
@@ -82,6 +106,35 @@ class ResultTab(LateView):
         """End what the view has started."""
         if self.result is not None:
             self.result.close_down()
+
+    def pass_on(self, view: Any, *signals: str) -> None:
+        """Emit what the view emits."""
+        for signal in signals:
+            getattr(view, signal).connect(getattr(self, signal))
+
+    # ---- in a session file
+
+    def held(self) -> Any:
+        """Return what is shown; None when there is nothing to keep."""
+        return self.result.held() if self.result is not None else None
+
+    def encode(self, held: object) -> bytes:
+        """Return it as JSON."""
+        return self.codec().encode(held)
+
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read it; InputError when it is not of this kind."""
+        found: object = self.codec().decode(data, origin)
+        return found
+
+    def show_held(self, held: object | None) -> None:
+        """Show something else; None: nothing."""
+        if held is not None or self.view is not None:
+            self.made()
+            assert self.result is not None
+            self.result.show_held(held)
+
+    # ---- files
 
     def export(self, exporter: Exporter, suffix: str) -> None:
         """Ask for a file name and write what is shown there."""
@@ -119,3 +172,29 @@ def write(found: Exported, path: Path, scheme: str) -> None:
         found.csv(path)
     elif suffix in CHARTS:
         render(encode(found.chart()), path, scheme)
+
+
+def sweep_files(
+    document: Callable[[], SweepDocument], stem: str, figure: Figure | None = None
+) -> Exported:
+    """Return how a sweep is written, as a document, a table or a chart of a figure.
+
+    ``document`` makes it, in any thread, and raises ExplorerError when there is nothing.
+    """
+    from gpuexplorer.core.sweep import sweep_json
+
+    def csv(path: Path) -> None:
+        from gpuexplorer.exchange.csv_table import write_sheet
+        from gpuexplorer.results.sweep import sheet_of
+
+        write_sheet(sheet_of(document()), path)
+
+    def chart() -> ChartSpec:
+        from gpuexplorer.charts.sweep import chart_of_sweep
+
+        found = document()
+        if not found.measured:
+            raise InputError("nothing of the sweep was measured", remedy="let it measure first")
+        return chart_of_sweep(found, figure=figure)
+
+    return Exported(stem, lambda: sweep_json(document()), csv, chart)

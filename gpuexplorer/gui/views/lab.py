@@ -98,9 +98,14 @@ class LabView(QWidget):
         self.heads.setCurrentWidget(view.head)
         self.pages.setCurrentWidget(view)
 
-    def show_studies(self, held: Sequence[Held[Study]]) -> None:
+    def held(self) -> tuple[Held[Study], ...] | None:
+        """Return the studies as far as they were measured; None without any."""
+        views = self.views.values()
+        return tuple(found for view in views if (found := view.model.held()) is not None) or None
+
+    def show_held(self, held: Sequence[Held[Study]] | None) -> None:
         """Show the studies of a session; those that it has none of are empty."""
-        by_name = {kind_of(one.result).name: one for one in held}
+        by_name = {kind_of(one.result).name: one for one in held or ()}
         for name in KINDS:
             if name in by_name or name in self.views:
                 self.view_of(name).show_held(by_name.get(name))

@@ -19,8 +19,7 @@ from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, cell_words
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.notice import Notice
-from gpuexplorer.gui.panels.result_files import sweep_files
-from gpuexplorer.gui.panels.result_tab import Exported
+from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
 from gpuexplorer.gui.views.job_view import JobForm, JobView, Preview
@@ -200,6 +199,11 @@ class SweepView(JobView[Held, WantedSweep]):
         """Return a configuration of the sweep."""
         cell = self.model.cells[int(key)]
         return cell.result.config if cell.result is not None else cell.point.config
+
+    def held(self) -> Held | None:
+        """Return the sweep so far; None without one, or with nothing measured."""
+        held = self.model.snapshot()
+        return held if held and any(cell.result is not None for cell in held.cells) else None
 
     def show_held(self, held: Held | None) -> None:
         """Show another sweep; None: nothing."""

@@ -1,0 +1,103 @@
+"""The tabs with a result of their own: block map, Sweep and Lab, made when they are wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from gpuexplorer.gui.panels.result_tab import Codec, ResultTab
+from gpuexplorer.gui.session import Session
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.blockmap import BlockMapView
+    from gpuexplorer.gui.views.lab import LabView
+    from gpuexplorer.gui.views.sweep import SweepView
+
+
+class BlockMapTab(ResultTab):
+    """The place of the block map."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("blockMap")
+        self._session = session
+
+    def make(self) -> QWidget:
+        """Make the view."""
+        from gpuexplorer.gui.panels.blockmap import BlockMapView
+
+        return BlockMapView(self._session)
+
+    def codec(self) -> Codec:
+        """Return what reads and writes maps."""
+        from gpuexplorer.gui.model import map_file
+
+        return map_file
+
+    @property
+    def mapping(self) -> BlockMapView | None:
+        """The view; None before it was first wanted."""
+        return cast("BlockMapView | None", self.view)
+
+
+class SweepTab(ResultTab):
+    """The place of the Sweep."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("sweepTab")
+        self._session = session
+
+    def make(self) -> QWidget:
+        """Make the view."""
+        from gpuexplorer.gui.views.sweep import SweepView
+
+        view = SweepView(self._session)
+        view.kernel_folders = lambda: self.kernel_folders()
+        self.pass_on(view, "notice", "message", "restored")
+        return view
+
+    def codec(self) -> Codec:
+        """Return what reads and writes sweeps."""
+        from gpuexplorer.gui.model import sweep
+
+        return sweep
+
+    @property
+    def sweeping(self) -> SweepView | None:
+        """The view; None before it was first wanted."""
+        return cast("SweepView | None", self.view)
+
+
+class LabTab(ResultTab):
+    """The place of the Lab; ``changed`` says that another study was measured."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("labTab")
+        self._session = session
+
+    def make(self) -> QWidget:
+        """Make the view."""
+        from gpuexplorer.gui.views.lab import LabView
+
+        view = LabView(self._session, self)
+        self.pass_on(view, "notice", "message", "restored", "changed")
+        return view
+
+    def codec(self) -> Codec:
+        """Return what reads and writes studies."""
+        from gpuexplorer.gui.model import lab_file
+
+        return lab_file
+
+    @property
+    def lab(self) -> LabView | None:
+        """The view; None before it was first wanted."""
+        return cast("LabView | None", self.view)
+
+    @property
+    def has_study(self) -> bool:
+        """Whether any study has something to export."""
+        return self.held() is not None
