@@ -152,8 +152,7 @@ def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Grow
         x, y = np.log(np.array(found[start:], dtype=np.float64)).T
         away = x - x.mean()
         k = float(away @ y / (away @ away))
-        a = float(y.mean() - k * x.mean())
-        rest = y - a - k * x
+        rest = y - y.mean() - k * away
         if np.abs(rest).max() > math.log1p(WITHIN):
             continue
         half = t_975(len(x) - 2) * math.sqrt(float(rest @ rest) / (len(x) - 2) / (away @ away))
@@ -161,7 +160,7 @@ def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Grow
         words = (f"{variant}: time grows as {symbol}^{k:.2f} (95 % interval {low:.2f} to "
                  f"{high:.2f}) from {symbol} = {count(size)} on.")  # fmt: skip
         return Growth(variant=variant, exponent=k, ci95_low=low, ci95_high=high,
-                      factor_s=math.exp(a), start=size, words=words)  # fmt: skip
+                      factor_s=math.exp(y.mean() - k * x.mean()), start=size, words=words)  # fmt: skip
     why = "too few sizes" if len(found) < FEWEST_POINTS else "the largest sizes lie on no line"
     words = f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: {why}."
     return Growth(variant=variant, words=words)
@@ -236,7 +235,7 @@ def _words(study: ScalingStudy) -> tuple[str, ...]:
 
 
 KIND = StudyKind(
-    title="Scaling", heading="Time against size", doing="measuring sizes",
+    title="Scaling", heading="Time against size", doing="measuring sizes", over_sizes=True,
     tip="How the time of several variants grows with the size, and where a memory is exceeded",
     question="How does the time grow with the size, and from where on?",
     about="Several variants run over a range of sizes, in turns. A line is fitted to the largest "
@@ -247,5 +246,5 @@ KIND = StudyKind(
     choices=(Choice("variants", "--variants", "V,..", "which variants (default: --variant, or all "
                     "that run on the device)", title="Variants", too_few="no variant is ticked",
                     offers=lambda scene: scene.variant_offers()),),
-    over_sizes=True, varies=("variant",), subject=lambda s: f"{s.workload} · {s.precision}",
+    varies=("variant",), subject=lambda s: f"{s.workload} · {s.precision}",
 )  # fmt: skip
