@@ -159,8 +159,8 @@ def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Grow
         low, high, size = k - half, k + half, found[start][0]
         words = (f"{variant}: time grows as {symbol}^{k:.2f} (95 % interval {low:.2f} to "
                  f"{high:.2f}) from {symbol} = {count(size)} on.")  # fmt: skip
-        return Growth(variant=variant, exponent=k, ci95_low=low, ci95_high=high,
-                      factor_s=math.exp(y.mean() - k * x.mean()), start=size, words=words)  # fmt: skip
+        return Growth(variant=variant, exponent=k, ci95_low=low, ci95_high=high, start=size,
+                      factor_s=math.exp(y.mean() - k * x.mean()), words=words)  # fmt: skip
     why = "too few sizes" if len(found) < FEWEST_POINTS else "the largest sizes lie on no line"
     words = f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: {why}."
     return Growth(variant=variant, words=words)
