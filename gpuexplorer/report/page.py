@@ -40,6 +40,8 @@ from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text
 from gpuexplorer.report.style import page_head
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
+from gpuexplorer.results.runs import ranked
+from gpuexplorer.results.runs import sheet_of as runs_sheet
 from gpuexplorer.studies import kind_of, study_of
 from gpuexplorer.workloads.switches import SWITCHES
 
@@ -130,12 +132,12 @@ def _on_study(study: Study) -> tuple[str, str]:
 
 def _on_runs(report: Report) -> tuple[str, str]:
     runs = list(report.runs)
-    first = parts.ranked(runs)[0]
+    first = ranked(runs)[0]
     title = f"{count(len(runs))} runs of {_names(runs)}"
     best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
     charts = [figure(make, i) for i, make in enumerate(_charts(report), start=1)]
     body = paragraph(parts.shared(runs), "lead") + paragraph(best)
-    body += section("Charts", *charts) + section("Runs", parts.overview(runs, report.labels))
+    body += section("Charts", *charts) + sheet_sections(runs_sheet(runs, report.labels))
     body += section("Without a result", parts.left_out(report.skipped))
     if len(runs) <= MOST_TRACES:
         body += "".join(_one_of_several(run, report) for run in runs)
@@ -164,7 +166,7 @@ def _one_of_several(result: RunResult, report: Report) -> str:
 
 def _charts(report: Report) -> list[Callable[[], ChartSpec]]:
     runs = list(report.runs)
-    drawn = [r for r in parts.ranked(runs) if r.timing.median_s > 0][:MOST_BARS]
+    drawn = [r for r in ranked(runs) if r.timing.median_s > 0][:MOST_BARS]
     found: list[Callable[[], ChartSpec]] = []
     sweep = _sweep(report)
     if sweep is not None and len(drawn) > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from gpuexplorer import reproduce
 from gpuexplorer.charts.facts import facts
-from gpuexplorer.charts.words import block_words, config_parts, median_words
+from gpuexplorer.charts.words import block_words, config_parts
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.imported import SkippedRun
@@ -132,64 +132,6 @@ def label(found: Label | None) -> str:
     return (paragraph(" ".join(marks), "marks") if marks else "") + (
         paragraph(found.note, "words") if found.note else ""
     )
-
-
-def ranked(results: Iterable[RunResult]) -> list[RunResult]:
-    """Return runs by their median, the fastest first; what cannot be believed comes last."""
-    return sorted(
-        results,
-        key=lambda r: (
-            r.timing.suspect is not None,
-            r.verification is not None and not r.verification.ok,
-            r.timing.median_s,
-        ),
-    )
-
-
-def overview(results: Sequence[RunResult], labels: Mapping[str, Label]) -> str:
-    """Return a line for each run, the fastest first, with what they do not have in common."""
-    shown = ranked(results)
-    parts = [config_parts(r.config) for r in shown]
-    differing = [
-        name
-        for name in parts[0]
-        if len({p[name] for p in parts}) > 1
-        and not (name == "device" and len({r.device.name for r in shown}) > 1)
-    ]
-    devices = len({r.device.name for r in shown}) > 1
-    noted = any(labels.get(r.id) and labels[r.id].note for r in shown)
-    best = shown[0].timing.median_s
-    rows = []
-    for result, mine in zip(shown, parts, strict=True):
-        timing = result.timing
-        row: list[object] = [mine[name].removeprefix("block ") or None for name in differing]
-        if devices:
-            row.append(result.device.name)
-        row += [
-            median_words(result),
-            f"{timing.median_s / best:.3f}" if best > 0 else None,
-            _known(result.throughput.flop_per_s, "FLOP/s"),
-            _known(result.throughput.bandwidth_B_per_s, "B/s"),
-            count(timing.samples),
-            _standing(result),
-        ]
-        if noted:
-            found = labels.get(result.id)
-            row.append(found.note if found is not None and found.note else None)
-        rows.append(row)
-    heads = [
-        *differing, *(["device"] if devices else []), "median", "× the fastest", "throughput",
-        "compulsory traffic", "samples", "result", *(["note"] if noted else []),
-    ]  # fmt: skip
-    return table(rows, heads, "runs")
-
-
-def _standing(result: RunResult) -> str:
-    if result.timing.suspect:
-        return "SUSPECT"
-    if result.verification is None:
-        return "not known"
-    return "verified" if result.verification.ok else "WRONG"
 
 
 def shared(results: Sequence[RunResult]) -> str:

@@ -1,0 +1,88 @@
+"""Several runs as a table, such as a sweep's: the fastest first, with what they do not share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpuexplorer.charts.words import config_parts, median_words
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sheet import Cell, Column, Row, Sheet
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.exchange.table import Label
+
+FIGURES = (
+    Column("median", "median", "Median time of one launch, with half its 95 % interval", "s"),
+    Column("ratio", "× the fastest", "Its median over that of the fastest"),
+    Column("throughput", "throughput", "Useful operations over the median", "FLOP/s"),
+    Column("bandwidth", "compulsory traffic", "Compulsory bytes over the median", "B/s"),
+    Column("samples", "samples", "Launches that were timed"),
+    Column("result", "result", "Whether it was verified", words=True),
+)
+
+
+def ranked(results: Iterable[RunResult]) -> list[RunResult]:
+    """Return runs by their median, the fastest first; what cannot be believed comes last."""
+    return sorted(
+        results,
+        key=lambda r: (
+            r.timing.suspect is not None,
+            r.verification is not None and not r.verification.ok,
+            r.timing.median_s,
+        ),
+    )
+
+
+def sheet_of(results: Sequence[RunResult], labels: Mapping[str, Label]) -> Sheet:
+    """Return a row for each run, with the parts of the configuration that they do not share."""
+    shown = ranked(results)
+    parts = [config_parts(r.config) for r in shown]
+    several_devices = len({r.device.name for r in shown}) > 1
+    differing = [
+        name
+        for name in parts[0]
+        if len({p[name] for p in parts}) > 1 and not (name == "device" and several_devices)
+    ]
+    if several_devices:
+        differing.append("device")
+    columns = tuple(Column(name, name, words=True) for name in differing) + FIGURES
+    notes = {r.id: labels[r.id].note for r in shown if r.id in labels and labels[r.id].note}
+    if notes:
+        columns += (Column("note", "note", "What was noted on it", words=True),)
+    best_s = shown[0].timing.median_s
+    rows = tuple(
+        _row(result, mine, best_s, result.device.name if several_devices else "", notes)
+        for result, mine in zip(shown, parts, strict=True)
+    )
+    return Sheet("Runs", columns, rows)
+
+
+def _row(
+    run: RunResult,
+    parts: Mapping[str, str],
+    best_s: float,
+    device: str,
+    notes: Mapping[str, str],
+) -> Row:
+    timing, speed = run.timing, run.throughput
+    ratio = timing.median_s / best_s if best_s > 0 else None
+    cells = {name: Cell(words.removeprefix("block ")) for name, words in parts.items()}
+    cells |= {
+        "median": Cell(median_words(run), timing.median_s),
+        "ratio": Cell(f"{ratio:.3f}" if ratio is not None else "", ratio),
+        "throughput": Cell(quantity(speed.flop_per_s, "FLOP/s"), speed.flop_per_s),
+        "bandwidth": Cell(quantity(speed.bandwidth_B_per_s, "B/s"), speed.bandwidth_B_per_s),
+        "samples": Cell(count(timing.samples), timing.samples),
+        "result": Cell(_standing(run)),
+        "note": Cell(notes.get(run.id, "")),
+    }
+    if device:
+        cells["device"] = Cell(device)
+    return Row(" · ".join(filter(None, parts.values())), cells, marks={run.id: median_words(run)})
+
+
+def _standing(run: RunResult) -> str:
+    if run.timing.suspect:
+        return "SUSPECT"
+    if run.verification is None:
+        return "not known"
+    return "verified" if run.verification.ok else "WRONG"
