@@ -49,6 +49,8 @@ STEADY = 1.12
 """The machine is steady while the best takes at most this many times what it took."""
 MOST_DOUBTS = 2
 """So often a configuration is looked at again because its time is doubted."""
+DOUBTFUL = 4.0
+"""Who took this many times what the best takes now did not meet load alone, and is not doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
 MOST_FAILURES = 2
@@ -337,9 +339,10 @@ class Race:
 
         Load may have met such a one alone; where it is as slow as it seems, that costs little.
         """
-        near_s, doubted = LIMITS[1] * self._bar_s(), []
+        bar_s, doubted = self._bar_s(), []
+        near_s, most_s = LIMITS[1] * bar_s, DOUBTFUL * bar_s
         for number, runner in self.runners.items():
-            if runner.withdrawn or not runner.fastest_s or runner.doubts:
+            if runner.withdrawn or runner.doubts or not runner.luckiest_s <= most_s:
                 continue
             expected_s = self._expect(number)
             if expected_s is None or expected_s > near_s:
@@ -364,9 +367,11 @@ class Race:
         if self._slow_checks > MOST_DOUBTS:  # this is how fast the machine is now
             runner.fastest_s += [fastest_s, fastest_s]
             self._slow_checks = 0
+        most_s = DOUBTFUL * max(fastest_s, runner.typical_s)
         for doubted in dict.fromkeys(seen):
             other = self.runners[doubted]
-            if doubted != number and other.doubts < MOST_DOUBTS and other.fastest_s:
+            fresh = doubted != number and other.doubts < MOST_DOUBTS and other.fastest_s
+            if fresh and other.luckiest_s <= most_s:
                 other.doubts += 1
                 other.fastest_s.pop()
                 other.out = False

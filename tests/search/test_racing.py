@@ -206,6 +206,19 @@ def test_what_is_proposed_one_by_one_is_raced_like_the_rest() -> None:
     assert made.best is not None and times[made.best] <= 1.03 * min(times)
 
 
+def test_load_does_not_explain_what_is_slower_by_far() -> None:
+    """The machine is slow at every other check: a block 20 times behind is not looked at again."""
+    times = [1e-3 * (1 + 0.01 * n) for n in range(30)] + [20e-3] * 30
+    made, looks, checks = Race([list(range(60))], seed=2), dict.fromkeys(range(60), 0), 0
+    while (look := made.next()) is not None:
+        checks += look.phase == "check"
+        looks[look.number] += look.phase != "check"
+        load = 1.5 if look.phase == "check" and checks % 2 else 1.0
+        made.took(look, np.full(look.samples, load * times[look.number]))
+    assert made.disturbances > 0 and any(made.runners[n].doubts for n in range(30))
+    assert {looks[n] for n in range(30, 60)} == {1}
+
+
 def test_nobody_is_doubted_for_ever() -> None:
     """Whenever the best is measured again, the machine is slow: what was seen is not believed."""
     made = Race([list(range(30))], seed=2)
