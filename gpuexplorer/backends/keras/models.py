@@ -26,7 +26,7 @@ def _gelu(x: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Held:
+class WeightVariable:
     """A variable that holds one of the manifest's weights, times a factor."""
 
     name: str
@@ -58,19 +58,21 @@ class Network:
     result: str
     """What its result is called."""
     result_layout: Layout | None = None
-    weights: tuple[Held, ...] = ()
+    weights: tuple[WeightVariable, ...] = ()
     model: Any = None
     """The ``keras.Model`` that owns the variables, where there are any."""
     trains: bool = field(default=False)
 
 
-def _held(layer: Any, *names: str, layout: Layout | None) -> tuple[Held, ...]:
+def _held(layer: Any, *names: str, layout: Layout | None) -> tuple[WeightVariable, ...]:
     """Return how a layer's two variables hold two weights; the layout is the first one's."""
     first, second = layer.weights
-    return Held(names[0], first, layout), Held(names[1], second)
+    return WeightVariable(names[0], first, layout), WeightVariable(names[1], second)
 
 
-def _model(result: str, x: Any, y: Any, *weights: tuple[Held, ...], **more: Any) -> Network:
+def _model(
+    result: str, x: Any, y: Any, *weights: tuple[WeightVariable, ...], **more: Any
+) -> Network:
     model = keras.Model(x, y)
     return Network(model, {"X": more.pop("layout", None)}, result, weights=sum(weights, ()),
                    model=model, **more)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from gpuexplorer.backends.keras.models import Held, Network
+from gpuexplorer.backends.keras.models import Network, WeightVariable
 from gpuexplorer.backends.keras.underlying import OnJax, OnTensorFlow, OnTorch, UnderlyingFramework
 from gpuexplorer.backends.layouts import Layout
 from gpuexplorer.workloads.models.training import LEARNING_RATE, MOMENTUM
@@ -34,7 +34,7 @@ class Training(ABC):
             *network.weights,
             # Keras keeps the step itself, -0.1 v, where the workload's velocity is v.
             *(
-                Held(f"v{name}", momentum, layout, -LEARNING_RATE)
+                WeightVariable(f"v{name}", momentum, layout, -LEARNING_RATE)
                 for (name, layout), momentum in zip(named, self.optimizer.momentums, strict=True)
             ),
         )
