@@ -40,7 +40,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.sweep import (
     NOT_REACHED,
-    Held,
+    HeldSweep,
     SweepModel,
     cell_words,
     decode,
@@ -104,14 +104,14 @@ def result_of(cell: SweepCell, median_s: float) -> RunResult:
     return record.result()
 
 
-def swept(space: Space, measured: int | None = None) -> Held:
+def swept(space: Space, measured: int | None = None) -> HeldSweep:
     """Return a sweep of which so many cells are measured, the later the faster."""
     workload = WORKLOADS[space.base.workload]
     cells = cells_of(space.points(workload, DEVICES))
     waiting = [i for i, cell in enumerate(cells) if cell.waiting]
     for number, index in enumerate(waiting[:measured]):
         cells[index] = cells[index].measured(result_of(cells[index], 1e-3 / (1 + number)))
-    return Held(space, workload, tuple(cells), Measuring(), None, workload.manifest.title)
+    return HeldSweep(space, workload, tuple(cells), Measuring(), None, workload.manifest.title)
 
 
 def block_space(experiment: Experiment) -> Space:
@@ -336,7 +336,7 @@ def test_what_was_lost_with_its_engine_is_told_apart_and_can_be_gone_on_with(
 # ---- the table
 
 
-def table_of(held: Held) -> Sheet:
+def table_of(held: HeldSweep) -> Sheet:
     """Return the table that the window shows of a sweep."""
     rows = SweepRows({axis.name: axis.values for axis in held.space.axes})
     return rows.sheet((c.point.values, c.result, c.skipped) for c in held.cells)

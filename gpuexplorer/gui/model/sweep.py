@@ -37,7 +37,7 @@ Values = dict[str, tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldSweep:
     """A sweep's outcome at a moment; ``document`` is there for one that a file brought."""
 
     space: Space
@@ -80,7 +80,7 @@ class SweepModel:
     def __init__(self) -> None:
         self.state: State = "empty"
         self.error = ""
-        self.held: Held | None = None
+        self.held: HeldSweep | None = None
         self.cells: list[SweepCell] = []
         self.waiting = 0
         """How many configurations are still to be measured."""
@@ -102,7 +102,7 @@ class SweepModel:
     ) -> None:
         """Start a sweep over a space."""
         self._set_cells(cells)
-        self.held = Held(space, workload, (), measuring, None, workload.manifest.title)
+        self.held = HeldSweep(space, workload, (), measuring, None, workload.manifest.title)
         self.state, self.current, self.left, self.resumed = "running", None, "", resumed
 
     def take(
@@ -171,7 +171,7 @@ class SweepModel:
             return f"{done}, {self.left} left" if self.left and waiting else done
         return text
 
-    def snapshot(self) -> Held | None:
+    def snapshot(self) -> HeldSweep | None:
         """Return the outcome so far, unchangeable from now on; None without a sweep."""
         if self.held is None:
             return None
@@ -179,7 +179,7 @@ class SweepModel:
 
     # ---- in a session file
 
-    def show(self, held: Held | None) -> None:
+    def show(self, held: HeldSweep | None) -> None:
         """Show another outcome instead; None: nothing."""
         self.held = held
         self._set_cells(held.cells if held is not None else ())
@@ -192,12 +192,12 @@ class SweepModel:
                 self.state = "done"
 
 
-def encode(held: Held) -> bytes:
+def encode(held: HeldSweep) -> bytes:
     """Return a sweep's outcome as JSON; InputError while nothing is done."""
     return sweep_json(held.to_document())
 
 
-def decode(data: bytes, origin: str) -> Held:
+def decode(data: bytes, origin: str) -> HeldSweep:
     """Return the outcome that a file holds; InputError when it does not hold together."""
     document = read_sweep(data)
     check_texts(document)
@@ -228,7 +228,7 @@ def decode(data: bytes, origin: str) -> Held:
         found.get(place) or _not_reached(axes, place)
         for place in product(*(range(len(axis.values)) for axis in axes))
     ]
-    return Held(
+    return HeldSweep(
         space, None, tuple(cells), Measuring(), document.id, document.title, origin, document
     )
 

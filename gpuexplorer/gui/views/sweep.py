@@ -15,7 +15,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.model import sweep_preview
-from gpuexplorer.gui.model.sweep import Held, SweepModel, Unfinished, cell_words, unfinished
+from gpuexplorer.gui.model.sweep import HeldSweep, SweepModel, Unfinished, cell_words, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_command import sweep_command
 from gpuexplorer.gui.notice import Notice
@@ -51,7 +51,7 @@ class WantedSweep:
     resume: bool = False
 
 
-class SweepView(JobView[Held, WantedSweep]):
+class SweepView(JobView[HeldSweep, WantedSweep]):
     """The view of a sweep; its marks are the configurations' numbers."""
 
     hint = "Choose what shall vary, then press Start."
@@ -179,7 +179,7 @@ class SweepView(JobView[Held, WantedSweep]):
             f"Start measures {axes}." if axes else "",
         )
 
-    def picture(self, result: Held) -> Callable[[], Picture]:
+    def picture(self, result: HeldSweep) -> Callable[[], Picture]:
         """Return what makes the sweep's table and chart, and its fastest configuration."""
         return partial(_picture, result, self._rows, self._chosen_figure)
 
@@ -200,12 +200,12 @@ class SweepView(JobView[Held, WantedSweep]):
         cell = self.model.cells[int(key)]
         return cell.result.config if cell.result is not None else cell.point.config
 
-    def held(self) -> Held | None:
+    def held(self) -> HeldSweep | None:
         """Return the sweep so far; None without one, or with nothing measured."""
         held = self.model.snapshot()
         return held if held and any(cell.result is not None for cell in held.cells) else None
 
-    def show_held(self, held: Held | None) -> None:
+    def show_held(self, held: HeldSweep | None) -> None:
         """Show another sweep; None: nothing."""
         self.model.show(held)
         self._show_space()
@@ -225,7 +225,7 @@ class SweepView(JobView[Held, WantedSweep]):
             threads=options.threads, engine=options.python,
         )  # fmt: skip
 
-    def files(self, result: Held) -> Exported:
+    def files(self, result: HeldSweep) -> Exported:
         """Return how the sweep so far is written to files."""
         axes = "-".join(axis.title for axis in result.space.axes)
         stem = f"sweep-{result.space.base.workload}-{axes}"
@@ -288,7 +288,7 @@ class SweepOffer(QWidget):
         self.show()
 
 
-def _picture(held: Held, rows: SweepRows, figure: Figure) -> Picture:
+def _picture(held: HeldSweep, rows: SweepRows, figure: Figure) -> Picture:
     outcomes = ((cell.point.values, cell.result, cell.skipped) for cell in held.cells)
     best = held.best
     fastest = f"Fastest: {cell_words(held.cells[best])}" if best is not None else ""
