@@ -11,7 +11,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.blockmap import Held, MapEnd, MapModel
+from gpuexplorer.gui.model.blockmap import MapEnd, MapModel, MeasurableMap
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
@@ -33,7 +33,7 @@ class BlockMapJob(EngineJob):
     def __init__(
         self,
         worker: EngineWorker,
-        held: Held,
+        held: MeasurableMap,
         keeping: Keeping,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class MapControl(QObject):
         super().__init__()
         self._session, self.model = session, model
         self._job: BlockMapJob | None = None
-        self._measured: Held | None = None
+        self._measured: MeasurableMap | None = None
         self._watching = False
         self._planner = QTimer(self)
         self._planner.setInterval(0)

@@ -27,7 +27,7 @@ from gpuexplorer.core.config import Block
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.blockmap import Held
+from gpuexplorer.gui.model.blockmap import MeasurableMap
 from gpuexplorer.gui.model.map_look import Look
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.plots.map_drawing import named
@@ -64,13 +64,13 @@ def open_map(
     return window, view
 
 
-def shown(view: BlockMapView) -> Held:
+def shown(view: BlockMapView) -> MeasurableMap:
     held = view.model.shown
-    assert isinstance(held, Held)
+    assert isinstance(held, MeasurableMap)
     return held
 
 
-def measure(qtbot: QtBot, view: BlockMapView) -> Held:
+def measure(qtbot: QtBot, view: BlockMapView) -> MeasurableMap:
     view.start.click()
     assert view.control.running
     until(qtbot, lambda: not view.control.running)
@@ -101,7 +101,7 @@ def stands_at(window: MainWindow, block: Block) -> Callable[[], bool]:
     return lambda: window.session.experiment.knobs.block == block
 
 
-def cells_of(held: Held) -> dict[Block, MapCell]:
+def cells_of(held: MeasurableMap) -> dict[Block, MapCell]:
     return {c.block: c for c in held.cells}
 
 
@@ -305,7 +305,7 @@ def check_export(
     assert len(document["runs"]) == len(document["axes"]["block.x"])
 
 
-def check_pointer(view: BlockMapView, held: Held) -> None:
+def check_pointer(view: BlockMapView, held: MeasurableMap) -> None:
     assert held.best is not None
     hover(view, held.best)
     words = view.cell_words.text()
@@ -316,7 +316,7 @@ def check_pointer(view: BlockMapView, held: Held) -> None:
     assert "× the best" in view.cell_words.text()
 
 
-def check_colours(view: BlockMapView, held: Held, box: QComboBox) -> None:
+def check_colours(view: BlockMapView, held: MeasurableMap, box: QComboBox) -> None:
     assert held.best is not None
     best = cells_of(held)[held.best]
     units = []
@@ -331,7 +331,7 @@ def check_colours(view: BlockMapView, held: Held, box: QComboBox) -> None:
     assert units[0].endswith("s") and units[1].endswith("FLOP/s") and units[2] == "% of the best"
 
 
-def check_overlay(view: BlockMapView, held: Held, button: QToolButton) -> None:
+def check_overlay(view: BlockMapView, held: MeasurableMap, button: QToolButton) -> None:
     """A processor has no occupancy; where there is one, disagreements are counted."""
     button.click()
     assert "A processor has no multiprocessors" in view.notes.text()

@@ -14,7 +14,7 @@ from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Resources
-from gpuexplorer.gui.model.blockmap import Held, MapModel
+from gpuexplorer.gui.model.blockmap import MapModel, MeasurableMap
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_look import (
@@ -33,7 +33,9 @@ from tests.support.situations import H100, shipped
 CPU = device(threads=1)
 
 
-def planned(on: DeviceInfo = CPU, workload: str = "matmul") -> tuple[Experiment, MapModel, Held]:
+def planned(
+    on: DeviceInfo = CPU, workload: str = "matmul"
+) -> tuple[Experiment, MapModel, MeasurableMap]:
     experiment = Experiment(shipped())
     experiment.set_devices(DeviceList(devices=(on,)))
     experiment.set_workload(workload)
@@ -46,7 +48,7 @@ def planned(on: DeviceInfo = CPU, workload: str = "matmul") -> tuple[Experiment,
     return experiment, model, held
 
 
-def time(held: Held, seconds: dict[int, float]) -> None:
+def time(held: MeasurableMap, seconds: dict[int, float]) -> None:
     """Give cells a time."""
     for number, time_s in seconds.items():
         held.cells[number] = dataclasses.replace(

@@ -48,7 +48,7 @@ class MapRequest(MapOf):
 
 
 @dataclass(kw_only=True)
-class Held(Surface):
+class MeasurableMap(Surface):
     """A map that can be measured here."""
 
     wanted: MapRequest
@@ -109,7 +109,7 @@ class MapModel:
         """Threads along z; None follows the knob."""
         self.reason = "The devices are not known yet."
         """Why there is no map."""
-        self._maps: OrderedDict[tuple[str, Grid], Held] = OrderedDict()
+        self._maps: OrderedDict[tuple[str, Grid], MeasurableMap] = OrderedDict()
         self._wanted: MapRequest | None = None
         self._planning: Iterator[None] | None = None
         self._last: Surface | None = None
@@ -118,7 +118,7 @@ class MapModel:
     # ---- what is shown
 
     @property
-    def current(self) -> Held | None:
+    def current(self) -> MeasurableMap | None:
         """The map of the knobs as they stand; None while it is planned, or cannot be."""
         return self._maps.get(self._wanted.key) if self._wanted is not None else None
 
@@ -128,7 +128,7 @@ class MapModel:
         current, last = self.current, self._last
         if last is None or (current is not None and current.measured):
             return current
-        if not isinstance(last, Held):
+        if not isinstance(last, MeasurableMap):
             return last
         same = current is not None and current.wanted.base == last.wanted.base
         return current if same or self._wanted is None else last
@@ -226,7 +226,7 @@ class MapModel:
         made = BlockMap(
             points, grid, wanted.workload, before=before.map if before is not None else None
         )
-        held = Held(wanted=wanted, map=made)
+        held = MeasurableMap(wanted=wanted, map=made)
         held.cells = [
             MapCell(grid.block(n), "waiting" if p.config is not None else "cannot", p.skipped or "")
             for n, p in enumerate(points)
@@ -237,14 +237,14 @@ class MapModel:
         while len(self._maps) > MOST_MAPS:
             self._maps.popitem(last=False)
 
-    def _same_experiment(self, wanted: MapRequest) -> Held | None:
+    def _same_experiment(self, wanted: MapRequest) -> MeasurableMap | None:
         """Return the map over another grid that knows most of this experiment."""
         same = [h for h in self._maps.values() if h.wanted.base == wanted.base and h.measured]
         return max(same, key=lambda h: h.map.race.looks, default=None)
 
     # ---- measuring
 
-    def begin(self) -> Held | None:
+    def begin(self) -> MeasurableMap | None:
         """Return the map of the knobs, to be measured now: afresh when it was done before."""
         held = self.current
         if held is None:
@@ -293,7 +293,7 @@ class MapModel:
         else:
             self._last = held.surface
 
-    def end(self, held: Held, end: MapEnd | None) -> None:
+    def end(self, held: MeasurableMap, end: MapEnd | None) -> None:
         """Take in how the race ended; None when it was left."""
         held.step = None
         if end is not None:
@@ -305,7 +305,7 @@ def runs_of(surface: Surface) -> Callable[[], SweepDocument | None]:
 
     It is that of a sweep over threads x and y; None where a file brought the cells alone.
     """
-    if not isinstance(surface, Held):
+    if not isinstance(surface, MeasurableMap):
         runs = surface.runs
         return lambda: runs
     wanted, group, recorded = surface.wanted, surface.group, surface.map.recorded()
@@ -317,7 +317,7 @@ def runs_of(surface: Surface) -> Callable[[], SweepDocument | None]:
     return made
 
 
-def _take_over(held: Held, before: Held) -> None:
+def _take_over(held: MeasurableMap, before: MeasurableMap) -> None:
     """Show the times of the other grid's cells at once; who ties is for the new race to say."""
     for number, cell in enumerate(held.cells):
         there = before.wanted.grid.number(cell.block)

@@ -21,7 +21,7 @@ from gpuexplorer.core.config import Block
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.blockmap import MapControl
-from gpuexplorer.gui.model.blockmap import Held, MapModel, runs_of
+from gpuexplorer.gui.model.blockmap import MapModel, MeasurableMap, runs_of
 from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
@@ -204,7 +204,7 @@ class BlockMapView(QWidget):
         held = self.model.shown
         step = held.step if held is not None else None
         share = 0.0
-        if running and step is not None and isinstance(held, Held):
+        if running and step is not None and isinstance(held, MeasurableMap):
             spent_s = held.map.spent_s
             share = spent_s / (spent_s + step.left_s) if step.left_s else 1.0
         self.progress.setValue(round(1000 * share))
