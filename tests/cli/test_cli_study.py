@@ -6,7 +6,6 @@ import csv
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
 import pytest
 
 from gpuexplorer.cli import main
