@@ -108,7 +108,7 @@ def cells_of(held: MeasurableMap) -> dict[Block, MapCell]:
 def test_the_map_is_measured_and_live_measuring_goes_on(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, view = open_map(qtbot, open_window)
+    window, view = open_map(qtbot, open_window, "matmul", 64)
     ticket = wait_measured(qtbot, window).ticket
     assert "Start measures them" in view.words.text()
     view.start.click()
