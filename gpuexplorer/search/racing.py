@@ -32,7 +32,7 @@ LOOK_S = 0.002
 TURN_S = 0.02
 """A look at a short kernel, and a turn, last about so long, with more samples than the fewest."""
 MOST_LOOK_S = 2.0
-"""A first look ends after so long while nothing is known, however few samples that makes."""
+"""A look ends after so long, however few samples that makes."""
 PATIENCE = 1.5
 """A look ends after so many times what as many launches take that are just not clearly slower."""
 SLOWER = 1.3
@@ -248,9 +248,9 @@ class Race:
         if phase == "survey" and self._samples is not None:
             samples = self._samples
         if phase == "check" or best_s is None or not self._racing_on:
-            return Look(number, phase, samples, max(MOST_LOOK_S, 100 * samples * (best_s or 0.0)))
+            return Look(number, phase, samples, MOST_LOOK_S)
         slower_s = SLOWER * max(best_s, self._bar_s(), SHORTEST_S)
-        most_s = max(LOOK_S, PATIENCE * samples * slower_s)
+        most_s = min(MOST_LOOK_S, max(LOOK_S, PATIENCE * samples * slower_s))
         return Look(number, phase, samples, most_s, slower_than_s=slower_s)
 
     def _fill(self) -> bool:
