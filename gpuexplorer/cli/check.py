@@ -10,8 +10,8 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
+from gpuexplorer.cli.progress import Steps, steps_progress
 from gpuexplorer.cli.sessions import open_session, opener
-from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.units import percent
@@ -42,7 +42,8 @@ def command(options: argparse.Namespace) -> int:
         threads = other_threads(device)
         again = [g for g in groups if threads is not None and g.cases and g.runs_kernels]
         total = sum(len(g.cases) for g in groups) + len(again)
-        with steps_progress(total, "checked", "cases") as progress:
+        with steps_progress("checking the cases") as sink:
+            progress = Steps(sink, total)
             try:
                 for group in groups:
                     _check(group, session, progress)
@@ -61,7 +62,7 @@ def command(options: argparse.Namespace) -> int:
     return code if any(g.tried for g in groups) else CannotRunHere.exit_code
 
 
-def _check(group: Group, session: EngineSession, progress: StepsSink) -> None:
+def _check(group: Group, session: EngineSession, progress: Steps) -> None:
     """Try a group's cases; after one that breaks in another way than a wrong result, no more."""
     for index, case in enumerate(group.cases):
         progress.running(f"{group.workload.name}/{group.variant} {group.precision}")
@@ -69,17 +70,17 @@ def _check(group: Group, session: EngineSession, progress: StepsSink) -> None:
         if group.broken is not None:
             progress.done(len(group.cases) - index)
             return
-        progress.done(1)
+        progress.done()
 
 
-def _check_again(groups: list[Group], session: EngineSession, progress: StepsSink) -> None:
+def _check_again(groups: list[Group], session: EngineSession, progress: Steps) -> None:
     """Try the largest case of each group that was right with another number of CPU threads."""
     for group in groups:
         progress.running(f"{group.workload.name}/{group.variant} {group.precision}, other threads")
         if not group.failures:
             largest = max(group.cases, key=lambda case: math.prod(case.request.size.values()))
             try_case(group, largest, session)
-        progress.done(1)
+        progress.done()
 
 
 def other_threads(device: DeviceInfo) -> int | None:

@@ -112,6 +112,24 @@ class StepSink(Protocol):
     def __call__(self, done: int, total: int, words: str) -> None: ...
 
 
+class Steps:
+    """Counts the steps of a work and tells a sink of each; ``total`` may become known later."""
+
+    def __init__(self, sink: StepSink, total: int = 0) -> None:
+        self._sink, self.total = sink, total
+        self._count, self._words = 0, ""
+
+    def running(self, words: str) -> None:
+        """Say what is under way."""
+        self._words = words
+        self._sink(self._count, self.total, words)
+
+    def done(self, steps: int = 1) -> None:
+        """Say that so many more are done."""
+        self._count += steps
+        self._sink(self._count, self.total, self._words)
+
+
 @contextmanager
 def steps_progress(title: str) -> Iterator[StepSink]:
     """Show the progress of work in steps until the block ends."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
+from gpuexplorer.cli.progress import Steps, StepSink, steps_progress
 from gpuexplorer.cli.sessions import python_of
-from gpuexplorer.cli.steps import StepsSink, steps_progress
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
@@ -38,8 +37,8 @@ def command(options: argparse.Namespace) -> int:
         threads=options.threads,
     )
     log = (lambda line: say(f"engine: {line}")) if options.verbose else None
-    with _Progress() as progress:
-        report = run_selftest(asked, progress, log=log)
+    with steps_progress("self-test") as sink:
+        report = run_selftest(asked, _Checks(sink), log=log)
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.document(lambda: pretty_json(report))
     delivery.show(lambda: _print(report, output_console(), options.verbose))
@@ -55,30 +54,20 @@ def command(options: argparse.Namespace) -> int:
     return delivery.code if report.ok else CannotRunHere.exit_code
 
 
-class _Progress:
-    """Shows how far the self-test is, once its number of checks is known."""
+class _Checks:
+    """Shows how far the self-test is; the number of its checks becomes known later."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._steps: StepsSink | None = None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        self._stack.close()
+    def __init__(self, sink: StepSink) -> None:
+        self._steps = Steps(sink)
 
     def planned(self, sections: Sequence[SectionResult]) -> None:
-        checks = sum(s.planned for s in sections)
-        self._steps = self._stack.enter_context(steps_progress(checks, "made", "checks"))
+        self._steps.total = sum(s.planned for s in sections)
 
     def running(self, section: str, name: str) -> None:
-        if self._steps is not None:
-            self._steps.running(f"{section}: {name}")
+        self._steps.running(f"{section}: {name}")
 
     def done(self, result: CheckResult) -> None:
-        if self._steps is not None:
-            self._steps.done(1)
+        self._steps.done()
 
 
 def _print(report: SelfTestReport, console: Console, verbose: bool) -> None:

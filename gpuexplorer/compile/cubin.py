@@ -18,7 +18,6 @@ import msgspec
 
 _REGISTERS = 0x2F
 _FRAME = 0x11
-_MIN_STACK = 0x12
 _MAX_THREADS = 0x05
 _PARAMETER = 0x17
 _LONG_PARAMETER = 0x45
@@ -40,7 +39,6 @@ class KernelResources(msgspec.Struct, frozen=True, kw_only=True):
     static_shared_B: int
     frame_B: int
     """Local memory of a thread: its arrays, and registers that were spilled."""
-    min_stack_B: int
     max_threads: int | None
     """Threads of the largest block that ``__launch_bounds__`` allows; None without one."""
 
@@ -98,8 +96,7 @@ def _read(code: bytes, arch: str) -> dict[str, KernelResources]:
     symbols = _symbols(sections)
     registers: dict[str, int] = {}
     frames: dict[str, int] = {}
-    stacks: dict[str, int] = {}
-    wanted = {_REGISTERS: registers, _FRAME: frames, _MIN_STACK: stacks}
+    wanted = {_REGISTERS: registers, _FRAME: frames}
     for section in sections:
         if section.name == ".nv.info":
             for attribute, value in _records(section.data):
@@ -117,7 +114,6 @@ def _read(code: bytes, arch: str) -> dict[str, KernelResources]:
             registers_per_thread=registers[name],
             static_shared_B=max(shared.size - system_B, 0) if shared else 0,
             frame_B=frames.get(name, 0),
-            min_stack_B=stacks.get(name, 0),
             max_threads=_max_threads(by_name[f".nv.info.{name}"].data),
         )
     return found

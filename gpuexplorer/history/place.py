@@ -14,7 +14,6 @@ from gpuexplorer.core.errors import InputError
 
 ENVIRONMENT_VARIABLE = "GPUEXPLORER_HISTORY_URL"
 FILE_NAME = "history.sqlite"
-MEMORY = "sqlite://"
 MOUNTS = Path("/proc/self/mounts")
 
 NETWORK_FILE_SYSTEMS = frozenset(

@@ -31,8 +31,6 @@ from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.workloads.memory.predict import predict
 
-BIG = 2**31 - 1
-
 
 class KnobRow(QWidget):
     """A name, a spin box to type an exact value, and a slider below."""
