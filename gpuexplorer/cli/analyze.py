@@ -14,6 +14,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results, pretty_json
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
@@ -100,19 +101,10 @@ def _print(analysis: Analysis, console: Console) -> None:
             console.print(_curve(curves[0]) if len(curves) == 1 else _curves(curves))
 
 
-def _table(*titles: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table
-
-
 def _figures(kernels: Sequence[KernelAnalysis]) -> Table:
     from rich.text import Text
 
-    table = _table(
+    table = plain_table(
         "arch", "such as", "registers", "static B", "dynamic B", "stack B", "spilled B",
         "block", "blocks/SM", "occupancy", "limited by",
     )  # fmt: skip
@@ -147,7 +139,7 @@ def _shown(kernel: KernelAnalysis) -> list[CurvePoint]:
 def _curve(kernel: KernelAnalysis) -> Table:
     from rich.text import Text
 
-    table = _table("threads", "block", "blocks/SM", "occupancy", "", "limited by")
+    table = plain_table("threads", "block", "blocks/SM", "occupancy", "", "limited by")
     for p in _shown(kernel):
         here = p.block == kernel.block
         table.add_row(
@@ -164,7 +156,7 @@ def _curve(kernel: KernelAnalysis) -> Table:
 def _curves(kernels: Sequence[KernelAnalysis]) -> Table:
     from rich.text import Text
 
-    table = _table("threads", "block", *(k.arch for k in kernels))
+    table = plain_table("threads", "block", *(k.arch for k in kernels))
     by_threads = [{p.threads: p for p in k.curve} for k in kernels]
     sizes = {p.threads: p.block for k in kernels for p in _shown(k)}
     for threads in sorted(sizes):

@@ -15,6 +15,7 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import STDOUT, check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, ExplorerError
@@ -101,10 +102,9 @@ def _introduction(ceilings: Ceilings) -> Iterator[str]:
 
 def table(ceilings: Ceilings) -> Table:
     """Return the ceilings as a table."""
-    from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made = plain_table()
     made.add_column("ceiling", no_wrap=True)
     made.add_column("highest", justify="right", no_wrap=True)
     made.add_column("95 % interval", justify="right", no_wrap=True)

@@ -12,6 +12,7 @@ from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import Steps, steps_progress
 from gpuexplorer.cli.sessions import open_session, opener
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.units import percent
@@ -162,14 +163,10 @@ def _case_document(group: Group, tried: Tried) -> dict[str, Any]:
 
 def table(groups: list[Group]) -> Table:
     """Return one row for each variant and precision."""
-    from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("workload", "variant", "precision", "cases", "error / tolerance", "result"):
-        made.add_column(
-            title, justify="right" if title in ("cases", "error / tolerance") else "left"
-        )
+    figures = ("cases", "error / tolerance")
+    made = plain_table("workload", "variant", "precision", *figures, "result", figures=figures)
     for group in groups:
         if group.skipped:
             result = Text("skipped", style="dim")

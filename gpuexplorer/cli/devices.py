@@ -9,6 +9,7 @@ import msgspec
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, family_of, framework_of
@@ -31,14 +32,11 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _print(found: DeviceList) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     console = output_console()
     if found.devices:
-        table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-        for title in ("id", "device", "units", "memory", "peak", "precisions", "runs"):
-            table.add_column(title, overflow="fold")
+        table = plain_table("id", "device", "units", "memory", "peak", "precisions", "runs")
         for device in found.devices:
             table.add_row(
                 Text(device.id, style="bold"),

@@ -11,6 +11,7 @@ from gpuexplorer.cli import engines_managed
 from gpuexplorer.cli.engines_managed import managed_words
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.candidates import FoundInterpreter, find_candidates
@@ -208,12 +209,9 @@ def _block(report: EngineReport, is_default: bool, checked: bool) -> Text:
 
 
 def _print_candidates(found: list[FoundInterpreter]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("Python", "kind", "interpreter"):
-        table.add_column(title, overflow="fold")
+    table = plain_table("Python", "kind", "interpreter")
     for one in found:
         table.add_row(one.python or "?", one.kind, Text(one.path))
     console = output_console()

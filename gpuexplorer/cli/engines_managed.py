@@ -16,6 +16,7 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import json_path, pretty_json, write_document
 from gpuexplorer.cli.progress import PLAIN_EVERY_S
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.units import quantity
@@ -223,17 +224,12 @@ def _agreed(made: EnvironmentPlan, options: argparse.Namespace, question: str) -
 
 
 def _print_plan(made: EnvironmentPlan) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     console = output_console()
     console.print(f"{made.kind.title}, with Python {made.python.version}", style="bold")
     console.print(Text(f"{made.python.path}; wheels from {made.source.words}\n", style="dim"))
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("package")
-    table.add_column("version")
-    table.add_column("size", justify="right")
-    table.add_column("hash from")
+    table = plain_table("package", "version", "size", "hash from", figures=("size",))
     for one in made.packages[:SHOWN]:
         table.add_row(one.name, one.version, quantity(one.size_B, "B"), one.vouched_by)
     rest = made.packages[SHOWN:]

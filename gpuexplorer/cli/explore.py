@@ -22,6 +22,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
 from gpuexplorer.cli.messages import is_terminal, output_console, say, tell
 from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -215,10 +216,9 @@ class _LiveView:
 
 def table(outcomes: list[Outcome]) -> Table:
     """Return the table of what was measured; the fastest is marked, bars compare the speeds."""
-    from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made = plain_table()
     made.add_column("block")
     made.add_column("time per launch", justify="right", no_wrap=True)
     made.add_column("speed", justify="right", no_wrap=True)

@@ -11,6 +11,7 @@ import msgspec
 from gpuexplorer.cli.keeping import in_history
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, percent, quantity
@@ -85,10 +86,9 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _print_rows(rows: list[Row]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("id", no_wrap=True, style="bold")
     table.add_column("when", no_wrap=True)
     for title in ("workload", "size", "block", "", "device"):

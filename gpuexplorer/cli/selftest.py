@@ -12,6 +12,7 @@ from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import Steps, StepSink, steps_progress
 from gpuexplorer.cli.sessions import python_of
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
@@ -71,15 +72,12 @@ class _Checks:
 
 
 def _print(report: SelfTestReport, console: Console, verbose: bool) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     device = report.device
     console.print(f"{device.name} ({device.id}), {device.driver}\n", markup=False)
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("section")
-    for title in ("checks", "passed", "failed", "skipped", "seconds"):
-        table.add_column(title, justify="right")
+    figures = ("checks", "passed", "failed", "skipped", "seconds")
+    table = plain_table("section", *figures, figures=figures)
     for section in report.sections:
         table.add_row(
             Text.assemble((section.name, "bold"), f"  {section.title}"),

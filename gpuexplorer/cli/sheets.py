@@ -21,6 +21,17 @@ WORDS = 8
 """Characters that a column of words has at the least, before figures go on in a next line."""
 
 
+def plain_table(*titles: str, figures: Sequence[str] = ()) -> Table:
+    """Return an empty table that looks as each one here does; ``figures`` stand at the right."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, SPACE, 0, 0))
+    for title in titles:
+        right = title in figures
+        table.add_column(title, justify="right" if right else "left", overflow="fold")
+    return table
+
+
 def print_sheet(sheet: Sheet, console: Console) -> None:
     """Print a sheet; a part without any figure is a list of its rows' reasons."""
     from rich.text import Text
@@ -51,7 +62,6 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
 
     Where it is not they go on in the next line: none is cut off.
     """
-    from rich.table import Table
     from rich.text import Text
 
     columns = sheet.columns_on(Medium.TERMINAL)
@@ -60,7 +70,7 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
         WORDS if column.words else max(len(text) for text in (column.title, *cells)) + SPACE
         for column, *cells in zip(columns, *texts, strict=True)
     ]
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, SPACE, 0, 0))
+    table = plain_table()
     for number, column in enumerate(columns):
         table.add_column(
             Text(column.title),

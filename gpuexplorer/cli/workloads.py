@@ -12,6 +12,7 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sessions import open_session
+from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import switch_value
@@ -92,12 +93,9 @@ def _switch_document(switch: Switch) -> dict[str, Any]:
 
 
 def _print_all(workloads: list[Workload]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("name", "workload", "size", "precisions", "variants"):
-        table.add_column(title, overflow="fold")
+    table = plain_table("name", "workload", "size", "precisions", "variants")
     for workload in workloads:
         manifest = workload.manifest
         table.add_row(
