@@ -9,20 +9,18 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
+from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import (
-    analyze_options,
     compare_options,
     device_options,
     engines_options,
     exchange_options,
     history_options,
-    operators_options,
     run_options,
     study_options,
     sweep_options,
     tune_options,
 )
-from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
@@ -79,8 +77,8 @@ TABLE: dict[str, Command] = {
     "run": Command(
         "measure one configuration",
         "run",
-        run_options.add_options,
-        run_options.EXAMPLES,
+        run_options.add_run,
+        run_options.RUN_EXAMPLES,
     ),
     "sweep": Command(
         "measure every combination of the values that some knobs take",
@@ -110,8 +108,8 @@ TABLE: dict[str, Command] = {
     "operators": Command(
         "record what one iteration of a model calls: a table, a flame chart, a trace",
         "operators",
-        operators_options.add_options,
-        operators_options.EXAMPLES,
+        run_options.add_operators,
+        run_options.OPERATORS_EXAMPLES,
     ),
     "history": Command(
         "list, search, tag, star and delete the runs that were kept",
@@ -142,8 +140,8 @@ TABLE: dict[str, Command] = {
     "analyze": Command(
         "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
         "analyze",
-        analyze_options.add_options,
-        analyze_options.EXAMPLES,
+        run_options.add_analyze,
+        run_options.ANALYZE_EXAMPLES,
     ),
     "check-kernels": Command(
         "compile, run and verify every variant of a folder of workloads",

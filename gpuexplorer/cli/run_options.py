@@ -1,23 +1,39 @@
-"""The options of ``gpuexplorer run``."""
+"""The options of the commands on one configuration: ``run``, ``operators`` and ``analyze``."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs
 
-EXAMPLES = """examples:
+RUN_EXAMPLES = """examples:
   gpuexplorer run matmul --size 512 --block 16x16 --seconds 2 --json -
   gpuexplorer run matmul --variant tiled --set TILE=16 --precision fp16
   gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
   gpuexplorer run mlp --variant torch --size B=32 --precision bf16 --switch compile=default
   gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers"""
 
+ROWS = 20
+OPERATORS_EXAMPLES = """examples:
+  gpuexplorer operators model.py
+  gpuexplorer operators model.py --shapes --precision bf16 --plot flame.png
+  gpuexplorer operators mlp_training --size B=64 --trace step.json
 
-def add_options(run: argparse.ArgumentParser) -> None:
-    """Give the command its options."""
+One iteration is recorded by PyTorch's own profiler, after one that warms up. The trace opens in
+https://ui.perfetto.dev and in chrome://tracing. The file of a model is a program: it runs only
+after you agreed, see 'gpuexplorer run --help' at --trust."""
+
+ANALYZE_EXAMPLES = """examples:
+  gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
+  gpuexplorer analyze kernel.cu --arch H100 --arch rtx4090 --set TILE=32 --plot occupancy.svg
+  gpuexplorer analyze matmul --variant tiled --arch all --json -"""
+
+
+def add_run(run: argparse.ArgumentParser) -> None:
+    """Add the options of ``run``."""
     common.workload(run)
     what = run.add_argument_group("what to run")
     add_knobs(what, *PROBLEM)
@@ -47,3 +63,57 @@ def add_options(run: argparse.ArgumentParser) -> None:
     common.no_history(files, "the run")
     common.csv(files, "write every sample as a table")
     common.plot(files, "draw times, distribution and traffic")
+
+
+def add_operators(operators: argparse.ArgumentParser) -> None:
+    """Add the options of ``operators``."""
+    operators.add_argument(
+        "workload", metavar="MODEL.py|WORKLOAD",
+        help="a model's Python file, or a name from 'gpuexplorer workloads' that PyTorch runs",
+    )  # fmt: skip
+    add_knobs(operators.add_argument_group("what to run"), *PROBLEM)
+    how = operators.add_argument_group("how to record")
+    how.add_argument(
+        "--shapes", action="store_true", help="a row for each operator and shapes of its inputs"
+    )
+    add_knob(how, "cache", argparse.SUPPRESS)
+    add_knob(how, "threads", "CPU threads operators may use (default: all cores but one)")
+    how.add_argument(
+        "--rows", type=values.rows, default=ROWS, metavar="N",
+        help=f"operators to print (default: {ROWS}); files have them all",
+    )  # fmt: skip
+    files = operators.add_argument_group("files")
+    common.plot(files, "draw flame chart and table")
+    files.add_argument(
+        "--trace", type=Path, metavar="F.json", help="write a Chrome trace, for Perfetto"
+    )
+
+
+def add_analyze(analyze: argparse.ArgumentParser) -> None:
+    """Add the options of ``analyze``."""
+    analyze.add_argument(
+        "subject", metavar="FILE.cu|WORKLOAD", help="a CUDA source, or a name from 'workloads'"
+    )
+    what = analyze.add_argument_group("what to compile")
+    what.add_argument(
+        "--arch", action="append", default=[], metavar="A",
+        help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all)",
+    )  # fmt: skip
+    add_knob(what, "block", "threads per block (default: the variant's; 256 for a file)")
+    add_knob(what, "precision", "what real is: fp64, fp32 or fp16")
+    macro = "a macro of the file, or a tunable of the variant; may repeat"
+    add_knob(what, "tunable", macro, "MACRO=VALUE")
+    file = analyze.add_argument_group("of a file")
+    file.add_argument(
+        "--dynamic-shared",
+        type=values.count,
+        metavar="B",
+        help="dynamic shared memory a block, in bytes",
+    )
+    file.add_argument(
+        "--entry", action="append", default=[], metavar="NAME",
+        help="only this kernel, or one of a template such as 'scale<4>'; may repeat",
+    )  # fmt: skip
+    workload = analyze.add_argument_group("of a workload")
+    add_knobs(workload, "variant", "size")
+    common.plot(analyze.add_argument_group("files"), "draw the occupancy")
