@@ -44,9 +44,8 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.empty_state import EmptyState
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import EmptyState, Words
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.compare import Standing
 from gpuexplorer.search.contenders import engine_of

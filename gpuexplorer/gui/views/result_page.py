@@ -14,7 +14,7 @@ from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
-from gpuexplorer.gui.widgets.empty_state import EmptyState
+from gpuexplorer.gui.widgets.words import EmptyState
 
 WIDE = 930
 """From this width on the table stands beside the chart."""

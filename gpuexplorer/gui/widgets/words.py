@@ -1,4 +1,4 @@
-"""Widgets that say something: a line that changes often, and boxed sentences.
+"""Widgets that say something: a line that changes often, sentences in a box, an empty place.
 
 A ``QLabel`` asks for a new layout with every new text, and its text is the least width of what it
 stands in: a longer sentence can move the whole window. ``Words`` is one line, cut where it does
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 LEAST_WIDTH = 24
 
@@ -95,3 +95,46 @@ class NoteBox(QLabel):
             self.setText(text)
         if self.isHidden() == bool(text):
             self.setVisible(bool(text))
+
+
+WIDEST = 460
+"""Pixels of a line: longer ones are hard to read."""
+
+
+class EmptyState(QWidget):
+    """A title over a few sentences, in the middle of the place there is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._title = QLabel()
+        self._title.setProperty("role", "title")
+        self._words = QLabel()
+        self._words.setProperty("role", "muted")
+        self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        page = QWidget()
+        page.setMaximumWidth(WIDEST)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(24, 16, 24, 16)
+        column.setSpacing(8)
+        column.addStretch(2)
+        for label in (self._title, self._words):
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            column.addWidget(label)
+        column.addStretch(3)
+        middle = QHBoxLayout(self)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(page, 100)
+        middle.addStretch(1)
+
+    @property
+    def text(self) -> str:
+        """Everything that is said, a line each."""
+        return f"{self._title.text()}\n{self._words.text()}"
+
+    def say(self, title: str, sentences: Sequence[str]) -> None:
+        """Show these words; empty sentences are left out."""
+        self._title.setText(title)
+        self._words.setText("\n\n".join(s for s in sentences if s))
