@@ -58,14 +58,25 @@ class Leaders:
 
     @property
     def best(self) -> int | None:
-        """Who takes least beside the others; None before the first turn."""
-        return next((n for n in self.ranked() if not self._runners[n].withdrawn), None)
+        """Who takes least beside the others; None before the first turn.
+
+        Where somebody was faster in most of the turns that both took, it is that one: the pace of a
+        round says little once few are left.
+        """
+        able = [n for n in self._by_pace() if not self._runners[n].withdrawn]
+        best = able[0] if able else None
+        for number in able[1:]:
+            if best is not None and self._runners[number].present and self._faster(number, best):
+                best = number
+        return best
 
     def ranked(self) -> list[int]:
-        """Return those who took turns, the fastest first and those who left last.
+        """Return those who took turns, the fastest first and those who left last."""
+        best = self.best
+        return sorted(self._by_pace(), key=lambda number: number != best)
 
-        One counts with its time over the pace of the rounds that it took part in.
-        """
+    def _by_pace(self) -> list[int]:
+        """Return them by their time over the pace of the rounds that they took part in."""
         turned = [n for n in self.members if self._runners[n].turns_s]
         pace_s: dict[int, float] = {}
         for turn in range(1, self.round + 1):
@@ -136,6 +147,12 @@ class Leaders:
             if best is not None and number != best:
                 found = self._compare(best, number, interval_so_far)
                 self._runners[number].out = found is not None and found.ci95_low > CLEARLY
+
+    def _faster(self, number: int, other: int) -> bool:
+        """Return whether the median ratio of the turns that both took is below 1."""
+        first, second = self._runners[number].turns_s, self._runners[other].turns_s
+        ratios = [s / max(second[t], SHORTEST_S) for t, s in first.items() if t in second]
+        return len(ratios) >= FEWEST_PAIRS and median(ratios) < 1
 
     def _compare(
         self, number: int, other: int, compare: Callable[..., Comparison | None]

@@ -12,10 +12,10 @@ from gpuexplorer.core.comparison import FEWEST_PAIRS
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.search.leaders import ROUNDS
+from gpuexplorer.search.leaders import ROUNDS, Leaders
 from gpuexplorer.search.looking import take
 from gpuexplorer.search.racing import FAVOURITE_WITHIN, Race
-from gpuexplorer.search.runner import Look
+from gpuexplorer.search.runner import Look, Runner
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.simulated import SimulatedMachine
@@ -93,6 +93,28 @@ def test_load_that_hits_one_turn_does_not_decide() -> None:
         [1e-3, 1.1e-3], noise=0.02, load=lambda now: 5.0 if int(now / 0.05) % 9 == 0 else 1.0
     )
     assert race.best == 0
+
+
+@pytest.mark.parametrize("seed", [5, 27, 35, 39, 40, 73])
+def test_nobody_was_faster_than_the_best_in_most_of_the_turns_that_both_took(seed: int) -> None:
+    """On a machine that is faster by far now and then, where two leave early."""
+    chance = np.random.default_rng(seed)
+    times_s = [1.0e-3, 1.1e-3, 1.57e-3, 1.69e-3, 1.1e-3, 1.3e-3]
+    turns = [24, 24, 24, 24, 8, 13]
+    runners = {n: Runner(out=many < 24) for n, many in enumerate(turns)}
+    leaders = Leaders(runners, chance)
+    leaders.members, leaders.round = list(runners), 24
+    for turn in range(1, 25):
+        for number, runner in runners.items():
+            if turn <= turns[number]:
+                fast = 0.6 if chance.random() < 0.3 else 1.0
+                noise = 1 + 0.02 * abs(chance.normal())
+                runner.turns_s[turn] = times_s[number] * fast * noise
+    best = leaders.best
+    assert best is not None and leaders.ranked()[0] == best
+    for other in {0, 1, 2, 3} - {best}:
+        found = leaders.compared(best, other)
+        assert found is not None and found.ratio >= 1
 
 
 @pytest.mark.parametrize(("times", "takes_turns"), [(0.9, True), (1.1, False)])
