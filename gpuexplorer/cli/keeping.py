@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.closing import Closing
@@ -25,26 +25,14 @@ CHUNK_S = 1.0
 """Time between two chunks."""
 
 
-def keep(
-    results: Sequence[RunResult],
-    options: argparse.Namespace,
-    *,
-    group: tuple[str, Any] | None = None,
-) -> str | None:
-    """Store runs unless ``--no-history`` was given; raises what the store raises.
-
-    Runs that belong together come with the kind and the document of their ``group``, whose id is
-    returned where it was stored.
-    """
+def keep(results: Sequence[RunResult], options: argparse.Namespace) -> None:
+    """Store runs unless ``--no-history`` was given; raises what the store raises."""
     if options.no_history:
-        return None
+        return
     from gpuexplorer.history.store import Store
 
     with Store.open() as store:
-        if group is not None:
-            return store.add_group(*group, results)
         store.add_all(results)
-    return None
 
 
 @contextmanager

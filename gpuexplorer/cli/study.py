@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
-from gpuexplorer.cli.keeping import keep, say_kept
+from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
@@ -17,12 +17,13 @@ from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS, chart_of, kind_of, sheet_of
-from gpuexplorer.studies.running import How, Running
+from gpuexplorer.studies.running import How, Running, Step
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
@@ -31,25 +32,34 @@ def command(options: argparse.Namespace) -> int:
     """Measure, print the tables, and write the files that were asked for."""
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
-    with Several(opener(options), options.threads) as session:
+    with (
+        history_of(options, warn_not_kept) as store,
+        Several(opener(options), options.threads) as session,
+    ):
+        keeping = Keeping(STUDY_GROUP, store, warn_not_kept)
         lab = lab_of(options, workload, session.devices)
         try:
             with steps_progress(KINDS[options.study].heading) as progress:
-                study: Study = lab.run(session, lambda s: progress(s.done, s.total, s.words))
+
+                def step(at: Step) -> None:
+                    progress(at.done, at.total, at.words)
+                    keeping.offer(lambda: document_and_runs(lab.document()))
+
+                study: Study = lab.run(session, step)
         except KeyboardInterrupt:
             study = lab.document()
             if not study.runs:
                 say("gpuexplorer: stopped before anything was measured")
                 return EXIT_INTERRUPTED
-            _deliver(study, options)
+            _deliver(study, options, keeping)
             say(f"gpuexplorer: stopped after {study.rounds} rounds")
             return EXIT_INTERRUPTED
         except ExplorerError:
             study = lab.document()
             if study.runs:
-                _deliver(study, options)
+                _deliver(study, options, keeping)
             raise
-    return _deliver(study, options)
+        return _deliver(study, options, keeping)
 
 
 def lab_of(options: argparse.Namespace, workload: Workload, devices: DeviceList) -> Running[Any]:
@@ -88,18 +98,15 @@ def _sizes(
     return several[0] or None, given[several[0]], others
 
 
-def _deliver(study: Study, options: argparse.Namespace) -> int:
+def _deliver(study: Study, options: argparse.Namespace, keeping: Keeping) -> int:
     """Keep the runs, print the tables, write the files; return the exit code."""
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    group = delivery.besides(
-        "the runs are not kept",
-        lambda: keep(study.runs, options, group=(STUDY_GROUP, without_runs(study))),
-    )
+    delivery.besides("the runs are not kept", lambda: keeping.end(*document_and_runs(study)))
     delivery.show(lambda: _print(study))
     delivery.document(lambda: study_json(study))
     delivery.file(options.csv, lambda path: write_sheet(sheet_of(study), path))
     delivery.file(options.plot if study.runs else None, lambda path: _draw(study, path))
-    say_kept(group, "study.html", options)
+    say_kept(keeping.group, "study.html", options)
     delivery.say_written()
     return delivery.code
 

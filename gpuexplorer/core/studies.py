@@ -294,6 +294,11 @@ def without_runs(study: Study) -> dict[str, Any]:
     return plain
 
 
+def document_and_runs(study: Study) -> tuple[dict[str, Any], list[RunResult]]:
+    """Return the document without its runs, and them, as the history keeps a study."""
+    return without_runs(study), list(study.runs)
+
+
 def ids_of(study: Study) -> set[str]:
     """Return the ids of the runs that a study's figures speak of."""
     found: set[str] = set()

@@ -100,11 +100,17 @@ class Keeping:
         self._writing = self._ended = self._finishes = self._told = False
 
     def offer(self, so_far: Callable[[], tuple[Any, Iterable[Run]]]) -> None:
-        """Keep document and runs as they are now, which are made only when a write is due."""
+        """Keep document and runs as they are now, which are made only when a write is due.
+
+        Nothing is begun without a run.
+        """
         began = time.monotonic()
         if self._store is None or self._writing or began < self._due:
             return
-        self.take(*so_far())
+        document, runs = so_far()
+        runs = list(runs)
+        if runs or self.group is not None:
+            self.take(document, runs)
         now = time.monotonic()
         with self._lock:
             self._due = max(self._due, now + SHARE * (now - began))

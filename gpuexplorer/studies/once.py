@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import RequestArguments, request_of
-from gpuexplorer.core.studies import STUDY_GROUP, Study, without_runs
+from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import EngineSession
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
@@ -86,11 +87,17 @@ def study(
         return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     with kept_in(history) as store, Several(opened, request.threads) as session:
+        keeping = Keeping(STUDY_GROUP, store, not_kept)
         lab = KINDS[kind].lab(request, chosen, session.devices, how, **options[kind])
-        found: Study = lab.run(session, on_step)
-        if store is not None:
-            try:
-                store.add_group(STUDY_GROUP, without_runs(found), found.runs)
-            except ExplorerError as error:
-                not_kept(error)
+
+        def step(at: Step) -> None:
+            keeping.offer(lambda: document_and_runs(lab.document()))
+            if on_step is not None:
+                on_step(at)
+
+        try:
+            found: Study = lab.run(session, step)
+        finally:
+            if lab.document().runs:
+                keeping.end(*document_and_runs(lab.document()))
     return found

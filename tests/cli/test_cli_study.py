@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy, Study
+from gpuexplorer.core.studies import PrecisionStudy, SpeedupStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.studies import decode, with_runs
-from tests.support.cli import run_cli
+from tests.support.cli import cli_command, run_cli
+from tests.support.killed import Growing, to_be_killed, wait_for
 from tests.support.studies import StudyMachine, cpu, devices, gpu
 
 QUICK = ("--rounds", "6", "--seconds", "0.06", "--samples", "60")
-
-
-def document(text: str) -> Study:
-    study = decode(text)
-    return study
 
 
 def test_two_devices_over_sizes_with_files_and_a_group_in_the_history(tmp_path: Path) -> None:
@@ -33,7 +30,7 @@ def test_two_devices_over_sizes_with_files_and_a_group_in_the_history(tmp_path: 
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    study = document(file.read_text())
+    study = decode(file.read_text())
     assert isinstance(study, SpeedupStudy)
     assert (study.first.variant, study.second.variant) == ("naive", "numpy")
     assert [point.value for point in study.points] == [16, 32, 64]
@@ -66,7 +63,7 @@ def test_precisions_of_a_kernel_of_ones_own(tmp_path: Path) -> None:
         "--precision", "fp64,fp32,bf16", "--no-history", "--json", "lab.json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    study = document((tmp_path / "lab.json").read_text())
+    study = decode((tmp_path / "lab.json").read_text())
     assert isinstance(study, PrecisionStudy)
     found = {p.precision: p for p in study.points if p.measured is not None}
     assert set(found) == {"fp64", "fp32"}
@@ -112,7 +109,7 @@ def test_an_interrupt_keeps_the_sizes_that_were_done(
     )  # fmt: skip
     assert code == 130
     assert "stopped after 6 rounds" in capfd.readouterr().err
-    study = document(file.read_text())
+    study = decode(file.read_text())
     assert isinstance(study, SpeedupStudy) and study.stopped_by == "user"
     assert study.points[0].speedup is not None
     assert study.points[2].skipped["first"] == "it was stopped before"
@@ -146,3 +143,20 @@ def test_refusals_are_one_sentence(
     out, err = capfd.readouterr()
     assert out == "" and err.startswith("gpuexplorer: error: ") and err.count("\n") == 1
     assert said in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_study_that_is_killed_has_its_rounds_in_the_history(tmp_path: Path) -> None:
+    history, told = tmp_path / "history.sqlite", tmp_path / "told.txt"
+    words = (
+        "scaling", "matmul", "--variants", "naive,tiled", "--size", "16", "--rounds", "100000",
+        "--seconds", "3000", "--history", history,
+    )  # fmt: skip
+    growing = Growing(history, "study")
+    with to_be_killed(cli_command("study", *words), told) as child:
+        wait_for(growing, child, told)
+    group, ids = growing.check()
+    assert with_runs(group.document, []).rounds >= 1 and len(ids) == 2
+    done = run_cli("report", group.id[:8], "page.html", "--history", history, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Times over sizes" in (tmp_path / "page.html").read_text()

@@ -16,7 +16,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import TRANSFERS, option_words, values_of
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
+from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
@@ -31,7 +31,7 @@ from gpuexplorer.gui.views.form import StudyForm
 from gpuexplorer.gui.views.job_view import JobForm, JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.history.keeping import DoesWithStore, Keeping
+from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.reproduce import surroundings
 from gpuexplorer.studies import chart_of, kind_of, sheet_of
 from gpuexplorer.studies.kind import StudyKind
@@ -118,10 +118,9 @@ class StudyJob(EngineJob):
         *,
         engine: EngineOptions,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
-        store: DoesWithStore | None = None,
-        on_trouble: Callable[[ExplorerError], object] = lambda error: None,
+        keeping: Keeping | None = None,
     ) -> None:
-        """``engine`` are the options of the window's own."""
+        """``engine`` are the options of the window's own, ``keeping`` keeps the study."""
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("study")
         self.doing = wanted.kind.doing
@@ -129,7 +128,7 @@ class StudyJob(EngineJob):
         self.result: Study | None = None
         self._lab: Running[Any] | None = None
         self._engine = engine
-        self._keeping = Keeping(STUDY_GROUP, store, on_trouble)
+        self._keeping = keeping or Keeping(STUDY_GROUP, None)
         self._others: dict[int, JobEngine] = {}
         """Engines for other numbers of CPU threads, which hold for an engine's life."""
         self._began = self._waited_s = 0.0
@@ -147,7 +146,7 @@ class StudyJob(EngineJob):
             if self.result is None:
                 self.result = self._so_far()
             if self.result is not None and self.result.runs:
-                self._keeping.end(without_runs(self.result), self.result.runs)
+                self._keeping.end(*document_and_runs(self.result))
         return self.result
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
@@ -189,7 +188,7 @@ class StudyJob(EngineJob):
             self._show_due = now + max(SHOW_EVERY_S, took_s / SHOW_SHARE)
             if study is not None:
                 kept = study
-                self._keeping.offer(lambda: (without_runs(kept), kept.runs))
+                self._keeping.offer(lambda: document_and_runs(kept))
         spent_s = now - self._began - self._waited_s
         left_s = spent_s / step.done * (step.total - step.done) if step.done > 1 else None
         self.stepped.emit((Progress(step.done, step.total, step.words, left_s), study))
@@ -229,7 +228,7 @@ class StudyView(JobView[Study, WantedStudy]):
         session = self._session
         return StudyJob(
             session.worker, wanted, engine=session.options, ceilings=session.store.find,
-            store=session.runs, on_trouble=self.tell_trouble,
+            keeping=session.keeping(STUDY_GROUP),
         )  # fmt: skip
 
     def began(self, wanted: WantedStudy) -> None:
