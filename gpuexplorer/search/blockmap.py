@@ -34,6 +34,8 @@ from gpuexplorer.search.space import Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
 STOPPED_BY = "race"
+LEAST_TURNS_S = 10.0
+"""The turns may last so long, or as long as all looks before, while it is not known who leads."""
 PACE = 24
 """Looks over which the pace is taken."""
 
@@ -172,8 +174,10 @@ class BlockMap:
         before: BlockMap | None = None,
         seed: int | None = None,
         rounds: int = ROUNDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.grid = grid
+        self._clock = clock
         self.workload = workload
         self._entries = [_Entry(point) for point in points]
         for entry in self._entries:
@@ -188,7 +192,9 @@ class BlockMap:
             known=self._take_over(before) if before is not None else None,
             seed=seed,
             rounds=rounds,
+            time_is_up=lambda: self.spent_s - self._looks_s >= max(self._looks_s, LEAST_TURNS_S),
         )
+        self._looks_s = 0.0
         self._paces_s: deque[float] = deque(maxlen=PACE)
         self.spent_s = 0.0
         """Seconds spent on measuring it."""
@@ -278,11 +284,12 @@ class BlockMap:
         reason. Raises CannotRunHere when nothing can be measured any more.
         """
         while (look := self.race.next()) is not None:
-            began = time.monotonic()
+            began = self._clock()
             self._take(look, measure)
-            took_s = time.monotonic() - began
+            took_s = self._clock() - began
             self._paces_s.append(took_s)
             self.spent_s += took_s
+            self._looks_s += took_s if look.phase != "turns" else 0.0
             if on_step is not None:
                 on_step(self._step(look.number))
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from gpuexplorer.core.comparison import FEWEST_PAIRS
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, OutOfMemory, WorkFailed
 from gpuexplorer.engine.errors import EngineKilled, LongRun
+from gpuexplorer.search import blockmap
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
 from tests.support.problems import device
@@ -35,12 +39,13 @@ def make(
     variant: str = "naive",
     fineness: Any = "octaves",
     before: BlockMap | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> BlockMap:
     chosen = shipped()[workload]
     request = RunRequest(workload=workload, variant=variant, device=on.id)
     grid = make_grid(fineness, on.limits, chosen.variant(variant).dimensions, (16, 16, 1))
     points = map_points(request, grid, chosen, DeviceList(devices=(on,)))
-    return BlockMap(points, grid, chosen, before=before, seed=1)
+    return BlockMap(points, grid, chosen, before=before, seed=1, clock=clock)
 
 
 # ---- the grid
@@ -118,6 +123,28 @@ def test_a_block_far_behind_the_best_gets_the_launch_that_verifies_and_no_second
     once = [c for c in slow if c.samples == 1]
     assert len(once) >= len(slow) - 3, "nothing fast may be known at the very first"
     assert made.best == (32, 4, 1)
+
+
+def test_on_a_noisy_machine_the_turns_last_no_longer_than_the_looks_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blockmap, "LEAST_TURNS_S", 0.0)
+    machine = Machine(3, noise=0.5)
+    made = make(clock=lambda: machine.now_s)
+    bench = Bench(CPU, lambda block: 4e-3 if block[0] >= 8 else 90e-3, machine=machine)
+    took_s = {"survey": 0.0, "race": 0.0, "turns": 0.0}
+    before_s = 0.0
+
+    def step(step: Step) -> None:
+        nonlocal before_s
+        took_s[step.phase] += made.spent_s - before_s
+        before_s = made.spent_s
+
+    made.run(bench.measure, step)
+    leaders = made.race.leaders
+    assert made.done and FEWEST_PAIRS <= leaders.round < leaders.most_rounds
+    round_s = took_s["turns"] / leaders.round
+    assert took_s["turns"] <= took_s["survey"] + took_s["race"] + 2 * round_s
 
 
 def test_cells_beyond_the_devices_limit_say_why_and_are_never_measured() -> None:
