@@ -123,7 +123,7 @@ def test_another_engine_that_takes_over_between_runs_is_no_end() -> None:
 def test_what_was_cancelled_before_anything_came_says_so() -> None:
     run = Receiver(CONFIG)
     assert run.take(protocol.Cancelled(generation=1))
-    with pytest.raises(WorkFailed, match="cancelled before it had a sample"):
+    with pytest.raises(WorkFailed, match="stopped before it had a sample"):
         run.measured()
     with pytest.raises(WorkFailed, match="cancelled before it was counted"):
         run.counted()
