@@ -125,9 +125,9 @@ def test_what_was_cancelled_before_anything_came_says_so() -> None:
     assert run.take(protocol.Cancelled(generation=1))
     with pytest.raises(WorkFailed, match="stopped before it had a sample"):
         run.measured()
-    with pytest.raises(WorkFailed, match="cancelled before it was counted"):
+    with pytest.raises(WorkFailed, match="stopped before it was counted"):
         run.counted()
-    with pytest.raises(WorkFailed, match="cancelled before it was recorded"):
+    with pytest.raises(WorkFailed, match="stopped before it was recorded"):
         run.profiled()
 
 
