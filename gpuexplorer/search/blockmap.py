@@ -243,7 +243,7 @@ class BlockMap:
         return [one.outcome() for one in self.recorded()]
 
     def recorded(self) -> list[Recorded]:
-        """Return what was recorded of each cell, quickly; while nobody measures it."""
+        """Return what was recorded of each cell, quickly; while it is not measured."""
         return [
             Recorded(
                 entry.point,

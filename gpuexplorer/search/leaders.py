@@ -60,8 +60,8 @@ class Leaders:
     def best(self) -> int | None:
         """Who takes least beside the others; None before the first turn.
 
-        Where somebody was faster in most of the turns that both took, it is that one: the pace of a
-        round says little once few are left.
+        Where another was faster in most of the turns that both took, it is that one: the pace of a
+        round says little where few are left.
         """
         able = [n for n in self._by_pace() if not self._runners[n].withdrawn]
         best = able[0] if able else None
@@ -111,7 +111,7 @@ class Leaders:
         return self._compare(number, other, compare)
 
     def next_round(self) -> list[int]:
-        """Return who takes the next round's turns, in order; nobody once it is decided."""
+        """Return those that take the next round's turns, in order; none when it is decided."""
         if self.round:
             self._drop_slower()
         present = self.present

@@ -7,7 +7,7 @@ take turns (``search.leaders``), and only these turns decide who is named and wh
 from the best: an autotuner that names the smallest of many noisy figures names the luckiest.
 
 A busy machine only ever makes a launch slower, so a look counts with its fastest launch until the
-turns. Nobody is dropped for another's luck: the fastest launch that a configuration ever had is
+turns. None is dropped for another's luck: the fastest launch that a configuration ever had is
 held against what the leaders typically take. A disturbance that lasts longer than a look is found
 because the best so far is measured again and again in between: when it, too, has become slower,
 what was seen since the last time is not believed.
@@ -50,7 +50,7 @@ STEADY = 1.12
 MOST_DOUBTS = 2
 """So often a configuration is looked at again because its time is doubted."""
 DOUBTFUL = 4.0
-"""Who took this many times what the best takes now did not meet load alone, and is not doubted."""
+"""A time of this many times what the best takes now is no matter of load, and is not doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
 MOST_FAILURES = 2
@@ -289,7 +289,7 @@ class Race:
         return again
 
     def _next_round(self) -> list[int]:
-        """Return who is looked at in the next round of the race; nobody once it is over."""
+        """Return those looked at in the next round of the race; none when it is over."""
         again = self._take_doubted() or self._shuffled(self._surprising())
         if again:
             return again

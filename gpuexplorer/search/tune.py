@@ -128,7 +128,7 @@ class Tuner:
         self._began = self._search_ended = clock()
         self._final_s = MOST_FINAL_S
 
-    # ---- asked from outside, in any thread
+    # ---- used from outside, in any thread
 
     def enough(self) -> None:
         """End the search after the present configuration, and go on to the final."""
