@@ -25,7 +25,7 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import ghost_label, short_label
 from gpuexplorer.gui.model.sweep_axes import axis_of, offers, space_of
-from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.missing import MissingFrameworks

@@ -13,7 +13,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import space_of
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.knobs import values_of
-from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load

@@ -54,7 +54,7 @@ from gpuexplorer.gui.model.sweep_axes import (
     read_error,
     space_of,
 )
-from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.panels.result_tab import sweep_files, write
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme

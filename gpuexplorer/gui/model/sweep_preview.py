@@ -1,20 +1,24 @@
-"""What a space comes to before it is measured: how many, which cannot run, how long."""
+"""What a wanted sweep comes to before it begins: its configurations, its cost, its command line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.knobs import BLOCK_AXES, option_words, values_of
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.sweep import grouped_reasons
+from gpuexplorer.reproduce import surroundings
 from gpuexplorer.search.estimate import Estimator
 from gpuexplorer.search.least_launch import least_launch_s
-from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.outcome import cells_of
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
@@ -66,3 +70,35 @@ def preview(
         estimator.learn(msgspec.structs.replace(result, samples_s=same))
     estimate = f"Takes {estimator.left().words}" if waiting else ""
     return Preview(space, total, estimate, tuple(reasons), len(waiting))
+
+
+# ---- its command
+
+
+def sweep_command(
+    space: Space,
+    measuring: Measuring,
+    kernels: Sequence[Path] = (),
+    *,
+    threads: int | None = None,
+    engine: str | None = None,
+) -> str:
+    """Return the ``gpuexplorer sweep`` command of a space, quoted for a shell.
+
+    ``threads`` are the CPU threads of the engine, where they were chosen, and ``engine`` the
+    word for it, None for the built-in one.
+    """
+    base, axes = space.base, {axis.name: axis.values for axis in space.axes}
+    values = {name: (value,) for name, value in values_of(base).items()} | axes
+    if any(name in axes for name in BLOCK_AXES) and "block" in values:
+        sides = (*values.pop("block")[0], 1, 1)[:3]
+        whole = {n: (side,) for n, side in zip(BLOCK_AXES, sides, strict=True)}
+        values = {n: v for n, v in whole.items() if n != "block.z" or v != (1,)} | values
+    if threads is not None and "threads" not in axes:
+        values["threads"] = (threads,)
+    words = ["gpuexplorer", "sweep", base.workload, *option_words(values)]
+    if measuring.samples is not None and measuring.samples != SAMPLES:
+        words += ["--samples", str(measuring.samples)]
+    if measuring.allow_long:
+        words.append("--yes")
+    return shlex.join(words + surroundings(kernels, engine))

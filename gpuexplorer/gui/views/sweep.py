@@ -17,7 +17,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.gui.model import sweep_preview
 from gpuexplorer.gui.model.sweep import HeldSweep, SweepModel, Unfinished, cell_words, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
-from gpuexplorer.gui.model.sweep_command import sweep_command
+from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
 from gpuexplorer.gui.session import Session
