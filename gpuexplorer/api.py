@@ -48,9 +48,7 @@ from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
-from gpuexplorer.search.tune import Options as TuningOptions
-from gpuexplorer.search.tune import Progress as TuningProgress
-from gpuexplorer.search.tune import Tuner
+from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space

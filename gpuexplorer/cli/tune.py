@@ -25,7 +25,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
 from gpuexplorer.results.tuning import sheet_of
-from gpuexplorer.search.tune import Options, Progress, Tuner
+from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
@@ -78,9 +78,9 @@ def budget_of(options: argparse.Namespace) -> Budget:
     return Budget() if options.sampler == "grid" else DEFAULT_BUDGET
 
 
-def options_of(options: argparse.Namespace) -> Options:
+def options_of(options: argparse.Namespace) -> TuningOptions:
     """Return how to search."""
-    return Options(
+    return TuningOptions(
         sampler=options.sampler,
         budget=budget_of(options),
         samples=options.samples,
@@ -138,7 +138,7 @@ def print_tuning(tuning: Tuning, title: str, *, verbose: bool) -> None:
 # ---- how far it is
 
 
-ProgressSink = Callable[[Progress], None]
+ProgressSink = Callable[[TuningProgress], None]
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def tune_progress(title: str, budget: Budget) -> Iterator[ProgressSink]:
         yield _PlainLines(title)
 
 
-def best_words(progress: Progress) -> str:
+def best_words(progress: TuningProgress) -> str:
     """Return the best so far, such as ``best 1.35 ms with 128×4``."""
     best = progress.best
     if best is None:
@@ -159,7 +159,7 @@ def best_words(progress: Progress) -> str:
     return f"best {quantity(best.median_s, 's')} with {knob_words(best.config)}"
 
 
-def done_words(progress: Progress) -> str:
+def done_words(progress: TuningProgress) -> str:
     """Return how much is done, such as ``12 of 40 configurations``."""
     of = f" of {progress.total}" if progress.total is not None else ""
     what = "rounds of the final" if progress.phase == "final" else "configurations"
@@ -173,7 +173,7 @@ class _PlainLines:
         self._title = title
         self._line = NowAndThen()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: TuningProgress) -> None:
         if self._line.due():
             say(f"{self._title}: {done_words(progress)}, {best_words(progress)}")
 
@@ -191,7 +191,7 @@ def _bar(title: str, budget: Budget) -> Iterator[ProgressSink]:
     with Live(shown, console=error_console(), transient=True):
         task = bar.add_task("starting the engine", total=None)
 
-        def sink(progress: Progress) -> None:
+        def sink(progress: TuningProgress) -> None:
             total: float | None = progress.total
             done: float = progress.done
             if progress.phase == "search" and budget.seconds is not None:

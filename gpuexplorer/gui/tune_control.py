@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.panels.tune import TuneDialog
     from gpuexplorer.history.keeping import DoesWithStore
     from gpuexplorer.history.store import Store, TunedEntry
-    from gpuexplorer.search.tune import Options
+    from gpuexplorer.search.tune import TuningOptions
 
 
 class TuneControl(QObject):
@@ -84,7 +84,7 @@ class TuneControl(QObject):
         if self._dialog is not None and self._dialog.isVisible():
             self._dialog.show_problem()
 
-    def _start(self, options: Options) -> None:
+    def _start(self, options: TuningOptions) -> None:
         from gpuexplorer.gui.tuning import TuningJob
 
         session, dialog = self._session, self._dialog

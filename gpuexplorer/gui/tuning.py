@@ -10,7 +10,7 @@ from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import DoesWithStore
-from gpuexplorer.search.tune import Options, Progress, Tuner
+from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_space import tuning_space
 from gpuexplorer.workloads.workload import Workload
@@ -33,7 +33,7 @@ class TuningJob(EngineJob):
         request: RunRequest,
         workload: Workload,
         devices: DeviceList,
-        options: Options,
+        options: TuningOptions,
         store: DoesWithStore | None = None,
     ) -> None:
         """``store`` keeps the runs and what was found; None keeps nothing."""
@@ -43,7 +43,7 @@ class TuningJob(EngineJob):
         self._devices = devices
         self._keeper = TuningKeeper(store, lambda error: None)
         self.tuner: Tuner | None = None
-        self.progress: Progress | None = None
+        self.progress: TuningProgress | None = None
         self._stop_search = False
 
     @property
@@ -67,5 +67,5 @@ class TuningJob(EngineJob):
             tuner.enough()
         return self._keeper.run(tuner)
 
-    def _went_on(self, progress: Progress) -> None:
+    def _went_on(self, progress: TuningProgress) -> None:
         self.progress = progress

@@ -49,7 +49,7 @@ HOPELESS = 20
 
 
 @dataclass(frozen=True)
-class Options:
+class TuningOptions:
     """How to tune; a budget without limits tries everything."""
 
     sampler: str = "tpe"
@@ -62,7 +62,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TuningProgress:
     """Where a tuning is: ``done`` of ``total`` configurations (None: as time allows) or rounds."""
 
     phase: Literal["search", "final"]
@@ -85,7 +85,7 @@ class Tuner:
         session: Measures,
         workload: Workload,
         space: TuningSpace,
-        options: Options,
+        options: TuningOptions,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -95,7 +95,7 @@ class Tuner:
         self._options = options
         self._sampler = make_sampler(options.sampler, space, options.seed)
         self._clock = clock
-        self.on_progress: Callable[[Progress], None] = lambda progress: None
+        self.on_progress: Callable[[TuningProgress], None] = lambda progress: None
         """Follows every configuration and every round of the final."""
         self.on_result: Callable[[RunResult], None] = lambda result: None
         """Is given the document of each contender and finalist; on a GPU in another thread, while
@@ -190,7 +190,7 @@ class Tuner:
         elif race.leaders.rounds_taken > rounds:
             done, most = race.leaders.rounds_taken, race.leaders.most_rounds
             elapsed_s = self._clock() - self._began
-            self.on_progress(Progress("final", done, most, elapsed_s, self._best, None))
+            self.on_progress(TuningProgress("final", done, most, elapsed_s, self._best, None))
         return look
 
     def _propose(self) -> int | None:
@@ -297,7 +297,7 @@ class Tuner:
         if outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
             self._best = made
         self.on_progress(
-            Progress(
+            TuningProgress(
                 phase="search",
                 done=len(self._taken),
                 total=self._total(),

@@ -44,7 +44,7 @@ from gpuexplorer.engine.interleave import Contender, Measures, Turns
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.tune import Options, Tuner
+from gpuexplorer.search.tune import Tuner, TuningOptions
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
@@ -238,7 +238,7 @@ def our_side(options: argparse.Namespace) -> int:
             ledger,
             workload,
             space,
-            Options(
+            TuningOptions(
                 sampler="grid",
                 budget=Budget(),
                 samples=options.samples,

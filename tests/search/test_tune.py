@@ -19,7 +19,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.search.tune import HOPELESS, Options, Progress, Tuner
+from gpuexplorer.search.tune import HOPELESS, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
@@ -49,15 +49,19 @@ def launch_s(config: RunConfig) -> float:
 
 
 def tune(
-    machine: SimulatedMachine, on_progress: Callable[[Progress], None] | None = None, **how: Any
+    machine: SimulatedMachine,
+    on_progress: Callable[[TuningProgress], None] | None = None,
+    **how: Any,
 ) -> Tuning:
     return tuner(machine, on_progress, **how).run()
 
 
 def tuner(
-    machine: SimulatedMachine, on_progress: Callable[[Progress], None] | None = None, **how: Any
+    machine: SimulatedMachine,
+    on_progress: Callable[[TuningProgress], None] | None = None,
+    **how: Any,
 ) -> Tuner:
-    made = Tuner(machine, MATMUL, SPACE, Options(**how), clock=machine.clock)
+    made = Tuner(machine, MATMUL, SPACE, TuningOptions(**how), clock=machine.clock)
     made.on_progress = on_progress or made.on_progress
     return made
 
@@ -209,9 +213,9 @@ def test_a_lucky_best_is_measured_down_again() -> None:
 
 def test_it_can_be_told_that_it_is_enough() -> None:
     machine = SimulatedMachine(launch_s)
-    seen: list[Progress] = []
+    seen: list[TuningProgress] = []
 
-    def on_progress(progress: Progress) -> None:
+    def on_progress(progress: TuningProgress) -> None:
         seen.append(progress)
         if len(seen) == 10:
             made.enough()
@@ -228,7 +232,7 @@ def test_it_can_be_told_that_it_is_enough() -> None:
 def test_an_interruption_leaves_what_is_known() -> None:
     machine = SimulatedMachine(launch_s)
 
-    def on_progress(progress: Progress) -> None:
+    def on_progress(progress: TuningProgress) -> None:
         if progress.done == 4:
             raise KeyboardInterrupt
 
@@ -279,7 +283,7 @@ def test_a_real_kernel_is_tuned() -> None:
     with EngineSession() as session:
         ranges = Ranges({"block.x": (1, 4, 16, 64), "block.y": (1, 4, 16, 64)}, {})
         space = tuning_space(request, MATMUL, session.devices(), ranges)
-        made = Tuner(session, MATMUL, space, Options(sampler="grid", budget=Budget()))
+        made = Tuner(session, MATMUL, space, TuningOptions(sampler="grid", budget=Budget()))
         made.on_result = results.append
         found = made.run()
     assert found.best is not None and found.best.block is not None

@@ -17,7 +17,7 @@ from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.history import keeping
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Query, Store
-from gpuexplorer.search.tune import Options, Tuner
+from gpuexplorer.search.tune import Tuner, TuningOptions
 from gpuexplorer.search.tune_keep import (
     TuningKeeper,
     entry_of,
@@ -48,7 +48,7 @@ def tuned(keeper: TuningKeeper | None = None) -> tuple[Tuning, list[RunResult]]:
     ranges = Ranges({"block.x": (4, 16, 64), "block.y": (1, 16)}, {})
     space = tuning_space(request, MATMUL, DeviceList(devices=(CPU,)), ranges)
     machine = SimulatedMachine(lambda config: 1e-2 / (config.block or (1,))[0])
-    made = Tuner(machine, MATMUL, space, Options(budget=Budget()), clock=machine.clock)
+    made = Tuner(machine, MATMUL, space, TuningOptions(budget=Budget()), clock=machine.clock)
     results: list[RunResult] = []
 
     def keep(result: RunResult) -> None:

@@ -31,7 +31,7 @@ from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.tuning import TuningJob
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.results.tuning import leaders_sheet, sheet_of
-from gpuexplorer.search.tune import Progress
+from gpuexplorer.search.tune import TuningProgress
 
 LOOK_MS = 100
 
@@ -39,7 +39,7 @@ LOOK_MS = 100
 class TuneDialog(QDialog):
     """Starts a tuning of the present experiment, shows it going on, and offers its outcome.
 
-    ``start_asked`` carries the ``Options``, ``use_asked`` a configuration to be set.
+    ``start_asked`` carries the ``TuningOptions``, ``use_asked`` a configuration to be set.
     """
 
     start_asked = Signal(object)
@@ -256,7 +256,7 @@ class TuneDialog(QDialog):
         elif key in configs:
             self.use_asked.emit(configs[key])
 
-    def _show_progress(self, progress: Progress, budget: Budget) -> None:
+    def _show_progress(self, progress: TuningProgress, budget: Budget) -> None:
         best = progress.best
         words = (
             [f"best {quantity(best.median_s, 's')} with {knob_words(best.config)}"] if best else []

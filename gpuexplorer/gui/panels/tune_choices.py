@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QSpinBo
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget
-from gpuexplorer.search.tune import Options
+from gpuexplorer.search.tune import TuningOptions
 from gpuexplorer.search.tune_sampler import SAMPLERS, check_sampler
 
 TITLES = {
@@ -83,10 +83,10 @@ class TuneChoices(QWidget):
             self.amount_box.setValue(DEFAULT_EVALUATIONS)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> TuningOptions:
         """How to tune, as chosen."""
         unit, amount = self.unit_box.currentData(), self.amount_box.value()
-        return Options(
+        return TuningOptions(
             sampler=str(self.sampler_box.currentData()),
             budget=Budget(
                 seconds=float(amount) if unit == "seconds" else None,
