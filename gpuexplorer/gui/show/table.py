@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -55,12 +55,10 @@ class SheetModel(QAbstractTableModel):
 
         Rows that are the ones from before by their keys move without a reset.
         """
-        columns, keys = sheet.columns_on(Medium.WINDOW), {row.key for row in self.rows}
-        if columns == self.columns and len(keys) == len(self.rows) > 0 and "" not in keys:
-            rows = sheet.rows_on(Medium.WINDOW)
-            if len(rows) == len(keys) and all(row.key in keys for row in rows):
-                self._put_in_order(sheet, lambda row: row.key)
-                return
+        columns = sheet.columns_on(Medium.WINDOW)
+        if columns == self.columns and _are_same(self.rows, sheet.rows_on(Medium.WINDOW)):
+            self._put_in_order(sheet)
+            return
         self.beginResetModel()
         self.columns = columns
         if self._sorted is not None and self._sorted[0] >= len(columns):
@@ -71,17 +69,26 @@ class SheetModel(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = ASCENDING) -> None:
         """Sort by a column; -1 is the sheet's own order."""
         self._sorted = (column, order) if 0 <= column < len(self.columns) else None
-        self._put_in_order(self.sheet, id)
+        self._put_in_order(self.sheet)
 
-    def _put_in_order(self, sheet: Sheet, name: Callable[[Row], object]) -> None:
-        """Show the rows of a sheet in order; ``name`` tells which is which before and after."""
+    def _put_in_order(self, sheet: Sheet) -> None:
+        """Show the same rows in order, as a sheet has them now."""
         self.layoutAboutToBeChanged.emit()
-        before = [(index, name(self.rows[index.row()])) for index in self.persistentIndexList()]
+        before = [(index, self.rows[index.row()]) for index in self.persistentIndexList()]
         self.sheet, self.rows = sheet, self._in_order(sheet)
-        places = {name(row): place for place, row in enumerate(self.rows)} if before else {}
+        places = {id(row): self._place_of(row) for _, row in before}
         for index, row in before:
-            self.changePersistentIndex(index, self.index(places[row], index.column()))
+            self.changePersistentIndex(index, self.index(places[id(row)], index.column()))
         self.layoutChanged.emit()
+
+    def _place_of(self, row: Row) -> int:
+        """Return where a row is now, which a row with the same key may stand for."""
+        key = row.key
+        return next(
+            place
+            for place, one in enumerate(self.rows)
+            if one is row or (key and key in one.marks and one.key == key)
+        )
 
     def _in_order(self, sheet: Sheet) -> list[Row]:
         """Return the rows sorted; those that are not known in the column come last either way."""
@@ -236,6 +243,16 @@ class SheetTable(QTableView):
         key = self.shown.rows[index.row()].key
         if key:
             self.chosen.emit(key)
+
+
+def _are_same(before: Sequence[Row], after: Sequence[Row]) -> bool:
+    """Whether rows are the ones from before, themselves or by their keys."""
+    if len(before) != len(after):
+        return False
+    gone, new = set(map(id, before)), set(map(id, after))
+    olds = [row.key for row in before if id(row) not in new]
+    news = [row.key for row in after if id(row) not in gone]
+    return "" not in olds and len(set(olds)) == len(olds) and set(olds) == set(news)
 
 
 def _order(cell: Cell, column: Column) -> tuple[float, str] | None:
