@@ -210,4 +210,4 @@ def study_the_switches(qtbot: QtBot, window: MainWindow) -> None:
     assert isinstance(study, SwitchesStudy) and study.baseline is not None
     assert {one.switch for one in study.alone} == {"one_by_one"}
     assert all(one.measured is not None for one in study.alone)
-    assert find(window, "study_switchesTable").model().rowCount() >= 2
+    until(qtbot, lambda: find(window, "study_switchesTable").model().rowCount() >= 2)

@@ -90,7 +90,7 @@ def test_one_wrong_run_keeps_all_out(tmp_path: Path) -> None:
 def test_a_store_that_fails_midway_holds_nothing_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpuexplorer.history.sql import groups
+    from gpuexplorer.history.sql import runs
 
     (tmp_path / "f.json").write_bytes(runs_json([made_run(i) for i in range(3)]))
 
@@ -99,7 +99,7 @@ def test_a_store_that_fails_midway_holds_nothing_of_the_file(
 
     with Store.open(tmp_path / "h.sqlite") as store:
         with monkeypatch.context() as patch:
-            patch.setattr(groups, "change", fail)
+            patch.setattr(runs, "add", fail)  # once the group is there
             with pytest.raises(ExplorerError, match="the disk is full"):
                 import_file(store, tmp_path / "f.json")
         assert store.count() == 0 and store.groups() == []

