@@ -71,7 +71,8 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     study = view.view.model.result
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
     assert view.view.model.state == "done" and len(study.runs) >= 2
-    assert view.view.result.chart.keys and view.view.head.words.text().endswith(".")
+    until(qtbot, lambda: set(view.view.result.chart.keys) == {run.id for run in study.runs})
+    assert view.view.head.words.text().endswith(".")
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
