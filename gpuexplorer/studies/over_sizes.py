@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Study
@@ -91,6 +91,11 @@ class OverSizes(Running[S]):
         """Return what a part runs at a size."""
         config = self._configs[part]
         return msgspec.structs.replace(config, size={**config.size, self.symbol: size})
+
+    @property
+    def devices_used(self) -> list[DeviceInfo]:
+        """The device of each part."""
+        return [find_device(self._devices, config.device) for config in self._configs.values()]
 
     def plan_at(self, size: int) -> Plan | None:
         """Return the plan of the first part at a size; None where it cannot be run."""

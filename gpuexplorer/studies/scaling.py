@@ -25,11 +25,10 @@ from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
 from gpuexplorer.studies.running import How, turns_words
 from gpuexplorer.studies.turns import measured_of
-from gpuexplorer.workloads.choose import complete, find_device
+from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
-WITHIN = 0.1
-"""No time of an asymptote is further from its line than this share."""
+WITHIN = 0.1  # of its line every time of an asymptote is
 FEWEST_POINTS = 3  # that a line is fitted to: two lie on one always
 
 
@@ -72,14 +71,13 @@ class ScalingStudy(Study, frozen=True, kw_only=True, tag="scaling"):
 
 
 class ScalingLab(OverSizes[ScalingStudy]):
-    """Several variants of one workload on one device, size by size, all of a size in turns."""
+    """Several variants of one workload, size by size, all of a size in turns."""
 
     def __init__(
         self, request: RunRequest, workload: Workload, devices: DeviceList, how: How | None = None,
         *, variants: Sequence[str] | None = None, **sizes: Any,
     ) -> None:  # fmt: skip
-        """``variants`` are those to look at, None: the request's, or all that run on its device;
-        ``symbol`` and ``sizes`` are as ``OverSizes`` has them.
+        """``variants``: None are the request's, or all that run; sizes are as in ``OverSizes``.
 
         Raises what ``complete`` raises when a variant was named, or none can run.
         """
@@ -98,7 +96,6 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 first_error = first_error or error
         if first_error is not None and not self._configs:
             raise first_error
-        self._device = find_device(devices, next(iter(self._configs.values())).device)
 
     @property
     def total(self) -> str:
@@ -117,12 +114,11 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 skipped=self.skipped(size),
             ) for size in self.sizes
         )  # fmt: skip
-        memories = {"last-level cache": self._device.last_level_cache_B,
-                    "device memory": self._device.limits.memory_B}  # fmt: skip
-        rounds, fewer = self.rounds
+        (rounds, fewer), on = self.rounds, self.devices_used[0]
+        memories = {"last-level cache": on.last_level_cache_B, "device memory": on.limits.memory_B}
         return ScalingStudy(
             **self._head(f"{self.workload.manifest.title}: time against {self.symbol}", rounds),
-            device=f"{self._device.name} · {self._device.driver}",
+            device="; ".join(dict.fromkeys(f"{d.name} · {d.driver}" for d in self.devices_used)),
             notes=(turns_words(rounds, fewer=fewer), "An exponent's interval is "
                    "that of the line through the logarithms of the medians."),
             runs=[run for size in self.sizes for run in self.results(size).values()],
@@ -174,17 +170,16 @@ def sheet(study: ScalingStudy) -> Sheet:
         *(file_only(name) for name in ("size", "variant")),
         Column("memory", "arrays", "All arrays together", "B", fields={"arrays_B": ""}),
         *(Column(name, name, TIME_TIP, "s") for name in names),
-        file_only("skipped"),
-        Column("figures", fields=FIGURES, media=Medium(0)),
-    )
+        file_only("skipped"), Column("figures", fields=FIGURES, media=Medium(0)),
+    )  # fmt: skip
     rows = []
     for point in study.points:
         title = f"{study.symbol} = {count(point.value)}"
         size = Cell(count(point.value), point.value)
         memory = Cell(quantity(point.memory_B, "B"), point.memory_B)
-        cells = {name: time_cell(point.measured.get(name)) for name in names}
         marks = {m.run: figures_tip(f"{title}, {n}", m, ()) for n, m in point.measured.items()}
         why = "\n".join(f"{name}: {reason}" for name, reason in point.skipped.items())
+        cells = {name: time_cell(point.measured.get(name)) for name in names}
         rows.append(Row(title, {study.symbol: size, "memory": memory, **cells}, why or title, marks,
                         role="" if marks else "skipped", media=Medium.SHOWN))  # fmt: skip
         for name in names:
@@ -207,9 +202,8 @@ def chart(study: ScalingStudy) -> ChartSpec:
         known = {float(size): m.time_s for size, m in have if m is not None and m.time_s > 0}
         if growth.exponent is not None and growth.factor_s and growth.start:
             line = [float(growth.start), max(known)]
-            lies = [growth.factor_s * n**growth.exponent for n in line]
-            times.append(series(f"{name}: {study.symbol}^{growth.exponent:.2f}", "line", "model",
-                                x=line, y=lies, colour=slot))  # fmt: skip
+            on = [growth.factor_s * n**growth.exponent for n in line]
+            times.append(series("", "line", "model", x=line, y=on, colour=slot))
         middles = [math.sqrt(a * b) for a, b in pairwise(known)]
         between = slopes([*known], [*known.values()])
         steep.append(series(name, "line", "measured", x=middles, y=between, colour=slot))
@@ -234,6 +228,12 @@ def _words(study: ScalingStudy) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def finding(study: ScalingStudy) -> str:
+    """Return every exponent in one sentence."""
+    found = [f"{study.symbol}^{g.exponent:.2f} ({g.variant})" for g in study.growth if g.exponent]
+    return f"Time grows as {', '.join(found)}." if found else ""
+
+
 KIND = StudyKind(
     title="Scaling", heading="Time against size", doing="measuring sizes", over_sizes=True,
     tip="How the time of several variants grows with the size, and where a memory is exceeded",
@@ -241,8 +241,7 @@ KIND = StudyKind(
     about="Several variants run over a range of sizes, in turns. A line is fitted to the largest "
     "sizes; the sizes at which the arrays outgrow a memory are marked.",
     command="time against size over several variants: exponents, and the memories' borders",
-    document=ScalingStudy, lab=ScalingLab, sheet=sheet, chart=chart,
-    finding=lambda study: " ".join(g.words for g in study.growth) if study.runs else "",
+    document=ScalingStudy, lab=ScalingLab, sheet=sheet, chart=chart, finding=finding,
     choices=(Choice("variants", "--variants", "V,..", "which variants (default: --variant, or all "
                     "that run on the device)", title="Variants", too_few="no variant is ticked",
                     offers=lambda scene: scene.variant_offers()),),

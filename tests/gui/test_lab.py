@@ -13,8 +13,8 @@ from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SpeedupStudy, 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.result_tab import write
-from gpuexplorer.gui.views.form import Lists, Ticks
 from gpuexplorer.gui.views.lab import LabView
+from gpuexplorer.gui.views.study_form import Lists, Ticks
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.studies import KINDS
 from tests.gui.conftest import OpenWindow
@@ -63,6 +63,8 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     view.view.head.copy.click()
     text = QApplication.clipboard().text()
     assert text.startswith("gpuexplorer study precision matmul") and "--rounds 6" in text
+    told: list[str] = []
+    view.message.connect(told.append)
     view.view.start()
     until(
         qtbot, lambda: view.view.model.state == "running" and not view.view.head.start.isVisible()
@@ -71,6 +73,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     study = view.view.model.result
     assert isinstance(study, PrecisionStudy) and study.stopped_by == "done"
     assert view.view.model.state == "done" and len(study.runs) >= 2
+    assert told == [f"Precision: {KINDS['precision'].finding(study)}"]
     until(qtbot, lambda: set(view.view.result.chart.keys) == {run.id for run in study.runs})
     assert view.view.head.words.text().endswith(".")
     until(qtbot, lambda: len(groups("precision")) == 1)
@@ -142,9 +145,8 @@ def test_what_cannot_be_studied_or_fails_says_why(
     view = opened(qtbot, window, "switches")
     until(qtbot, lambda: "no switch is ticked" in view.view.form.total.text().lower())
     assert not view.view.head.start.isEnabled()
-    assert (
-        "Switches belong to models" in view.view.form.findChildren(QLabel, "jobMissing")[0].text()
-    )
+    missing = find(window, "study_switchesMissing", QLabel)
+    assert "Switches belong to models" in missing.text()
     window.export("json")
     assert "no study to export" in window.banner.text
     view.show_kind("precision")

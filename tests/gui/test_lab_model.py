@@ -29,8 +29,8 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import FORMATS, write
 from gpuexplorer.gui.theme import make_theme
-from gpuexplorer.gui.views.form import Lists, StudyForm, Ticks
 from gpuexplorer.gui.views.study import StudyJob, StudyView, WantedStudy, study_files
+from gpuexplorer.gui.views.study_form import Lists, StudyForm, Ticks
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.studies import KINDS, kind_of
 from gpuexplorer.studies.choices import thread_offers

@@ -49,7 +49,9 @@ def test_each_variants_exponent_is_the_machines_from_where_it_holds() -> None:
         assert growth.ci95_low <= exponent <= growth.ci95_high
     assert study.work_exponent == pytest.approx(3.0, abs=0.02)
     assert study.runs and ids_of(study) == {run.id for run in study.runs}
-    assert kind_of(study).finding(study) == f"{naive.words} {tiled.words}"
+    exponents = f"N^{naive.exponent:.2f} (naive), N^{tiled.exponent:.2f} (tiled)"
+    assert kind_of(study).finding(study) == f"Time grows as {exponents}."
+    assert naive.words in sheet_of(study).notes and tiled.words in chart_of(study).notes
 
 
 def test_the_first_size_that_outgrows_the_cache_is_found() -> None:

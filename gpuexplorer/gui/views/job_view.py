@@ -25,6 +25,7 @@ from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.task import Background
+from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.views.job_head import JobHead
 from gpuexplorer.gui.views.result_page import Picture, ResultPage
 
@@ -66,15 +67,6 @@ class Model(Protocol[R_co]):
 
     def snapshot(self) -> R_co | None:
         """Return the result so far, unchangeable from now on; None while there is none."""
-
-
-class JobForm(QWidget):
-    """What a form has: ``changed`` says that something else is wanted."""
-
-    changed: Any
-
-    def show_total(self, total: str, takes: str, reasons: Sequence[tuple[str, int]] = ()) -> None:
-        """Say what is wanted comes to, how long it takes, and why some of it cannot be."""
 
 
 class JobView(QWidget, Generic[R, W]):
@@ -179,6 +171,10 @@ class JobView(QWidget, Generic[R, W]):
     @abstractmethod
     def files(self, result: R) -> Exported:
         """Return how a result is written to files."""
+
+    def summary(self) -> str:
+        """Return what a result that is done comes to, in a sentence."""
+        return self._model.words
 
     def words_of(self, key: str) -> str:
         """Return the words of a mark of the chart."""
@@ -350,7 +346,7 @@ class JobView(QWidget, Generic[R, W]):
         self.look_soon()
         self.changed.emit()
         if self._model.state == "done":
-            self.message.emit(f"{self._title}: {self._model.words}")
+            self.message.emit(f"{self._title}: {self.summary()}")
 
     def tell_trouble(self, error: ExplorerError) -> None:
         """Say that the runs are not kept in the history."""

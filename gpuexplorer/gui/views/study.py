@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.studies_words import subject
@@ -27,9 +27,9 @@ from gpuexplorer.gui.job_engine import JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.views.form import StudyForm
-from gpuexplorer.gui.views.job_view import JobForm, JobView, Preview
+from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
+from gpuexplorer.gui.views.study_form import StudyForm
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.reproduce import surroundings
@@ -202,7 +202,7 @@ class StudyView(JobView[Study, WantedStudy]):
         self.model: JobModel[Study] = JobModel()
         self.form = StudyForm(kind)
         name = f"study_{kind.name}"
-        super().__init__(session, name, kind.title, "study", self.model, cast(JobForm, self.form))
+        super().__init__(session, name, kind.title, "study", self.model, self.form)
 
     def follow_knobs(self) -> None:
         """Offer what the knobs let the study look at."""
@@ -270,6 +270,10 @@ class StudyView(JobView[Study, WantedStudy]):
         """Return what makes the study's table and chart, and its finding."""
         kind = self.kind
         return lambda: Picture(kind.sheet(result), kind.chart(result), kind.finding(result))
+
+    def summary(self) -> str:
+        """Return the finding."""
+        return self.kind.finding(self.model.result) if self.model.result is not None else ""
 
     def config_of(self, key: str) -> RunConfig | None:
         """Return the configuration of a run."""

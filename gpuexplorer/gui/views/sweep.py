@@ -22,7 +22,7 @@ from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
-from gpuexplorer.gui.views.job_view import JobForm, JobView, Preview
+from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.sweep_form import SweepForm
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -59,7 +59,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
     def __init__(self, session: Session) -> None:
         self.model = SweepModel()
         self.form = SweepForm()
-        super().__init__(session, "sweep", "Sweep", "sweep", self.model, cast(JobForm, self.form))
+        super().__init__(session, "sweep", "Sweep", "sweep", self.model, self.form)
         self.figure = ListBox("sweepMeasure", "What the chart shows of each configuration")
         for name, (title, _) in FIGURES.items():
             self.figure.addItem(title, name)

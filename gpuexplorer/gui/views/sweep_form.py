@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -14,19 +14,15 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
-    QScrollArea,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
-    QWidget,
 )
 
-from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.sweep_axes import AxisOffer, read_error
+from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.search.measuring import SAMPLES
 
 MOST_SAMPLES = 100_000
-SHOWN_REASONS = 4
 
 
 class AxisRow:
@@ -97,33 +93,19 @@ class AxisRow:
         self._edited()
 
 
-class SweepForm(QScrollArea):
-    """The rows, how often each configuration is launched, and what that comes to.
-
-    ``changed`` says that another space was asked for.
-    """
-
-    changed = Signal()
+class SweepForm(JobForm):
+    """The rows, and how often each configuration is launched."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("sweepSetup")
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumWidth(232)
+        super().__init__("sweep")
         self.rows: dict[str, AxisRow] = {}
-        inside = QWidget()
-        inside.setObjectName("sweepSetupContent")
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(12, 8, 10, 8)
-        column.setSpacing(6)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(6)
         self._grid.setVerticalSpacing(5)
         self._grid.setColumnStretch(1, 1)
-        column.addWidget(self._section("Vary"))
-        column.addLayout(self._grid)
-        column.addWidget(self._section("Measure each"))
+        self.section("Vary")
+        self.column.addLayout(self._grid)
+        self.section("Measure each")
         self.samples = QSpinBox()
         self.samples.setObjectName("sweepSamples")
         self.samples.setRange(1, MOST_SAMPLES)
@@ -139,30 +121,7 @@ class SweepForm(QScrollArea):
         each.addWidget(self.samples)
         each.addWidget(launches)
         each.addStretch(1)
-        column.addLayout(each)
-        self.total = self._line("sweepTotal")
-        self.estimate = self._line("sweepEstimate")
-        self.reasons = self._line("sweepReasons", "muted")
-        for label in (self.total, self.reasons, self.estimate):
-            column.addWidget(label)
-        column.addStretch(1)
-        self.setWidget(inside)
-
-    @staticmethod
-    def _section(words: str) -> QLabel:
-        label = QLabel(words)
-        label.setProperty("role", "section")
-        return label
-
-    @staticmethod
-    def _line(name: str, role: str = "") -> QLabel:
-        label = QLabel()
-        label.setObjectName(name)
-        label.setWordWrap(True)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        if role:
-            label.setProperty("role", role)
-        return label
+        self.column.addLayout(each)
 
     def show_offers(self, offers: Sequence[AxisOffer], ticked: Sequence[str]) -> None:
         """Offer these knobs; texts and ticks of those that stay are kept."""
@@ -205,15 +164,3 @@ class SweepForm(QScrollArea):
     def chosen(self) -> dict[str, str]:
         """The ticked axes with their texts, in the rows' order."""
         return {n: r.text.text() for n, r in self.rows.items() if r.tick.isChecked()}
-
-    def show_total(self, total: str, estimate: str, reasons: Sequence[tuple[str, int]]) -> None:
-        """Say what the space comes to, how long it may take, and why some of it cannot run."""
-        self.total.setText(total)
-        self.estimate.setText(estimate)
-        self.estimate.setVisible(bool(estimate))
-        lines = [f"{count(number)} × {reason}" for reason, number in reasons[:SHOWN_REASONS]]
-        if len(reasons) > SHOWN_REASONS:
-            lines.append(f"and {len(reasons) - SHOWN_REASONS} more reasons")
-        self.reasons.setText("\n".join(lines))
-        self.reasons.setVisible(bool(lines))
-        self.reasons.setToolTip("\n".join(f"{count(n)} × {r}" for r, n in reasons))

@@ -1,4 +1,4 @@
-"""The choices of a job beside the knobs, as a form: ticks, lists, sizes, and how to measure."""
+"""The choices of a study beside the knobs: ticks, lists, sizes, and how to measure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QLabel,
     QLineEdit,
-    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import default_sizes
@@ -173,42 +173,33 @@ class Sizes(QWidget):
         }
 
 
-class StudyForm(QScrollArea):
-    """The choices of one study; ``changed`` says that something else is wanted."""
-
-    changed = Signal()
+class StudyForm(JobForm):
+    """The choices of one study."""
 
     def __init__(self, kind: StudyKind[Any]) -> None:
-        super().__init__()
+        name = f"study_{kind.name}"
+        super().__init__(name)
         self.kind = kind
-        name = kind.name
-        self.setObjectName(f"jobForm_{name}")
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumWidth(214)
-        inside = QWidget()
-        inside.setObjectName("jobFormContent")
-        column = self._column = QVBoxLayout(inside)
-        column.setContentsMargins(12, 8, 10, 8)
-        column.setSpacing(6)
-        self._section("Of the knobs as they stand")
-        self.subject = self._line("jobSubject")
+        self.section("Of the knobs as they stand")
+        self.subject = self.line("Subject")
+        self.column.addWidget(self.subject)
         self.groups: dict[str, Ticks | Lists] = {}
         self._headings: dict[str, QLabel] = {}
         self._missing: dict[str, QLabel] = {}
         for choice in kind.choices:
             if choice.title:
-                self._headings[choice.name] = self._section(choice.title)
-                self._missing[choice.name] = self._line("jobMissing", "muted")
-                made = (Lists if choice.boxes else Ticks)(f"job_{name}_{choice.name}", choice)
+                self._headings[choice.name] = self.section(choice.title)
+                self._missing[choice.name] = self.line("Missing", "muted")
+                self.column.addWidget(self._missing[choice.name])
+                made = (Lists if choice.boxes else Ticks)(f"{name}_{choice.name}", choice)
                 self._add(choice.name, made)
         self.sizes: Sizes | None = None
         if kind.over_sizes:
-            self._section("Sizes")
-            self.sizes = Sizes(f"job_{name}")
+            self.section("Sizes")
+            self.sizes = Sizes(name)
             self.sizes.changed.connect(self.changed)
-            column.addWidget(self.sizes)
-        self._section("Measure each in")
+            self.column.addWidget(self.sizes)
+        self.section("Measure each in")
         self.turns, self.seconds = QSpinBox(), QDoubleSpinBox()
         self.turns.setRange(FEWEST_TURNS, MOST_TURNS)
         self.turns.setValue(How().rounds)
@@ -219,38 +210,19 @@ class StudyForm(QScrollArea):
         self.seconds.setValue(How().seconds)
         self.seconds.setSuffix(" s in all")
         for box, title, tip in (
-            (self.turns, "jobTurns", TURNS_TIP),
-            (self.seconds, "jobSeconds", SECONDS_TIP),
+            (self.turns, "Turns", TURNS_TIP),
+            (self.seconds, "Seconds", SECONDS_TIP),
         ):
-            box.setObjectName(f"{title}_{name}")
+            box.setObjectName(f"{name}{title}")
             box.setToolTip(tip)
             box.setKeyboardTracking(False)
             box.valueChanged.connect(lambda _: self.changed.emit())
-            column.addWidget(box)
-        self.total, self.estimate = self._line("jobTotal"), self._line("jobEstimate")
-        column.addStretch(1)
-        self.setWidget(inside)
+            self.column.addWidget(box)
 
     def _add(self, name: str, group: Ticks | Lists) -> None:
         group.changed.connect(self.changed)
         self.groups[name] = group
-        self._column.addWidget(group)
-
-    def _section(self, words: str) -> QLabel:
-        label = QLabel(words)
-        label.setProperty("role", "section")
-        self._column.addWidget(label)
-        return label
-
-    def _line(self, name: str, role: str = "") -> QLabel:
-        label = QLabel()
-        label.setObjectName(name)
-        label.setWordWrap(True)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        if role:
-            label.setProperty("role", role)
-        self._column.addWidget(label)
-        return label
+        self.column.addWidget(group)
 
     def follow(self, experiment: Experiment, subject: str) -> None:
         """Offer what the knobs, as they stand, let this study look at."""
@@ -281,14 +253,6 @@ class StudyForm(QScrollArea):
                 raise InputError(choice.too_few, remedy="choose one at least, or other knobs")
         found = self.kind.settle({name: group.chosen for name, group in self.groups.items()})
         return {**found, **(self.sizes.chosen if self.sizes is not None else {})}
-
-    def show_total(
-        self, total: str, estimate: str, _reasons: Sequence[tuple[str, int]] = ()
-    ) -> None:
-        """Say what the study comes to, and how long it may take."""
-        self.total.setText(total)
-        self.estimate.setText(estimate)
-        self.estimate.setVisible(bool(estimate))
 
 
 def _form(parent: QWidget) -> QFormLayout:
