@@ -250,7 +250,7 @@ def shown_view(
     qtbot.waitExposed(view)
     view.show_held(Held(study) if study is not None else None)
     if study is not None:
-        qtbot.waitUntil(lambda: view.result.shows_result)
+        qtbot.waitUntil(lambda: view.result.currentWidget() is view.result.outcome)
     QApplication.processEvents()  # the plot is made once there is something to draw: lay it out
     return view
 
@@ -339,7 +339,7 @@ def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QA
 
 def test_an_empty_view_says_what_it_would_do(qtbot: QtBot) -> None:
     view = shown_view(qtbot, None)
-    assert not view.result.shows_result
+    assert view.result.currentWidget() is view.result.empty
     qtbot.waitUntil(lambda: "Takes about" in view.result.empty.text)
     assert (
         "What did each switch buy?" in view.result.empty.text

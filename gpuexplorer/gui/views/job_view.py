@@ -348,11 +348,6 @@ class JobView(QWidget, Generic[R, W]):
         if self._model.state == "done":
             self.message.emit(f"{self._title}: {self.summary()}")
 
-    def tell_trouble(self, error: ExplorerError) -> None:
-        """Say that the runs are not kept in the history."""
-        text = f"The {self._noun}'s runs are not kept in the history: {error}."
-        self.notice.emit(Notice("warning", text, detail=error.detail))
-
     # ---- showing
 
     def replaced(self) -> None:

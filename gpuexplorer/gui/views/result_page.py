@@ -99,11 +99,6 @@ class ResultPage(QStackedWidget):
             self.outcome.setOrientation(wanted)
             self.outcome.setSizes([int(1000 * share) for share in (BESIDE if beside else BENEATH)])
 
-    @property
-    def shows_result(self) -> bool:
-        """Whether a result is shown, not what there will be to see."""
-        return self.currentWidget() is self.outcome
-
     def clear(self) -> None:
         """Forget table and marks; the page stays until there is something else to show."""
         self.sheet = Sheet()

@@ -18,7 +18,7 @@ from gpuexplorer.gui.model import sweep_preview
 from gpuexplorer.gui.model.sweep import HeldSweep, SweepModel, Unfinished, cell_words, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_preview import sweep_command
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.notice import Notice, not_kept
 from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
@@ -125,7 +125,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
             resume=wanted.resume, python=session.options.python, ceilings=session.store.find,
         )  # fmt: skip
         job.begun.connect(self._begun)
-        job.troubled.connect(self.tell_trouble)
+        job.troubled.connect(lambda error: self.notice.emit(not_kept("sweep", error)))
         return job
 
     def began(self, wanted: WantedSweep) -> None:
