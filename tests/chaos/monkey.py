@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import random
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,16 +22,17 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.main_window import MainWindow
 
 STEP_MS = 40
+ROUND = "round.gpux"
 TABS = 12
 ROUND_STEP_S = 60.0
 LOOK_S = 1.0
 HANG_S = 5.0
 """The longest answer, less the time that a busy machine kept the window from a processor."""
 SETTLED_AFTER_S = 600.0
-"""What a window loads and caches in its first ten minutes is no growth."""
+"""What a window loads and caches in its first ten minutes is no growth; then it rests first."""
 MOST_GROWTH_B = 5 << 20
-SPAN = 60
-"""Looks whose median is a figure of memory."""
+REST_EVERY_S = 300.0
+"""Between two rests, at which memory is compared: each shows the same session, and no more."""
 OF_THE_TEST = "not accepted by receiving widget"
 """QTest says so of what it sends to a widget that does not want it."""
 LEFT_ALONE = (
@@ -51,6 +51,7 @@ class Monkey:
         self._application, self._window = application, window
         self._chance = random.Random(seed)
         self.steps = 0
+        self.loose = False
         self._log = Path("../steps").open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
         for name in LEFT_ALONE:  # neither by their menu nor by their key
             command = getattr(window.commands, name)
@@ -71,7 +72,11 @@ class Monkey:
         window.engine.set_up = lambda *_: None  # type: ignore[method-assign]
 
     def start(self) -> None:
-        """Begin once the window is up."""
+        """Begin once the window is up, or go on."""
+        self.loose = True
+        self._wait()
+
+    def _wait(self) -> None:
         from PySide6.QtCore import QTimer
 
         # Another timer each time: one whose step shows a dialog comes again after its end alone.
@@ -79,9 +84,9 @@ class Monkey:
         QTimer.singleShot(STEP_MS, lambda: self._step())
 
     def _step(self) -> None:
-        if not self._window.isVisible():
+        if not self._window.isVisible() or not self.loose:
             return
-        self.start()
+        self._wait()
         self.steps += 1
         do: Callable[[], None] = self._chance.choices(
             (self._click, self._key, self._drag, self._wheel, self._command),
@@ -221,6 +226,39 @@ def _kept_from_processor_s(pid: int) -> float:
     return int(words[1]) * 1e-9
 
 
+def settle(puppet: Puppet) -> list[str]:
+    """Wait until nothing is being done, and stop what takes too long; return the complaints."""
+    complaints: list[str] = []
+    limit = time.monotonic() + ROUND_STEP_S
+    while time.monotonic() < limit:
+        state = puppet.ask("state", 10 * HANG_S)
+        complaints += state["complaints"]
+        idle = state["engine"] == "ready" and not state["job"] and not state["writing"]
+        if idle and not state["waiting"]:
+            return complaints
+        time.sleep(0.1)
+    puppet.ask("stop", 10 * HANG_S)
+    return complaints
+
+
+def rest(puppet: Puppet, process: psutil.Process) -> tuple[int, list[str]]:
+    """Have it show the session of its round and nothing else; return its bytes, and complaints.
+
+    What is shown takes memory as long as it is shown: long runs, ghosts, maps. Between two times
+    that the same is shown only what was forgotten makes a difference.
+    """
+    puppet.ask("sit_down", 10 * HANG_S)
+    complaints = settle(puppet)
+    for _ in range(2):  # what the first puts aside can be gone back to; the second has that go
+        puppet.ask("open", 10 * HANG_S, path=ROUND)
+        complaints += settle(puppet)
+    puppet.ask("tidy", 10 * HANG_S)
+    used_B = process.memory_full_info().uss
+    puppet.ask("live", 10 * HANG_S, on=True)
+    puppet.ask("let_loose", 10 * HANG_S)
+    return used_B, complaints
+
+
 def go_round(puppet: Puppet) -> list[str]:
     """Use everything once, so that what is loaded for its first use is loaded; then let loose.
 
@@ -228,33 +266,23 @@ def go_round(puppet: Puppet) -> list[str]:
     """
     complaints: list[str] = []
 
-    def settle() -> None:
-        limit = time.monotonic() + ROUND_STEP_S
-        while time.monotonic() < limit:
-            state = puppet.ask("state", 10 * HANG_S)
-            complaints.extend(f"on its round: {words}" for words in state["complaints"])
-            if state["engine"] == "ready" and not state["job"] and not state["writing"]:
-                return
-            time.sleep(0.1)
-        puppet.ask("stop", 10 * HANG_S)
-
-    settle()
+    complaints += settle(puppet)
     puppet.ask("live", 10 * HANG_S, on=True)
     for number in range(TABS):
         puppet.ask("tab", 10 * HANG_S, number=number)
     for do in ("sweep", "block_map", "compare", "study", "tune", "pin"):
         puppet.ask(do, 10 * HANG_S)
-        settle()
+        complaints += settle(puppet)
     for suffix in ("png", "svg", "pdf", "csv", "json"):
         puppet.ask("export", 10 * HANG_S, path=f"round.{suffix}")
-        settle()
+        complaints += settle(puppet)
     for do in ("save", "open"):
-        puppet.ask(do, 10 * HANG_S, path="round.gpux")
-        settle()
+        puppet.ask(do, 10 * HANG_S, path=ROUND)
+        complaints += settle(puppet)
     puppet.ask("back", 10 * HANG_S)
     puppet.ask("look_around", 10 * HANG_S)
     puppet.ask("let_loose", 10 * HANG_S)
-    return complaints
+    return [f"on its round: {words}" for words in complaints]
 
 
 def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
@@ -262,6 +290,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
     world = World()
     wrong: list[str] = []
     memory: list[tuple[float, int]] = []
+    rests: list[int] = []
     slowest_s = longest_s = 0.0
     steps = 0
     try:
@@ -295,25 +324,28 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
                 if OF_THE_TEST not in words
             ]
             memory.append((passed_s, process.memory_full_info().uss))
+            if passed_s >= SETTLED_AFTER_S + REST_EVERY_S * len(rests):
+                used_B, complaints = rest(puppet, process)
+                rests.append(used_B)
+                wrong += [f"at rest {len(rests)}: {words}" for words in complaints]
             time.sleep(LOOK_S)
         if puppet.alive:
+            if rests:
+                rests.append(rest(puppet, process)[0])
             code = puppet.end(30.0)
             wrong += [] if code == 0 else [f"it closed with {code}"]
         wrong += [f"it said {line!r}" for line in puppet.said()]
         wrong += [f"process {pid} is left" for pid in world.wait_for_none()]
     finally:
         world.close()
-    settled = [used for at, used in memory if at >= min(SETTLED_AFTER_S, minutes * 20)]
-    growth_B = 0
-    if len(settled) > 2:
-        span = min(SPAN, len(settled) // 2)
-        growth_B = int(statistics.median(settled[-span:]) - statistics.median(settled[:span]))
-    if minutes * 60 > SETTLED_AFTER_S + SPAN and growth_B > MOST_GROWTH_B:
+    growth_B = rests[-1] - rests[0] if rests else 0
+    if growth_B > MOST_GROWTH_B:
         wrong.append(f"it grew by {growth_B / 2**20:.1f} MiB")
     return {
         "monkey": True, "seed": seed, "minutes": minutes, "steps": steps,
         "slowest_answer_s": round(slowest_s, 2), "slowest_with_waiting_s": round(longest_s, 2),
         "growth_MiB": round(growth_B / 2**20, 2),
+        "at_rest_MiB": [round(used / 2**20, 1) for used in rests],
         "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
         "wrong": wrong[:50], "ok": not wrong,
     }  # fmt: skip

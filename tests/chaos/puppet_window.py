@@ -5,6 +5,7 @@ Told to say its state it tells what it shows and holds, and what Qt and Python c
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import traceback
@@ -17,7 +18,9 @@ from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageH
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import app
+from gpuexplorer.gui.allocator import give_back
 from gpuexplorer.gui.help import PAGES
+from gpuexplorer.gui.housekeeping import forget_styles
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
 from tests.chaos.monkey import Monkey
@@ -39,6 +42,7 @@ class Puppet:
         qInstallMessageHandler(lambda kind, context, text: self.complaints.append(f"Qt: {text}"))
         self.application, self.window = app.create([])
         self.monkey: Monkey | None = None
+        self._size = self.window.size()
         app._catch_all(self.window)
         app._close_on_interrupt(self.window)
         self.window.sessions.may_close = lambda: True  # type: ignore[method-assign]
@@ -296,6 +300,27 @@ class Puppet:
         """Have the monkey begin."""
         assert self.monkey is not None
         self.monkey.start()
+
+    def sit_down(self) -> None:
+        """Have the monkey stop, close what lies over the window, and end what is going on."""
+        assert self.monkey is not None
+        self.monkey.loose = False
+        for top in QApplication.topLevelWidgets():
+            if top is not self.window and top.isVisible():
+                top.close()
+        self.window.session.set_live(False)
+        if self.window.session.jobs.current is not None:
+            self.window.commands.stop.trigger()
+        self.window.showNormal()
+        self.window.resize(self._size)
+        self.window.panels.tabs.setCurrentIndex(0)
+
+    def tidy(self) -> None:
+        """Let what is opened be painted, and collect garbage as the window does now and then."""
+        self.until(lambda: False, SEEN_S)
+        gc.collect()
+        forget_styles()
+        give_back()
 
     def close(self) -> None:
         """Close the window."""
