@@ -79,7 +79,6 @@ class SweepModel:
 
     def __init__(self) -> None:
         self.state: State = "empty"
-        self.error = ""
         self.held: HeldSweep | None = None
         self.cells: list[SweepCell] = []
         self.waiting = 0

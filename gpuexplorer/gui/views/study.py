@@ -264,7 +264,7 @@ class StudyView(JobView[Study, WantedStudy]):
 
     def about(self) -> tuple[str, Sequence[str]]:
         """Return what the study answers, and how."""
-        return self.kind.question, (self.kind.about,)
+        return self.kind.question, (self.kind.about, self.model.error)
 
     def picture(self, result: Study) -> Callable[[], Picture]:
         """Return what makes the study's table and chart, and its finding."""
