@@ -1,4 +1,4 @@
-"""Studies as documents, with those of precision, of switches, and of one device against another.
+"""Studies as documents: what all have, and those of precision and of switches.
 
 Every run of a study stands once in ``runs``; whatever else speaks of a run has its id and the
 figures that belong there. So a document without its runs is still whole, and the history keeps it
@@ -7,7 +7,7 @@ so, beside the runs themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -74,6 +74,34 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
         if measured is None:
             return None
         return next((run for run in self.runs if run.id == measured.run), None)
+
+
+class Speedup(msgspec.Struct, frozen=True, kw_only=True):
+    """How many times as fast one is as another."""
+
+    factor: Ratio
+    ci95_low: Ratio | None = None
+    """None for too few rounds."""
+    ci95_high: Ratio | None = None
+    pairs: int = 0
+
+
+class AtSize(msgspec.Struct, frozen=True, kw_only=True):
+    """One size of a study over sizes; each kind adds its figures."""
+
+    value: int
+    skipped: dict[str, str] = {}
+    """Parts that have no figure to the reason why."""
+
+
+class SizesStudy(Study, frozen=True, kw_only=True):
+    """What studies over sizes have; each kind adds its own and a tag."""
+
+    workload: str
+    symbol: str
+    """The size that varies."""
+    symbol_title: str
+    points: Sequence[AtSize] = ()
 
 
 # ---- precision
@@ -183,93 +211,6 @@ class SwitchesStudy(Study, frozen=True, kw_only=True, tag="switches"):
     combining: Comparison | None = None
     """The combination's time over what its switches would come to if each did on top of the others
     what it does by itself; below 1 combining added, above 1 it lost. None for a single switch."""
-
-
-# ---- one device against another
-
-
-class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two devices, and what runs there."""
-
-    device: str
-    """Its id."""
-    name: str
-    kind: str
-    """``gpu`` or ``cpu``."""
-    driver: str
-    variant: str
-    precision: str
-    threads: int | None = None
-
-    @property
-    def label(self) -> str:
-        """A few words for legends."""
-        return f"{self.device} ({self.variant})"
-
-
-class Speedup(msgspec.Struct, frozen=True, kw_only=True):
-    """How many times as fast the second device is as the first."""
-
-    factor: Ratio
-    ci95_low: Ratio | None = None
-    """None for too few rounds."""
-    ci95_high: Ratio | None = None
-    pairs: int = 0
-
-    @classmethod
-    def of(cls, time_ratio: Comparison) -> Speedup:
-        """Turn the second's time over the first's around."""
-        return cls(
-            factor=1 / time_ratio.ratio,
-            ci95_low=1 / time_ratio.ci95_high,
-            ci95_high=1 / time_ratio.ci95_low,
-            pairs=time_ratio.pairs,
-        )
-
-
-class SizePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One size on both devices; what could not be measured has its reason."""
-
-    value: int
-    size: dict[str, int]
-    first: Measured | None = None
-    """On the first device, which has the data at hand."""
-    second: Measured | None = None
-    """On the second, the data there already."""
-    second_with: Measured | None = None
-    """On the second with allocating, copying there and back, and freeing."""
-    speedup: Speedup | None = None
-    """First over second, without transfers."""
-    speedup_with: Speedup | None = None
-    """First over second with transfers."""
-    skipped: dict[str, str] = {}
-    """``first``, ``second``, ``second_with`` to the reason why there is no figure."""
-
-
-class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
-    """From which size on the second device is the faster one."""
-
-    size: Amount | None = None
-    """Interpolated between two sizes measured; None when there is none in the range."""
-    low: Amount | None = None
-    """Where the 95 % intervals of the speed-ups cross 1; None where they do not in the range."""
-    high: Amount | None = None
-    words: str
-    """The finding in a sentence, also when there is none."""
-
-
-class SpeedupStudy(Study, frozen=True, kw_only=True, tag="speedup"):
-    """One workload on two devices over a range of sizes, with and without transfers."""
-
-    workload: str
-    symbol: str
-    """The size that varies."""
-    symbol_title: str
-    first: Side
-    second: Side
-    points: list[SizePoint] = []
-    break_even: BreakEven | None = None
-    break_even_with: BreakEven | None = None
 
 
 def study_json(study: Study) -> bytes:

@@ -1,4 +1,4 @@
-"""Studies as tables: precisions, switches, one device against another over sizes.
+"""Studies as tables: what all share, and those of precisions and switches.
 
 Times are in seconds, a file's ``ratio`` is the time over the reference's.
 """
@@ -20,12 +20,11 @@ from gpuexplorer.charts.studies_words import (
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import (
+    AtSize,
     Measured,
     PrecisionPoint,
     PrecisionStudy,
-    SizePoint,
     Speedup,
-    SpeedupStudy,
     Switched,
     SwitchesStudy,
     SwitchValue,
@@ -45,6 +44,10 @@ RATIO = {
     "verdict": "verdict",
 }  # fmt: skip
 SPEEDUP = {"speedup": "factor", "speedup_ci95_low": "ci95_low", "speedup_ci95_high": "ci95_high"}
+REMARKS = Column(
+    "remarks", "not measured", "Why a figure is missing", words=True,
+    media=Medium.WINDOW | Medium.PAGE,
+)  # fmt: skip
 TIME_TIP = "Median time of one launch, with half its 95 % interval"
 
 
@@ -58,8 +61,46 @@ def time_cell(measured: Measured | None) -> Cell:
     return Cell(time_words(measured), value, measured)
 
 
+def speedup_cell(found: Speedup | None) -> Cell:
+    return Cell(speedup_words(found), found.factor if found is not None else None, found)
+
+
 def figures_tip(title: str, measured: Measured, lines: Sequence[str]) -> str:
     return "\n".join((title, *_figures_words(measured), *(line for line in lines if line)))
+
+
+def size_rows(
+    symbol: str,
+    point: AtSize,
+    titles: Mapping[str, str],
+    figures: Mapping[str, Measured | None],
+    cells: Mapping[str, Cell],
+    own: Mapping[str, Mapping[str, Cell]],
+) -> list[Row]:
+    """Return a size as a row for readers, and as a row for each part in a file.
+
+    ``titles`` has what each part is called, ``cells`` what readers see of the size beside times,
+    and ``own`` what a file has of each part.
+    """
+    title, size = f"{symbol} = {count(point.value)}", Cell(count(point.value), point.value)
+    marks = {
+        found.run: figures_tip(f"{title}, {titles[part]}", found, ())
+        for part in titles
+        if (found := figures[part]) is not None
+    }
+    reasons = "; ".join(dict.fromkeys(point.skipped.values()))
+    note = reasons or ("" if marks else UNKNOWN)
+    lacks = [f"{titles.get(part, part)}: {why}" for part, why in point.skipped.items()]
+    tip = "\n".join([title, *lacks]) if marks else f"{title}: {note}"
+    times = {part: time_cell(figures[part]) for part in titles}
+    shown = {symbol: size, **cells, **times}
+    role: Role = "" if marks else "skipped"
+    rows = [Row(title, shown, tip, marks, note, role, media=Medium.SHOWN)]
+    for part, more in own.items():
+        skipped = Cell(value=point.skipped.get(part))
+        one = {"size": size, "figures": times[part], "skipped": skipped, **more}
+        rows.append(Row(f"{title}, {titles[part]}", one, media=Medium.FILE))
+    return rows
 
 
 def _figures_words(measured: Measured) -> list[str]:
@@ -303,82 +344,3 @@ def _switch_row(
     lines = [about, f"Not kept: {reason}." if kept is False else "Kept." if kept else ""]
     tip = figures_tip(title, measured, lines)
     return Row(title, cells, tip, {measured.run: tip}, role=role, part=heading, media=media)
-
-
-# ---- one device against another
-
-
-def speedup_sheet(study: SpeedupStudy) -> Sheet:
-    """Return every size with the times on both devices and the speed-up."""
-    first, second = study.first, study.second
-    columns = (
-        Column(study.symbol, study.symbol, f"{study.symbol_title}: the size that varies"),
-        Column("first", first.device, f"Median time on {first.name}", "s"),
-        Column("second", second.device, f"Median time on {second.name}, the data there already",
-               "s"),
-        Column("second_with", "with transfers",
-               "The same with allocating, copying there and back, and freeing", "s"),
-        Column("speedup", "speed-up", "First over second, without transfers"),
-        Column("speedup_with", "with transfers", "First over second, with transfers"),
-        Column("remarks", "not measured", "Why a figure is missing", words=True,
-               media=Medium.WINDOW | Medium.PAGE),
-        *(file_only(name) for name in ("size", "device", "transfers")),
-        Column("time", fields=FIGURES, media=Medium(0)),
-        Column("factor", fields=SPEEDUP, media=Medium(0)),
-        file_only("skipped"),
-    )  # fmt: skip
-    rows = [_size_row(study, point) for point in study.points]
-    rows += [row for point in study.points for row in _side_rows(study, point)]
-    found = (study.break_even, study.break_even_with)
-    notes = tuple(one.words for one in found if one is not None)
-    return Sheet("Break-even over sizes", columns, tuple(rows), notes)
-
-
-def _size_row(study: SpeedupStudy, point: SizePoint) -> Row:
-    """Return the row that readers see: a size with both devices."""
-    title = f"{study.symbol} = {count(point.value)}"
-    names = {
-        "second": study.second.label,
-        "first": study.first.label,
-        "second_with": f"{study.second.label} with transfers",
-    }
-    sides = {"second": point.second, "first": point.first, "second_with": point.second_with}
-    cells = {study.symbol: Cell(count(point.value), point.value)}
-    for name, one in sides.items():
-        cells[name] = time_cell(one)
-    speedups = {"speedup": point.speedup, "speedup_with": point.speedup_with}
-    for name, found in speedups.items():
-        cells[name] = Cell(speedup_words(found), found.factor if found is not None else None)
-    marks = {
-        one.run: figures_tip(f"{title}, {names[name]}", one, ())
-        for name, one in sides.items()
-        if one is not None
-    }
-    lines = [title, *(f"{names[side]}: {why}" for side, why in point.skipped.items())]
-    note = "; ".join(dict.fromkeys(point.skipped.values()))
-    if not marks:
-        note = note or UNKNOWN
-        lines = [f"{title}: {note}"]
-    role: Role = "" if marks else "skipped"
-    return Row(title, cells, "\n".join(lines), marks, note, role, media=Medium.SHOWN)
-
-
-def _side_rows(study: SpeedupStudy, point: SizePoint) -> list[Row]:
-    """Return the rows that a file has: a device at a size each."""
-    sides: Mapping[str, tuple[str, Measured | None, Speedup | None]] = {
-        "first": (study.first.device, point.first, None),
-        "second": (study.second.device, point.second, point.speedup),
-        "second_with": (study.second.device, point.second_with, point.speedup_with),
-    }
-    rows = []
-    for name, (device, measured, found) in sides.items():
-        cells = {
-            "size": Cell(value=point.value),
-            "device": Cell(value=device),
-            "transfers": Cell(value=name == "second_with"),
-            "time": time_cell(measured),
-            "factor": Cell(record=found),
-            "skipped": Cell(value=point.skipped.get(name)),
-        }
-        rows.append(Row(f"{point.value}, {device}", cells, media=Medium.FILE))
-    return rows

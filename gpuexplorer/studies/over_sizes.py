@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,9 +11,9 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.studies import Study
+from gpuexplorer.core.studies import SizesStudy, Speedup
 from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.studies.running import How, Running
+from gpuexplorer.studies.running import How, Running, turns_words
 from gpuexplorer.studies.turns import Entry, InTurns
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.manifest import SizeSpec
@@ -24,7 +24,7 @@ from gpuexplorer.workloads.workload import Workload
 
 DOWN_TO, UP_TO = 16, 4
 """Sizes looked at without being named: from a 16th of the default to four times it."""
-S = TypeVar("S", bound=Study)
+S = TypeVar("S", bound=SizesStudy)
 
 
 def default_sizes(spec: SizeSpec) -> tuple[int, ...]:
@@ -83,9 +83,16 @@ class OverSizes(Running[S]):
         self._turns: dict[int, InTurns] = {}
         self._refused: dict[tuple[int, str], str] = {}
 
-    def _label(self, part: str) -> str:
-        """Return what a part is called while it is measured."""
-        return part
+    nothing = "no size was measured"
+    """The error where no size tells anything."""
+
+    def tells(self, size: int) -> bool:
+        """Return whether what was measured at a size tells anything."""
+        return bool(self.results(size))
+
+    def label(self, size: int, part: str) -> str:
+        """Return what a part at a size is called."""
+        return f"{self.symbol} = {size}, {part}"
 
     def config_at(self, size: int, part: str) -> RunConfig:
         """Return what a part runs at a size."""
@@ -131,7 +138,7 @@ class OverSizes(Running[S]):
     def _measure(self, session: Measures) -> None:
         for size in self.sizes:
             entries = [
-                Entry(f"{self.symbol} = {size}, {self._label(part)}", config)
+                Entry(self.label(size, part), config)
                 for part in self._configs
                 if (config := self._legal(size, part)) is not None
             ]
@@ -144,9 +151,9 @@ class OverSizes(Running[S]):
         for turns in self._turns.values():
             self._expect(-len(turns.entries) * (1 + turns.rounds))  # it counts itself in
             turns.measure(session)
-        if not any(self.results(size) for size in self.sizes):
+        if not any(self.tells(size) for size in self.sizes):
             reasons = (why for size in self.sizes for why in self.skipped(size).values())
-            raise WorkFailed(f"no size was measured: {next(reasons, 'too few rounds')}")
+            raise WorkFailed(f"{self.nothing}: {next(reasons, 'too few rounds')}")
 
     def _legal(self, size: int, part: str) -> RunConfig | None:
         config = self.config_at(size, part)
@@ -182,8 +189,38 @@ class OverSizes(Running[S]):
             found[part] = self._refused.get((size, part), reason)
         return found
 
-    @property
-    def rounds(self) -> tuple[int, bool]:
-        """The most rounds that were made at a size, and whether there are fewer than usual."""
+    def speedup(self, size: int, part: str, reference: str) -> Speedup | None:
+        """Return how many times as fast a part is as another at a size.
+
+        None where one was not measured, or cannot be true.
+        """
+        results, places = self.results(size), self.places(size)
+        timings = [results[one].timing for one in (part, reference) if one in results]
+        if len(timings) < 2 or any(timing.suspect for timing in timings):
+            return None
+        found = self._turns[size].comparison(places[reference], places[part])
+        if found is None:
+            part_s, reference_s = (timing.median_s for timing in timings)
+            both = part_s > 0 and reference_s > 0
+            return Speedup(factor=reference_s / part_s) if both else None
+        return Speedup(
+            factor=found.ratio, ci95_low=found.ci95_low, ci95_high=found.ci95_high,
+            pairs=found.pairs,
+        )  # fmt: skip
+
+    def head(self, title: str, *notes: str) -> dict[str, Any]:
+        """Return what the document has of every study over sizes."""
         turns = self._turns.values()
-        return max((t.rounds_done for t in turns), default=0), any(t.fewer for t in turns)
+        rounds = max((t.rounds_done for t in turns), default=0)
+        runs = [run for size in self.sizes for run in self.results(size).values()]
+        suspects = [
+            f"{self.label(size, part)} cannot be true: {run.timing.suspect}."
+            for size in self.sizes
+            for part, run in self.results(size).items()
+            if run.timing.suspect is not None
+        ]
+        how = turns_words(rounds, fewer=any(t.fewer for t in turns))
+        return {
+            **self._head(title, rounds), "workload": self.workload.name, "symbol": self.symbol,
+            "symbol_title": self.symbol_title, "notes": (how, *notes, *suspects), "runs": runs,
+        }  # fmt: skip

@@ -10,20 +10,21 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_speedup import size_axis, times_axis, times_line
+from gpuexplorer.analysis.curves import slopes
+from gpuexplorer.charts.over_sizes import sizes_chart, times_line
+from gpuexplorer.charts.spec import Axis, ChartSpec, Series, series
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
-from gpuexplorer.core.studies import Measured, Study
+from gpuexplorer.core.studies import AtSize, Measured, SizesStudy
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.results.study import FIGURES, TIME_TIP, figures_tip, file_only, time_cell
+from gpuexplorer.results.study import FIGURES, REMARKS, TIME_TIP, file_only, size_rows
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
-from gpuexplorer.studies.running import How, turns_words
+from gpuexplorer.studies.running import How
 from gpuexplorer.studies.turns import measured_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -32,14 +33,12 @@ WITHIN = 0.1  # of its line every time of an asymptote is
 FEWEST_POINTS = 3  # that a line is fitted to: two lie on one always
 
 
-class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One size; variants that could not be measured there have their reason."""
+class ScalingPoint(AtSize, frozen=True, kw_only=True):
+    """One size; ``skipped`` has the variants that could not be measured there."""
 
-    value: int
     memory_B: Count | None = None
     """All arrays together; None where the first variant cannot be run."""
-    measured: dict[str, Measured] = {}
-    skipped: dict[str, str] = {}
+    measured: dict[str, Measured] = msgspec.field(default_factory=dict)
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +54,10 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
     words: str
 
 
-class ScalingStudy(Study, frozen=True, kw_only=True, tag="scaling"):
+class ScalingStudy(SizesStudy, frozen=True, kw_only=True, tag="scaling"):
     """Times of several variants over a range of sizes, and how they grow."""
 
-    workload: str
     precision: str
-    symbol: str
-    symbol_title: str
     work_exponent: float | None = None
     """How the useful work grows between the largest two sizes; None for a single size."""
     points: tuple[ScalingPoint, ...] = ()
@@ -114,27 +110,19 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 skipped=self.skipped(size),
             ) for size in self.sizes
         )  # fmt: skip
-        (rounds, fewer), on = self.rounds, self.devices_used[0]
+        on = self.devices_used[0]
         memories = {"last-level cache": on.last_level_cache_B, "device memory": on.limits.memory_B}
         return ScalingStudy(
-            **self._head(f"{self.workload.manifest.title}: time against {self.symbol}", rounds),
+            **self.head(f"{self.workload.manifest.title}: time against {self.symbol}",
+                        "An exponent's interval is that of the line through the logarithms of the "
+                        "medians."),
             device="; ".join(dict.fromkeys(f"{d.name} · {d.driver}" for d in self.devices_used)),
-            notes=(turns_words(rounds, fewer=fewer), "An exponent's interval is "
-                   "that of the line through the logarithms of the medians."),
-            runs=[run for size in self.sizes for run in self.results(size).values()],
-            workload=self.workload.name, symbol=self.symbol, symbol_title=self.symbol_title,
             precision=next(iter(self._configs.values())).precision,
             work_exponent=next(iter(slopes([*plans], work)[-1:]), None), points=points,
             growth=tuple(growth_of(name, self.symbol, points) for name in self._configs),
             borders={f"{title}, {quantity(at_B, 'B')}": size for title, at_B in memories.items()
                      if (size := self.first_above(at_B)) is not None},
         )  # fmt: skip
-
-
-def slopes(sizes: Sequence[float], values: Sequence[float]) -> list[float]:
-    """Return d log(value) / d log(size) between neighbours, both above 0; sizes rise."""
-    pairs = pairwise(zip(sizes, values, strict=True))
-    return [math.log(d / b) / math.log(c / a) for (a, b), (c, d) in pairs if b > 0 and d > 0]
 
 
 def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Growth:
@@ -170,23 +158,15 @@ def sheet(study: ScalingStudy) -> Sheet:
         *(file_only(name) for name in ("size", "variant")),
         Column("memory", "arrays", "All arrays together", "B", fields={"arrays_B": ""}),
         *(Column(name, name, TIME_TIP, "s") for name in names),
-        file_only("skipped"), Column("figures", fields=FIGURES, media=Medium(0)),
+        REMARKS, file_only("skipped"), Column("figures", fields=FIGURES, media=Medium(0)),
     )  # fmt: skip
-    rows = []
+    rows: list[Row] = []
     for point in study.points:
-        title = f"{study.symbol} = {count(point.value)}"
-        size = Cell(count(point.value), point.value)
-        memory = Cell(quantity(point.memory_B, "B"), point.memory_B)
-        marks = {m.run: figures_tip(f"{title}, {n}", m, ()) for n, m in point.measured.items()}
-        why = "\n".join(f"{name}: {reason}" for name, reason in point.skipped.items())
-        cells = {name: time_cell(point.measured.get(name)) for name in names}
-        rows.append(Row(title, {study.symbol: size, "memory": memory, **cells}, why or title, marks,
-                        role="" if marks else "skipped", media=Medium.SHOWN))  # fmt: skip
-        for name in names:
-            one = {"memory": memory, "size": size, "variant": Cell(name, name),
-                   "figures": Cell(record=point.measured.get(name)),
-                   "skipped": Cell(value=point.skipped.get(name))}  # fmt: skip
-            rows.append(Row(f"{title}, {name}", one, media=Medium.FILE))
+        figures = {name: point.measured.get(name) for name in names}
+        memory = {"memory": Cell(quantity(point.memory_B, "B"), point.memory_B)}
+        own = {name: {**memory, "variant": Cell(name, name)} for name in names}
+        titles = dict(zip(names, names, strict=True))
+        rows += size_rows(study.symbol, point, titles, figures, memory, own)
     return Sheet("Times over sizes", columns, tuple(rows), _words(study))
 
 
@@ -194,7 +174,6 @@ def chart(study: ScalingStudy) -> ChartSpec:
     """Return the times with the lines they lie on, and below how steep they are in between."""
     times: list[Series] = []
     steep: list[Series] = []
-    every = [m.time_s for p in study.points for m in p.measured.values() if m.time_s > 0]
     for slot, growth in enumerate(study.growth):
         name = growth.variant
         have = [(point.value, point.measured.get(name)) for point in study.points]
@@ -210,13 +189,8 @@ def chart(study: ScalingStudy) -> ChartSpec:
     if study.work_exponent is not None:
         steep.append(series("useful work", "hline", "ceiling", y=[study.work_exponent]))
     times += (series(w, "vline", "ceiling", x=[float(n)]) for w, n in study.borders.items())
-    x = size_axis(study.symbol, study.symbol_title, [point.value for point in study.points])
-    exponents = Panel(x=x, y=Axis(label="exponent between sizes"), series=tuple(steep), height=0.6)
-    return ChartSpec(
-        title=study.title, subtitle=f"{study.workload} · {study.precision}\n{study.device}",
-        rows=((Panel(x=x, y=times_axis(every), series=tuple(times)),), (exponents,)),
-        notes=(*_words(study), *study.notes),
-    )  # fmt: skip
+    axis, about = Axis(label="exponent between sizes"), f"{study.workload} · {study.precision}"
+    return sizes_chart(study, times, steep, axis, height=0.6, about=about, notes=_words(study))
 
 
 def _words(study: ScalingStudy) -> tuple[str, ...]:

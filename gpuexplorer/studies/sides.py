@@ -9,13 +9,32 @@ import msgspec
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
-from gpuexplorer.core.studies import Side
-from gpuexplorer.studies.kind import Scene
+from gpuexplorer.core.offer import Offer
+from gpuexplorer.studies.kind import Choice, Scene
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.workload import Workload
 
 Pair = tuple[str | None, str | None]
 REMEDY = "name any two devices with --devices, such as opencl:0,torch:cpu"
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two devices, and what runs there."""
+
+    device: str
+    """Its id."""
+    name: str
+    kind: str
+    """``gpu`` or ``cpu``."""
+    driver: str
+    variant: str
+    precision: str
+    threads: int | None = None
+
+    @property
+    def label(self) -> str:
+        """A few words for legends."""
+        return f"{self.device} ({self.variant})"
 
 
 def able_devices(scene: Scene) -> list[DeviceInfo]:
@@ -43,6 +62,31 @@ def usual_sides(scene: Scene) -> Pair:
     pair = [*cpus[:1], *gpus[:1]] if cpus and gpus else able[:2]
     first, second = ([device.id for device in pair] + [None, None])[:2]
     return first, second
+
+
+def _offers(scene: Scene) -> list[Offer]:
+    return [
+        Offer(device.id, device.id, tip=f"{device.name}\n{device.driver}")
+        for device in able_devices(scene)
+    ]
+
+
+def _nothing(scene: Scene) -> str:
+    if None not in usual_sides(scene):
+        return ""
+    return "Only one device here can run this workload, so there is nothing to hold against it."
+
+
+TWO_DEVICES = Choice(
+    "names", "--devices", "A,B",
+    "two devices; the first has the data at hand (default: the CPU, then the GPU)",
+    also=("--device",), title="Devices", offers=_offers, nothing=_nothing, first=usual_sides,
+    too_few="there are no two devices to compare",
+    boxes=(
+        ("&First", "The device that has its data at hand, as a CPU has"),
+        ("S&econd", "The device that the data has to be brought to, as a GPU"),
+    ),
+)  # fmt: skip
 
 
 def two_sides(

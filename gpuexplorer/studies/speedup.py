@@ -1,205 +1,250 @@
 """One workload on two devices over a range of sizes, as CPU against GPU.
 
-The first device has the data at hand, as a CPU has. The second is measured twice: with the data
-there already, and with the whole textbook program, which allocates, copies there, launches, copies
-back and frees.
+The first has the data at hand. The second is measured twice: with the data there already, and with
+the whole textbook program, which allocates, copies there, launches, copies back and frees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import msgspec
 
-from gpuexplorer.charts.studies_speedup import speedup_chart
+from gpuexplorer.analysis.curves import crossing
+from gpuexplorer.charts.over_sizes import axis_around, line_of, sizes_chart, times_axis, times_line
+from gpuexplorer.charts.spec import Axis, ChartSpec, Role, Series, series
+from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.core.offer import Offer
-from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.studies import BreakEven, SizePoint, Speedup, SpeedupStudy
+from gpuexplorer.core.fields import Amount
+from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
+from gpuexplorer.core.studies import AtSize, Measured, SizesStudy, Speedup
 from gpuexplorer.core.units import count
-from gpuexplorer.engine.interleave import Measures
-from gpuexplorer.results.study import speedup_sheet
-from gpuexplorer.studies.breakeven import break_even
-from gpuexplorer.studies.kind import Choice, Scene, StudyKind
+from gpuexplorer.results.study import FIGURES, REMARKS, SPEEDUP, file_only, size_rows, speedup_cell
+from gpuexplorer.studies.kind import StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
-from gpuexplorer.studies.running import How, turns_words
-from gpuexplorer.studies.sides import able_devices, side_of, two_sides, usual_sides
+from gpuexplorer.studies.running import How
+from gpuexplorer.studies.sides import TWO_DEVICES, Side, side_of, two_sides
 from gpuexplorer.studies.turns import measured_of
 from gpuexplorer.workloads.workload import Workload
 
-PARTS = ("first", "second", "second_with")
-HOW_TRANSFERS = (
-    "With transfers: allocate, copy there, launch, copy back, free, for every launch; the first "
-    "device has its data at hand."
+WAYS: tuple[tuple[str, str, str, Role], ...] = (
+    ("second", "speedup", "without transfers", "measured"),
+    ("second_with", "speedup_with", "with transfers", "transfer"),
 )
+"""How the second device is measured: two fields of a point, words, and the role in a chart."""
+FIRST, SECOND, EVEN = 0, 1, 3
+"""Slots of a chart's palette."""
+
+
+class SizePoint(AtSize, frozen=True, kw_only=True):
+    """One size on the first device, on the second, and there with transfers."""
+
+    size: dict[str, int]
+    first: Measured | None = None
+    second: Measured | None = None
+    second_with: Measured | None = None
+    speedup: Speedup | None = None
+    speedup_with: Speedup | None = None
+
+
+class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
+    """From which size on the second device is faster, and where the ends of its intervals are."""
+
+    size: Amount | None = None
+    low: Amount | None = None
+    high: Amount | None = None
+    words: str
+
+
+class SpeedupStudy(SizesStudy, frozen=True, kw_only=True, tag="speedup"):
+    """One workload on two devices over a range of sizes, with and without transfers."""
+
+    first: Side
+    second: Side
+    points: list[SizePoint] = msgspec.field(default_factory=list)
+    break_even: BreakEven | None = None
+    break_even_with: BreakEven | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Where the second device breaks even, a sentence each."""
+        return tuple(b.words for b in (self.break_even, self.break_even_with) if b is not None)
 
 
 class SpeedupLab(OverSizes[SpeedupStudy]):
     """One workload on two devices, size by size; all of a size is measured in turns."""
 
-    def __init__(
-        self,
-        request: RunRequest,
-        workload: Workload,
-        devices: DeviceList,
-        how: How | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        symbol: str | None = None,
-        sizes: Sequence[int] | None = None,
-    ) -> None:
-        """``names`` are two devices, None: the CPU and the GPU; sizes are as ``OverSizes`` has it.
+    nothing = "no size was measured on both devices"
 
-        Raises CannotRunHere without a GPU where none is named, InputError for an unknown symbol or
-        no sizes, and what ``complete`` raises.
+    def __init__(
+        self, request: RunRequest, workload: Workload, devices: DeviceList, how: How | None = None,
+        *, names: Sequence[str] | None = None, **sizes: Any,
+    ) -> None:  # fmt: skip
+        """``names`` are two devices, None: the CPU and the GPU; sizes are as in ``OverSizes``.
+
+        Raises CannotRunHere without a GPU where none is named, and what ``complete`` raises.
         """
-        super().__init__(request, workload, devices, how, symbol=symbol, sizes=sizes)
+        super().__init__(request, workload, devices, how, **sizes)
         first, second = two_sides(self._request, workload, devices, names)
         switches = {**second.switches, "include_transfers": True}
         whole = msgspec.structs.replace(second, switches=switches)
-        self._configs = dict(zip(PARTS, (first, second, whole), strict=True))
+        self._configs = {"first": first, "second": second, "second_with": whole}
+        self._sides = side_of(first, devices), side_of(second, devices)
 
     @property
     def total(self) -> str:
         """What will be measured, in a sentence."""
         return f"{count(len(self.sizes))} sizes on two devices, with and without transfers."
 
-    def _measure(self, session: Measures) -> None:
-        super()._measure(session)
-        points = self.document().points
-        if not any(point.speedup or point.speedup_with for point in points):
-            reasons = [reason for point in points for reason in point.skipped.values()]
-            why = reasons[0] if reasons else "too few rounds"
-            raise WorkFailed(f"no size was measured on both devices: {why}")
+    def label(self, size: int, part: str) -> str:
+        """Return what is measured, such as ``N = 32 on cuda:0 with transfers``."""
+        how = " with transfers" if part == "second_with" else ""
+        return f"{self.symbol} = {size} on {self._configs[part].device}{how}"
 
-    def _label(self, part: str) -> str:
-        device = self._configs[part].device
-        return device + (" with transfers" if part == "second_with" else "")
-
-    # ---- the document
+    def tells(self, size: int) -> bool:
+        """Return whether there is a speed-up at a size."""
+        return any(self.speedup(size, part, "first") for part, *_ in WAYS)
 
     def document(self) -> SpeedupStudy:
         """Return the document of what is measured so far."""
-        runs: list[RunResult] = []
-        points = [self._point(size, runs) for size in self.sizes]
-        first, second = (side_of(self._configs[part], self._devices) for part in PARTS[:2])
-        rounds, fewer = self.rounds
+        first, second = self._sides
+        points = [self._point(size) for size in self.sizes]
+        evens = [
+            break_even([(p.value, found) for p in points if (found := getattr(p, field))],
+                       self.symbol, second.device, transfers=part == "second_with")
+            if self._turns else None for part, field, *_ in WAYS
+        ]  # fmt: skip
         return SpeedupStudy(
-            **self._head(
-                f"{self.workload.manifest.title}: {first.device} against {second.device}", rounds
-            ),
-            device=f"{first.name} · {second.name}" if first.name != second.name else first.name,
-            notes=(turns_words(rounds, fewer=fewer), HOW_TRANSFERS, *self._suspects(points)),
-            runs=runs,
-            workload=self.workload.name,
-            symbol=self.symbol,
-            symbol_title=self.symbol_title,
-            first=first,
-            second=second,
-            points=points,
-            break_even=self._break_even(points, second.device, transfers=False),
-            break_even_with=self._break_even(points, second.device, transfers=True),
-        )
+            **self.head(f"{self.workload.manifest.title}: {first.device} against {second.device}",
+                        "With transfers: allocate, copy there, launch, copy back, free, for every "
+                        "launch; the first device has its data at hand."),
+            device=" · ".join(dict.fromkeys((first.name, second.name))), first=first,
+            second=second, points=points, break_even=evens[0], break_even_with=evens[1],
+        )  # fmt: skip
 
-    def _point(self, size: int, runs: list[RunResult]) -> SizePoint:
-        found = self.results(size)
-        runs += found.values()
-        figures = {part: measured_of(run) for part, run in found.items()}
-        return SizePoint(
-            value=size,
-            size=self.config_at(size, "first").size,
-            first=figures.get("first"),
-            second=figures.get("second"),
-            second_with=figures.get("second_with"),
-            speedup=self._speedup(size, found, "second"),
-            speedup_with=self._speedup(size, found, "second_with"),
-            skipped=self.skipped(size),
-        )
+    def _point(self, size: int) -> SizePoint:
+        found: dict[str, Any] = {p: measured_of(run) for p, run in self.results(size).items()}
+        found |= {field: self.speedup(size, part, "first") for part, field, *_ in WAYS}
+        found |= {"size": self.config_at(size, "first").size, "skipped": self.skipped(size)}
+        return SizePoint(value=size, **found)
 
-    def _speedup(self, size: int, found: Mapping[str, RunResult], part: str) -> Speedup | None:
-        if "first" not in found or part not in found:
-            return None
-        if found["first"].timing.suspect or found[part].timing.suspect:
-            return None
-        places = self.places(size)
-        times = self._turns[size].comparison(places[part], places["first"])
-        if times is not None:
-            return Speedup.of(times)
-        first_s, other_s = found["first"].timing.median_s, found[part].timing.median_s
-        return Speedup(factor=first_s / other_s) if first_s > 0 and other_s > 0 else None
 
-    def _suspects(self, points: Sequence[SizePoint]) -> list[str]:
-        """Return what cannot be true, and has no speed-up therefore, a sentence each."""
-        return [
-            f"{self.symbol} = {point.value} on {self._label(part)} cannot be true: "
-            f"{measured.suspect}."
-            for point in points
-            for part in PARTS
-            if (measured := getattr(point, part)) is not None and measured.suspect is not None
-        ]
+def break_even(
+    points: Sequence[tuple[int, Speedup]], symbol: str, second: str, *, transfers: bool
+) -> BreakEven:
+    """Return where the second device breaks even, with the sizes where the intervals cross 1."""
+    how = "with transfers" if transfers else "without transfers"
+    if not points:
+        return BreakEven(words=f"No size was measured on both, {how}.")
+    least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
+    size = crossing([(n, found.factor) for n, found in points])
+    low = crossing([(n, found.ci95_high) for n, found in points])
+    high = crossing([(n, found.ci95_low) for n, found in points])
+    if size is not None:
+        words = f"{second} is faster from {symbol} ≈ {size_words(size)} on, {how}"
+        if low is not None and high is not None and low <= size <= high:
+            words += f" (95 % interval {size_words(low)} to {size_words(high)})"
+        changes = sum(one != other for one, other in pairwise(faster))
+        if changes > 1:
+            words += f"; below that the two change places {changes - 1} times"
+        return BreakEven(size=size, low=low, high=high, words=words + ".")
+    if len(points) == 1:
+        words = (f"{second} is {'' if faster[0] else 'not '}faster at {symbol} = {least}, {how}; "
+                 "one size does not tell where it breaks even.")  # fmt: skip
+    elif all(faster):
+        words = (f"{second} is faster at every size measured, {symbol} = {least} to {most}, {how}: "
+                 f"if there is a break-even, it lies below {symbol} = {least}.")  # fmt: skip
+    elif not any(faster):
+        words = (f"{second} is at no size measured faster, {symbol} = {least} to {most}, {how}: "
+                 f"if there is a break-even, it lies above {symbol} = {most}.")  # fmt: skip
+    else:
+        words = (f"{second} is faster at some sizes and not at the largest, {symbol} = {most}, "
+                 f"{how}: there is no size from which on it stays faster.")  # fmt: skip
+    return BreakEven(words=words)
 
-    def _break_even(
-        self, points: Sequence[SizePoint], second: str, *, transfers: bool
-    ) -> BreakEven | None:
-        known = [
-            (point.value, found)
-            for point in points
-            if (found := point.speedup_with if transfers else point.speedup) is not None
-        ]
-        if not known and not self._turns:
-            return None
-        return break_even(known, self.symbol, second, transfers=transfers)
+
+def sheet(study: SpeedupStudy) -> Sheet:
+    """Return both times and the speed-ups at every size; in a file, a row for each device at it."""
+    first, second = study.first, study.second
+    columns = (
+        Column(study.symbol, study.symbol, f"{study.symbol_title}: the size that varies"),
+        Column("first", first.device, f"Median time on {first.name}", "s"),
+        Column("second", second.device, f"Median time on {second.name}, the data there already",
+               "s"),
+        Column("second_with", "with transfers",
+               "The same with allocating, copying there and back, and freeing", "s"),
+        *(file_only(name) for name in ("size", "device", "transfers")),
+        Column("figures", fields=FIGURES, media=Medium(0)),
+        Column("speedup", "speed-up", "First over second, without transfers", fields=SPEEDUP),
+        Column("speedup_with", "with transfers", "First over second, with transfers"),
+        REMARKS, file_only("skipped"),
+    )  # fmt: skip
+    titles = {part: f"{second.label} {how}" for part, _, how, _ in WAYS} | {"first": first.label}
+    rows: list[Row] = []
+    for point in study.points:
+        cells = {field: speedup_cell(getattr(point, field)) for _, field, *_ in WAYS}
+        own = {"first": {"device": Cell(value=first.device), "transfers": Cell(value=False)}}
+        for part, field, *_ in WAYS:
+            own[part] = {"device": Cell(value=second.device), "speedup": cells[field],
+                         "transfers": Cell(value=part == "second_with")}  # fmt: skip
+        figures = {part: getattr(point, part) for part in titles}
+        rows += size_rows(study.symbol, point, titles, figures, cells, own)
+    return Sheet("Break-even over sizes", columns, tuple(rows), study.words)
+
+
+def chart(study: SpeedupStudy) -> ChartSpec:
+    """Return the chart of both times against the size, and below them of the speed-up."""
+    first, second = study.first, study.second
+    have = [(point.value, point.first) for point in study.points]
+    times = times_line(f"{first.label}, data at hand", FIRST, "measured", have)
+    speeds = [series("equally fast", "hline", "ceiling", y=[1.0])]
+    for part, field, words, role in WAYS:
+        have = [(point.value, getattr(point, part)) for point in study.points]
+        times += times_line(f"{second.label} {words}", SECOND, role, have)
+        factors = [(n, f.factor, f.ci95_low, f.ci95_high, m.run if m is not None else "")
+                   for (n, m), point in zip(have, study.points, strict=True)
+                   if (f := getattr(point, field)) is not None]  # fmt: skip
+        speeds += line_of(words, SECOND, role, factors)
+    axis = axis_around(speeds, f"speed of {second.device} over {first.device}")
+    speeds += _marks(study, axis, named=False)
+    sizes = study.points[0].size if study.points else {}
+    fixed = ", ".join(f"{name} = {n}" for name, n in sizes.items() if name != study.symbol)
+    kinds = f"{first.label} against {second.label} · {second.precision}"
+    about = " · ".join(words for words in (study.workload, kinds, fixed) if words)
+    times += _marks(study, times_axis(times), named=True)
+    return sizes_chart(study, times, speeds, axis, height=0.75, about=about, notes=study.words)
+
+
+def _marks(study: SpeedupStudy, axis: Axis, *, named: bool) -> list[Series]:
+    """Return where the second device breaks even, with its interval."""
+    drawn: list[Series] = []
+    ends = [axis.low or 0.0] * 2 + [axis.high or 0.0] * 2
+    for one, (_, _, how, role) in zip((study.break_even, study.break_even_with), WAYS, strict=True):
+        if one is None or one.size is None:
+            continue
+        if one.low is not None and one.high is not None:
+            drawn.append(series("", "band", "measured", x=[one.low, one.high], y=ends, colour=EVEN))
+        words = f"break-even {how}, {study.symbol} ≈ {size_words(one.size)}" if named else ""
+        drawn.append(series(words, "vline", role, x=[one.size], colour=EVEN))
+    return drawn
 
 
 def finding(study: SpeedupStudy) -> str:
     """Return from which size on the second device pays, in a sentence or two."""
-    found = [b.words for b in (study.break_even, study.break_even_with) if b is not None]
-    return " ".join(found) if any(p.speedup for p in study.points) else ""
-
-
-def _offers(scene: Scene) -> list[Offer]:
-    return [
-        Offer(device.id, device.id, tip=f"{device.name}\n{device.driver}")
-        for device in able_devices(scene)
-    ]
-
-
-def _nothing(scene: Scene) -> str:
-    if None not in usual_sides(scene):
-        return ""
-    return "Only one device here can run this workload, so there is nothing to hold against it."
+    return " ".join(study.words) if any(point.speedup for point in study.points) else ""
 
 
 KIND = StudyKind(
-    title="CPU against GPU",
-    heading="One device against another",
+    title="CPU against GPU", heading="One device against another", doing="comparing two devices",
     tip="Times on two devices over a range of sizes, with and without transfers",
     question="From which size on does the second device pay?",
     about="The workload runs on both devices over a range of sizes: with the data at hand, and "
     "with all that it takes to bring them there and back.",
-    doing="comparing two devices",
     command="CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
-    document=SpeedupStudy,
-    lab=SpeedupLab,
-    sheet=speedup_sheet,
-    chart=speedup_chart,
-    finding=finding,
-    choices=(
-        Choice(
-            "names", "--devices", "A,B",
-            "two devices; the first has the data at hand (default: the CPU, then the GPU)",
-            also=("--device",), title="Devices", offers=_offers, nothing=_nothing,
-            too_few="there are no two devices to compare",
-            boxes=(
-                ("&First", "The device that has its data at hand, as a CPU has"),
-                ("S&econd", "The device that the data has to be brought to, as a GPU"),
-            ),
-            first=usual_sides,
-        ),
-    ),
-    over_sizes=True,
-    varies=("device", "threads"),
+    document=SpeedupStudy, lab=SpeedupLab, sheet=sheet, chart=chart, finding=finding,
+    choices=(TWO_DEVICES,), over_sizes=True, varies=("device", "threads"),
     subject=lambda study: f"{study.first.label} and {study.second.label}",
 )  # fmt: skip

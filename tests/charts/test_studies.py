@@ -16,24 +16,21 @@ from gpuexplorer.charts.labels import place_labels, point_labels, share, value_a
 from gpuexplorer.charts.render import render
 from gpuexplorer.charts.spec import Axis, Panel, series
 from gpuexplorer.charts.studies_precision import precision_chart
-from gpuexplorer.charts.studies_speedup import speedup_chart
 from gpuexplorer.charts.studies_switches import bars_of, waterfall_chart
 from gpuexplorer.core.comparison import Comparison, verdict_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import (
-    BreakEven,
     Measured,
     PrecisionPoint,
     PrecisionStudy,
-    Side,
-    SizePoint,
     Speedup,
-    SpeedupStudy,
     Study,
     Switched,
     SwitchesStudy,
 )
 from gpuexplorer.studies import chart_of
+from gpuexplorer.studies.sides import Side
+from gpuexplorer.studies.speedup import BreakEven, SizePoint, SpeedupStudy
 from tests.support.results import made_config
 
 HEAD: dict[str, Any] = {
@@ -193,7 +190,7 @@ def test_a_study_without_a_combination_shows_each_by_itself() -> None:
 
 
 def test_both_times_and_the_break_even_stand_against_the_size() -> None:
-    times, speeds = (row[0] for row in speedup_chart(TWO).rows)
+    times, speeds = (row[0] for row in chart_of(TWO).rows)
     lines = {s.name: s for s in times.series if s.kind == "line" and s.name}
     assert list(lines) == [
         "opencl:0 (naive), data at hand", "cuda:0 (naive) without transfers",
@@ -206,7 +203,7 @@ def test_both_times_and_the_break_even_stand_against_the_size() -> None:
     assert [float(s.x[0]) for s in marks] == [32.0, 128.0] and marks[0].role != marks[1].role
     assert [s.name for s in marks][1] == "break-even with transfers, N ≈ 128"
     assert any(s.kind == "hline" and s.y[0] == 1 for s in speeds.series)
-    notes = speedup_chart(TWO).notes
+    notes = chart_of(TWO).notes
     assert notes[0] == "faster from 32 on." and "Not measured at N = 1024: too long." in notes
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import pytest
 
-from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.studies import PrecisionStudy, Speedup, Study, study_json, without_runs
+from gpuexplorer.core.studies import PrecisionStudy, Study, study_json, without_runs
 from gpuexplorer.studies import decode, with_runs
 from gpuexplorer.studies.precision import PrecisionLab
 from gpuexplorer.studies.running import How
@@ -65,10 +62,3 @@ def test_the_error_is_the_one_that_all_points_have() -> None:
     study = msgspec.structs.replace(study, points=points)
     assert study.error_field == "max_rel_error"
     assert all(study.error(p) == p.measured.max_rel_error for p in points if p.measured is not None)
-
-
-def test_a_speedup_is_the_ratio_of_times_turned_around() -> None:
-    ratio = Comparison(ratio=0.5, ci95_low=0.4, ci95_high=0.8, pairs=9, verdict="faster")
-    found = Speedup.of(ratio)
-    assert (found.factor, found.pairs) == (2.0, 9)
-    assert math.isclose(found.ci95_low or 0, 1.25) and math.isclose(found.ci95_high or 0, 2.5)

@@ -22,7 +22,7 @@ from gpuexplorer.cli.study import lab_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.studies import SpeedupStudy, Study
+from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
@@ -37,6 +37,7 @@ from gpuexplorer.studies.choices import thread_offers
 from gpuexplorer.studies.over_sizes import default_sizes
 from gpuexplorer.studies.running import How
 from gpuexplorer.studies.sides import usual_sides
+from gpuexplorer.studies.speedup import SpeedupStudy
 from gpuexplorer.studies.switches import SwitchesLab
 from tests.gui.driver import move_pointer
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.analysis.curves import slopes
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
@@ -18,7 +19,7 @@ from gpuexplorer.core.studies import Measured, ids_of, study_json, without_runs
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.scaling import WITHIN, ScalingLab, ScalingPoint, growth_of, slopes
+from gpuexplorer.studies.scaling import WITHIN, ScalingLab, ScalingPoint, growth_of
 from tests.support.lab_studies import scaling_study
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from gpuexplorer.analysis.curves import crossing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.studies.breakeven import break_even, crossing
 from gpuexplorer.studies.over_sizes import default_sizes
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.speedup import SpeedupLab
+from gpuexplorer.studies.speedup import SpeedupLab, break_even
 from tests.support.studies import (
     SHIPPED,
     StudyMachine,

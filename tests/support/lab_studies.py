@@ -11,19 +11,17 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import (
     Added,
-    BreakEven,
     Measured,
     PrecisionPoint,
     PrecisionStudy,
-    Side,
-    SizePoint,
     Speedup,
-    SpeedupStudy,
     Study,
     Switched,
     SwitchesStudy,
 )
 from gpuexplorer.studies.scaling import ScalingPoint, ScalingStudy, growth_of
+from gpuexplorer.studies.sides import Side
+from gpuexplorer.studies.speedup import BreakEven, SizePoint, SpeedupStudy
 from tests.support.results import made_config, made_result
 
 RESULT = made_result(40)
