@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.knobs import arguments_of, request_words
 from gpuexplorer.core.result import RunResult
 
@@ -63,7 +63,7 @@ def command_line(
 
 def tuning_command(
     command: str,
-    config: RunConfig,
+    config: RunRequest | RunConfig,
     kernels: Sequence[Path] = (),
     *,
     engine: str | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 
 from PySide6.QtCore import Signal
 
@@ -54,6 +55,8 @@ class EngineJob(Task):
         self._ceilings = ceilings
         self._gate = threading.Condition()
         self._paused = self._waiting = False
+        self.waited_s = 0.0
+        """How long it has waited in pauses, which are no part of what it takes."""
         self._inbox: queue.SimpleQueue[JobEvent | None] = queue.SimpleQueue()
 
     # ---- asked from the main thread
@@ -100,11 +103,13 @@ class EngineJob(Task):
     def keep_going(self) -> None:
         """Wait while the job is paused; raise Cancelled once it is cancelled."""
         with self._gate:
+            began = time.monotonic()
             while self._paused and not self.cancelled:
                 if not self._waiting:
                     self._waiting = True
                     self.waits.emit()
                 self._gate.wait()
+            self.waited_s += time.monotonic() - began
             if self.cancelled:
                 raise Cancelled
             self._waiting = False

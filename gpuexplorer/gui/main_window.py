@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
-        self.tuning = TuneControl(self, session, session.runs)
+        self.tuning = TuneControl(self, session, settings)
         self.dialogs = Dialogs(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()

@@ -13,6 +13,7 @@ MODULES = (
     "gpuexplorer.gui.model.advice",
     "gpuexplorer.gui.views.sweep",
     "gpuexplorer.gui.views.lab",
+    "gpuexplorer.gui.views.tune",
     "gpuexplorer.gui.panels.compare_bench",
     "gpuexplorer.gui.panels.blockmap",
     "gpuexplorer.gui.panels.operators",

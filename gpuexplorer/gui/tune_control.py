@@ -1,7 +1,9 @@
-"""Tune and Use tuned: between the window's commands, the dialog, the job and the store."""
+"""Tune and Use tuned: between the window's commands, the dialog, the knobs and the store."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -14,16 +16,15 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.settings import Settings
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.panels.tune import TuneDialog
-    from gpuexplorer.history.keeping import DoesWithStore
     from gpuexplorer.history.store import Store, TunedEntry
-    from gpuexplorer.search.tune import TuningOptions
 
 
 class TuneControl(QObject):
-    """Opens the dialog, lends the engine to a tuning, and sets the knobs to what was found.
+    """Opens the dialog, and sets the knobs to what was found.
 
     ``notice`` carries a sentence for the banner, ``message`` one for the status bar.
     """
@@ -31,11 +32,12 @@ class TuneControl(QObject):
     notice = Signal(object)
     message = Signal(str)
 
-    def __init__(self, window: QWidget, session: Session, store: DoesWithStore) -> None:
+    def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(window)
-        self._window, self._session, self._store = window, session, store
+        self._window, self._session, self._settings = window, session, settings
+        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
+        """Returns the user's kernel folders, which a copied command names."""
         self._dialog: TuneDialog | None = None
-        session.knobs_changed.connect(self._knobs_moved)
 
     def show(self) -> None:
         """Open the dialog; a tuning that is going on, or its outcome, is still there."""
@@ -43,10 +45,10 @@ class TuneControl(QObject):
         if dialog is None:
             from gpuexplorer.gui.panels.tune import TuneDialog
 
-            dialog = self._dialog = TuneDialog(self._window, self._problem)
-            dialog.start_asked.connect(self._start)
+            dialog = self._dialog = TuneDialog(self._window, self._session, self._settings)
+            dialog.view.kernel_folders = lambda: self.kernel_folders()
             dialog.use_asked.connect(self._use)
-        dialog.show_problem()
+            dialog.notice.connect(self.notice)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -64,44 +66,12 @@ class TuneControl(QObject):
         def look(store: Store) -> TunedEntry | None:
             return find_tuned(store, config, workload, device)
 
-        self._store.do(look, lambda found: self._found(config, found))
+        self._session.runs.do(look, lambda found: self._found(config, found))
 
     def close_down(self) -> None:
-        """Stop the dialog's timer; the session ends the job."""
+        """End what the dialog has started; the session ends the job."""
         if self._dialog is not None:
             self._dialog.close_down()
-
-    def _problem(self) -> str:
-        """Return in words what would be tuned."""
-        experiment = self._session.experiment
-        knobs = experiment.knobs
-        size = ", ".join(f"{symbol} = {value}" for symbol, value in knobs.size.items())
-        device = experiment.device
-        parts = [experiment.workload.manifest.title, knobs.variant, size, knobs.precision]
-        return " · ".join([*parts, device.name if device is not None else "no device yet"])
-
-    def _knobs_moved(self) -> None:
-        if self._dialog is not None and self._dialog.isVisible():
-            self._dialog.show_problem()
-
-    def _start(self, options: TuningOptions) -> None:
-        from gpuexplorer.gui.tuning import TuningJob
-
-        session, dialog = self._session, self._dialog
-        experiment = session.experiment
-        if dialog is None or experiment.devices is None:
-            return
-        request = experiment.knobs.request()
-        job = TuningJob(
-            session.worker,
-            request,
-            experiment.workload,
-            experiment.devices,
-            options,
-            self._store,
-        )
-        if session.jobs.begin(job):
-            dialog.begin(job, self._problem())
 
     def _set(self, config: RunConfig) -> bool:
         """Set the knobs; of the present problem the block and the tunables alone."""

@@ -65,6 +65,7 @@ def connect_views(window: MainWindow) -> None:
     panels.lab.changed.connect(window.show_state)
     panels.compare.restored.connect(window.restore_run)
     panels.compare.message.connect(status.say)
+    window.tuning.kernel_folders = lambda: window.kernels.folders
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)
     window.device_box.currentIndexChanged.connect(lambda _: window.device_chosen())

@@ -75,7 +75,7 @@ def fastest_sheet(document: SweepDocument) -> Sheet:
 def _entry_row(entry: SweptRun) -> Row:
     """Return a row for terminal and file."""
     run, config, title = entry.run, entry.config, values_words(entry.values)
-    values = _configuration(config) | {"skipped": entry.skipped}
+    values = configuration_values(config) | {"skipped": entry.skipped}
     cells = {"configuration": Cell(title)}
     if run is not None:
         speed = run.throughput
@@ -90,7 +90,8 @@ def _entry_row(entry: SweptRun) -> Row:
     return Row(title, cells | {name: Cell(value=value) for name, value in values.items()})
 
 
-def _configuration(config: RunConfig) -> dict[str, object]:
+def configuration_values(config: RunConfig) -> dict[str, object]:
+    """Return the raw values of a configuration, by the names of ``CONFIGURATION`` but the run."""
     x, y, z = config.block or (None, None, None)
     return {
         "workload": config.workload, "variant": config.variant, "size": size_words(config),

@@ -15,9 +15,10 @@ from gpuexplorer.charts.tuning import (
 )
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.sheet import Cell, Column, Role, Row, Sheet
+from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.tuning import Evaluation, Finalist, Tuning
 from gpuexplorer.core.units import quantity
+from gpuexplorer.results.sweep import CONFIGURATION, configuration_values
 
 LEADERS = 12
 """Configurations that are listed while the search goes on."""
@@ -28,6 +29,8 @@ COLUMNS = (
     Column("interval", "95 % interval", "Of that ratio"),
     Column("standing", "beside the best", "Whether it can be told from the fastest", words=True),
 )
+TRIED = ("number", "outcome", "median_s", "min_s", "samples", "reason", "time_s")
+"""Of an evaluation, in a file."""
 
 
 def sheet_of(tuning: Tuning) -> Sheet:
@@ -50,6 +53,18 @@ def leaders_sheet(evaluations: Sequence[Evaluation]) -> Sheet:
         standing = Cell("not measured in turns yet")
         rows.append(_row(one.config, time_s, ratio, "", standing, tried[one.config.key]))
     return Sheet("The fastest configurations so far", COLUMNS, tuple(rows))
+
+
+def tried_sheet(tuning: Tuning) -> Sheet:
+    """Return everything that was tried, in order, as a table for a file."""
+    names = (TRIED[0], *CONFIGURATION[1:], *TRIED[1:])
+    rows = []
+    for one in tuning.evaluations:
+        values = configuration_values(one.config) | {name: getattr(one, name) for name in TRIED}
+        cells = {name: Cell(value=value) for name, value in values.items()}
+        rows.append(Row(knob_words(one.config), cells))
+    columns = tuple(Column(name, fields={name: ""}, media=Medium(0)) for name in names)
+    return Sheet("Every configuration that was tried", columns, tuple(rows))
 
 
 def _by_config(evaluations: Iterable[Evaluation]) -> dict[str, list[Evaluation]]:

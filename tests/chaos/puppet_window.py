@@ -173,11 +173,13 @@ class Puppet:
 
         self.window.commands.tune.trigger()
         dialog = self.window.findChild(TuneDialog, "tuneDialog")
-        if dialog is None or dialog.running:
+        if dialog is None or dialog.view.running:
             return
-        dialog.choices.unit_box.setCurrentIndex(dialog.choices.unit_box.findData("evaluations"))
-        dialog.choices.amount_box.setValue(3)
-        dialog.start_button.click()
+        form, button = dialog.view.form, dialog.view.head.start
+        form.unit_box.setCurrentIndex(form.unit_box.findData("evaluations"))
+        form.amount_box.setValue(3)
+        if self.until(button.isEnabled):
+            button.click()
 
     def compare(self) -> None:
         """Compare the present knobs with another block."""

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import shlex
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QToolButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.tuning import best_so_far, evaluation_words
+from gpuexplorer.cli.parser import build_parser
+from gpuexplorer.cli.tune import options_of
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.result_tab import FORMATS
 from gpuexplorer.gui.panels.tune import TuneDialog
-from gpuexplorer.gui.panels.tune_choices import TITLES, TuneChoices
+from gpuexplorer.gui.views.tune import TuningJob
+from gpuexplorer.gui.views.tune_form import TITLES, TuneForm
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
 from tests.gui.conftest import OpenWindow
@@ -38,39 +45,53 @@ def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneDialo
 
 
 def start(qtbot: QtBot, dialog: TuneDialog, evaluations: int) -> None:
-    dialog.choices.unit_box.setCurrentIndex(dialog.choices.unit_box.findData("evaluations"))
-    dialog.choices.amount_box.setValue(evaluations)
-    click(dialog.start_button)
-    until(qtbot, lambda: dialog.running)
+    form, button = dialog.view.form, dialog.view.head.start
+    form.unit_box.setCurrentIndex(form.unit_box.findData("evaluations"))
+    form.amount_box.setValue(evaluations)
+    until(qtbot, button.isEnabled)  # once it is known what can be launched
+    click(button)
+    assert dialog.view.running
 
 
-def click(button: QPushButton) -> None:
+def ended(qtbot: QtBot, dialog: TuneDialog) -> Tuning | None:
+    """Wait until the tuning has ended and is drawn, and return what it found."""
+    until(qtbot, lambda: not dialog.view.running)
+    tuning = dialog.view.tuning
+    rows = len(tuning.finalists) if tuning is not None else None
+    until(qtbot, lambda: rows is None or len(texts(dialog, 0)) == rows)
+    return tuning
+
+
+def keys(dialog: TuneDialog) -> list[str]:
+    return dialog.view.result.chart.keys
+
+
+def click(button: QAbstractButton) -> None:
     assert button.isVisible() and button.isEnabled()
     button.click()
 
 
 def texts(dialog: TuneDialog, column: int) -> list[str]:
-    model = dialog.table.model()
+    model = dialog.view.result.table.model()
     return [str(model.index(row, column).data()) for row in range(model.rowCount())]
 
 
 def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, dialog = opened(qtbot, open_window)
     session = window.session
-    assert "naive · N = 64 · fp32" in dialog.problem_words.text()
+    assert "naive · N = 64 · fp32" in dialog.view.form.subject.text()
     assert not dialog.use_button.isEnabled()
     start(qtbot, dialog, 6)
     assert not session.live
-    assert not dialog.choices.sampler_box.isEnabled()
-    until(qtbot, lambda: not dialog.running)
-    tuning = dialog.tuning
+    assert not dialog.view.form.sampler_box.isEnabled()
+    tuning = ended(qtbot, dialog)
     assert tuning is not None and tuning.chosen is not None
-    assert sorted(map(int, dialog.plot.keys)) == [e.number for e in tuning.evaluations]
+    assert sorted(map(int, keys(dialog))) == [e.number for e in tuning.evaluations]
     assert len(texts(dialog, 0)) == len(tuning.finalists)
     assert texts(dialog, 2)[0] == "1.000"
     assert any("chosen" in words for words in texts(dialog, 4))
-    assert "Use " in dialog.conclusion.text()
-    assert "Tried 6 of 66" in dialog.words.text()
+    assert "Use " in dialog.view.result.finding.text()
+    assert "Tried 6 of 66" in dialog.view.head.words.text()
     until(qtbot, lambda: session.live)
 
     session.experiment.set_block((1, 1, 1))
@@ -90,8 +111,7 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
     until(qtbot, lambda: window.banner.isVisible())
     assert "Nothing is tuned yet for matmul · naive · N = 64" in window.banner.text
     start(qtbot, dialog, 4)
-    until(qtbot, lambda: not dialog.running)
-    tuning = dialog.tuning
+    tuning = ended(qtbot, dialog)
     assert tuning is not None and tuning.chosen is not None
     dialog.reject()
     window.session.experiment.set_block((2, 2, 1))
@@ -107,14 +127,33 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
 def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow) -> None:
     _, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(dialog.plot.keys) >= 3)
+    until(qtbot, lambda: len(keys(dialog)) >= 3)
     assert texts(dialog, 4)[0] == "not measured in turns yet"
-    assert "configurations tried" in dialog.words.text()
-    click(dialog.start_button)
-    until(qtbot, lambda: not dialog.running)
-    assert dialog.tuning is not None
-    assert dialog.tuning.stopped_by == "user"
-    assert dialog.tuning.chosen is not None
+    assert "configurations tried" in dialog.view.head.words.text()
+    click(dialog.view.head.stop)
+    tuning = ended(qtbot, dialog)
+    assert tuning is not None
+    assert tuning.stopped_by == "user"
+    assert tuning.chosen is not None
+
+
+def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, dialog = opened(qtbot, open_window)
+    head, began = dialog.view.head, time.monotonic()
+    start(qtbot, dialog, 1000)
+    job = window.session.jobs.current
+    assert isinstance(job, TuningJob)
+    until(qtbot, lambda: len(keys(dialog)) >= 2)
+    click(head.pause)
+    wait_measured(qtbot, window)
+    assert head.words.text().startswith("Paused at ") and head.pause.text() == "Continue"
+    click(head.stop)  # which continues, and ends the search
+    tuning = ended(qtbot, dialog)
+    took_s = time.monotonic() - began
+    assert tuning is not None and tuning.chosen is not None and job.waited_s > 0
+    assert tuning.search_s + tuning.final_s <= took_s - job.waited_s
 
 
 def test_cancelling_names_nothing_and_goes_live_again(
@@ -122,20 +161,20 @@ def test_cancelling_names_nothing_and_goes_live_again(
 ) -> None:
     window, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(dialog.plot.keys) >= 2)
-    click(dialog.cancel_button)
-    until(qtbot, lambda: not dialog.running)
-    assert dialog.tuning is None
-    assert not dialog.use_button.isEnabled()
-    assert "nothing is named" in dialog.words.text()
-    assert len(dialog.plot.keys) >= 2, "what was tried is still to be seen"
+    until(qtbot, lambda: len(keys(dialog)) >= 2)
+    click(dialog.view.cancel_button)
+    until(qtbot, lambda: not dialog.view.running)
+    assert dialog.view.tuning is None
+    assert not dialog.use_button.isEnabled() and not dialog.export_button.isEnabled()
+    assert "Nothing is named" in dialog.view.head.words.text()
+    assert len(keys(dialog)) >= 2, "what was tried is still to be seen"
     wait_measured(qtbot, window)
 
 
 def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(dialog.plot.keys) >= 1)
+    until(qtbot, lambda: len(keys(dialog)) >= 1)
     window.close()
     assert window.session.jobs.current is None or not window.session.jobs.current.isRunning()
 
@@ -143,31 +182,67 @@ def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindo
 def test_a_library_call_has_nothing_to_tune(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, dialog = opened(qtbot, open_window)
     window.session.experiment.set_variant("numpy")
-    start(qtbot, dialog, 5)
-    until(qtbot, lambda: not dialog.running)
-    assert "there is nothing to tune" in dialog.words.text()
+    until(qtbot, lambda: "there is nothing to tune" in dialog.view.form.total.text())
+    assert not dialog.view.head.start.isEnabled()
 
 
-def test_the_document_is_exported(
+def test_it_says_before_what_it_comes_to_and_which_command_does_it(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    _, dialog = opened(qtbot, open_window)
+    form = dialog.view.form
+    until(qtbot, lambda: form.total.text() == "66 configurations can be launched.")
+    assert form.estimate.text() == "Takes 60 s or less."
+    form.sampler_box.setCurrentIndex(form.sampler_box.findData("grid"))
+    form.racing_box.setChecked(False)
+    until(qtbot, lambda: form.estimate.text().startswith("Tries 66 of them, which takes about"))
+    for sampler, unit in (("grid", "all"), ("tpe", "seconds"), ("random", "evaluations")):
+        form.sampler_box.setCurrentIndex(form.sampler_box.findData(sampler))
+        form.unit_box.setCurrentIndex(form.unit_box.findData(unit))
+        until(qtbot, dialog.view.head.copy.isEnabled)
+        click(dialog.view.head.copy)
+        words = shlex.split(QApplication.clipboard().text())
+        options = build_parser().parse_args(words[1:])
+        assert words[:3] == ["gpuexplorer", "tune", "matmul"] and options.size == {"N": 64}
+        assert options_of(options) == form.options
+
+
+def test_chart_table_and_document_are_exported(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, dialog = opened(qtbot, open_window)
     start(qtbot, dialog, 3)
-    until(qtbot, lambda: not dialog.running)
-    target = tmp_path / "tuning.json"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    click(dialog.export_button)
-    assert msgspec.json.decode(target.read_bytes(), type=Tuning) == dialog.tuning
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path), ""))
-    click(dialog.export_button)
-    assert "was not saved" in dialog.words.text()
+    tuning = ended(qtbot, dialog)
+    assert tuning is not None
+    for suffix in FORMATS:
+        target = tmp_path / f"tuning.{suffix}"
+        answer = (str(target), "")
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
+        dialog.export(suffix)
+        until(qtbot, lambda: not dialog.exporter.busy)
+        assert dialog.words.text() == f"Saved {target}"
+    assert msgspec.json.decode((tmp_path / "tuning.json").read_bytes(), type=Tuning) == tuning
+    with (tmp_path / "tuning.csv").open() as table:
+        rows = list(csv.DictReader(table))
+    assert [(r["number"], r["outcome"], r["block_x"]) for r in rows] == [
+        (str(e.number), e.outcome, str(e.config.block[0] if e.config.block else ""))
+        for e in tuning.evaluations
+    ]
+    drawn = (tmp_path / "tuning.svg").read_text()
+    assert "the best so far" in drawn and "Use " in drawn
+    folder = tmp_path / "folder.json"
+    folder.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
+    dialog.export("json")
+    until(qtbot, lambda: not dialog.exporter.busy)
+    assert "it is a folder" in dialog.words.text()
 
 
 def test_samplers_that_lack_a_package_cannot_be_chosen(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    choices = TuneChoices()
+    choices = TuneForm()
     qtbot.addWidget(choices)
     assert set(TITLES) == set(SAMPLERS)
     box = choices.sampler_box
@@ -178,7 +253,7 @@ def test_samplers_that_lack_a_package_cannot_be_chosen(
 
 
 def test_the_grid_tries_everything_unless_told(qtbot: QtBot) -> None:
-    choices = TuneChoices()
+    choices = TuneForm()
     qtbot.addWidget(choices)
     budgets = [choices.options.budget]
     choices.sampler_box.setCurrentIndex(choices.sampler_box.findData("grid"))

@@ -32,7 +32,7 @@ def window(open_window: OpenWindow) -> MainWindow:
     for index in range(made.panels.tabs.count()):  # a view is made when it is first shown
         made.panels.tabs.setCurrentIndex(index)
     made.engine._made().setup  # noqa: B018  (made when it is first asked for)
-    TuneDialog(made, lambda: "")
+    TuneDialog(made, made.session, made.settings)
     SelfTestDialog(made, lambda: None)
     return made
 
@@ -61,7 +61,7 @@ def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
         "tuneCancel", "planningCancel", "cancelCalibrationButton",
     }  # fmt: skip
     assert {name for name, words, _ in offered if words == "Stop"} >= {
-        "makingCancel", "blockMapCancel", "cancelCompareButton",
+        "makingCancel", "tuneStop", "blockMapCancel", "cancelCompareButton",
     }  # fmt: skip
     for name, words, tip in offered:
         if words == "Cancel":

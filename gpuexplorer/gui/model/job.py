@@ -47,8 +47,11 @@ class Progress:
 
     done: int
     total: int
+    """0 where the time decides."""
     words: str
     left_s: float | None = None
+    noun: str = "runs"
+    """What is counted."""
 
     @property
     def line(self) -> str:
@@ -58,7 +61,8 @@ class Progress:
 
     @property
     def _done(self) -> str:
-        return f"{count(self.done)} of {count(self.total)} runs"
+        of = f" of {count(self.total)}" if self.total else ""
+        return f"{count(self.done)}{of} {self.noun}"
 
     @property
     def paused_line(self) -> str:

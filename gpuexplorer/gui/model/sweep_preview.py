@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.knobs import BLOCK_AXES, option_words, values_of
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.sweep import grouped_reasons
 from gpuexplorer.reproduce import surroundings
-from gpuexplorer.search.estimate import Estimator
+from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.outcome import cells_of
@@ -57,19 +58,29 @@ def preview(
     total = f"{count(len(cells))} configurations"
     if len(cells) - len(waiting):
         total += f", {count(len(cells) - len(waiting))} cannot run:"
-    estimator = Estimator(
-        workload,
-        measuring,
-        waiting,
-        least_s=least_launch_s(workload, devices, ceilings),
-    )
+    takes = ""
+    if waiting:
+        takes = f"Takes {estimate(workload, measuring, waiting, devices, ceilings, live).words}"
+    return Preview(space, total, takes, tuple(reasons), len(waiting))
+
+
+def estimate(
+    workload: Workload,
+    measuring: Measuring,
+    configs: Sequence[RunConfig],
+    devices: DeviceList,
+    ceilings: Callable[[DeviceInfo], Ceilings | None],
+    live: RunRecord | None,
+) -> Estimate:
+    """Return how long configurations take; ``live`` is a run whose cost is known."""
+    least_s = least_launch_s(workload, devices, ceilings)
+    estimator = Estimator(workload, measuring, configs, least_s=least_s)
     if live is not None and live.samples and live.prepared.config.workload == workload.name:
         result = live.figures()
         launches = min(measuring.samples or live.samples, live.samples)
         same = [result.timing.median_s] * launches
         estimator.learn(msgspec.structs.replace(result, samples_s=same))
-    estimate = f"Takes {estimator.left().words}" if waiting else ""
-    return Preview(space, total, estimate, tuple(reasons), len(waiting))
+    return estimator.left()
 
 
 # ---- its command

@@ -145,10 +145,15 @@ class ResultTab(LateView):
         except ExplorerError as error:
             self.notice.emit(Notice("warning", f"{capital(str(error))}."))
             return
-        path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", FORMATS)
-        if path is not None:
-            scheme = theme().scheme
-            exporter.do(path, lambda target: write(found, target, scheme))
+        ask_and_write(found, exporter, suffix)
+
+
+def ask_and_write(found: Exported, exporter: Exporter, suffix: str) -> None:
+    """Ask for a file name and have a result written there."""
+    path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", FORMATS)
+    if path is not None:
+        scheme = theme().scheme
+        exporter.do(path, lambda target: write(found, target, scheme))
 
 
 def file_stem(words: str) -> str:

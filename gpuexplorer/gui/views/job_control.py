@@ -72,7 +72,7 @@ class JobControl(QWidget, Generic[R, W]):
         self.head = JobHead(name, noun)
         for button, act in (
             (self.head.copy, self.copy_command), (self.head.start, self.start),
-            (self.head.pause, self.pause), (self.head.stop, session.jobs.cancel),
+            (self.head.pause, self.pause), (self.head.stop, self.stop),
         ):  # fmt: skip
             button.clicked.connect(lambda _=False, act=act: act())
         session.knobs_changed.connect(self._follow)
@@ -198,6 +198,10 @@ class JobControl(QWidget, Generic[R, W]):
             model.state = "paused"
             jobs.pause()
         self.show_state()
+
+    def stop(self) -> None:
+        """End the job at the next launch; what was measured is kept."""
+        self._session.jobs.cancel()
 
     def _stepped(self, step: object) -> None:
         if self._job is None:

@@ -26,6 +26,7 @@ class JobHead(QWidget):
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
         self.start = QPushButton("Start")
+        self.start.setProperty("role", "leads")
         self.start.setToolTip(
             "Measure; Live pauses meanwhile, and every run is kept in the history"
         )

@@ -143,13 +143,12 @@ class JobView(JobControl[R, W], Generic[R, W]):
     def look_soon(self) -> None:
         """Find out anew what is wanted, once the knobs rest."""
         self.preview = self._looking = None
-        self._look_timer.start(LOOK_AFTER_MS)
+        if self.isVisible():  # else it is found out once it is shown
+            self._look_timer.start(LOOK_AFTER_MS)
         self.show_state()
 
     def _look(self) -> None:
         """Find out, in another thread, what the choices come to."""
-        if not self.isVisible():
-            return
         try:
             find = self.look()
         except ExplorerError as error:

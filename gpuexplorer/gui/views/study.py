@@ -131,7 +131,7 @@ class StudyJob(EngineJob):
         self._keeping = keeping or Keeping(STUDY_GROUP, None)
         self._others: dict[int, JobEngine] = {}
         """Engines for other numbers of CPU threads, which hold for an engine's life."""
-        self._began = self._waited_s = 0.0
+        self._began = 0.0
         self._tell_due = self._show_due = 0.0
 
     def work(self) -> object:
@@ -162,12 +162,6 @@ class StudyJob(EngineJob):
             other = self._others[config.threads] = JobEngine(self, session)
         return other.measure(config, workload, options)
 
-    def keep_going(self) -> None:
-        """Wait while paused; such time is no part of what the rest is judged by."""
-        before = time.monotonic()
-        super().keep_going()
-        self._waited_s += time.monotonic() - before
-
     def _so_far(self) -> Study | None:
         """Return the document of what there is; None without any."""
         try:
@@ -189,7 +183,7 @@ class StudyJob(EngineJob):
             if study is not None:
                 kept = study
                 self._keeping.offer(lambda: document_and_runs(kept))
-        spent_s = now - self._began - self._waited_s
+        spent_s = now - self._began - self.waited_s
         left_s = spent_s / step.done * (step.total - step.done) if step.done > 1 else None
         self.stepped.emit((Progress(step.done, step.total, step.words, left_s), study))
 

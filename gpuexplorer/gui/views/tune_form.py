@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget
+from gpuexplorer.gui.views.job_form import JobForm
+from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.search.tune import TuningOptions
 from gpuexplorer.search.tune_sampler import SAMPLERS, check_sampler
 
@@ -21,13 +23,16 @@ DEFAULT_SECONDS, MOST_SECONDS = 60, 86_400
 DEFAULT_EVALUATIONS, MOST_EVALUATIONS = 100, 100_000
 
 
-class TuneChoices(QWidget):
-    """A row of boxes; ``options`` is what they say."""
+class TuneForm(JobForm):
+    """``options`` is what the choices say; ``subject`` names the problem."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.sampler_box = QComboBox()
-        self.sampler_box.setObjectName("tuneSampler")
+        super().__init__("tune")
+        self.section("Of the knobs as they stand")
+        self.subject = self.line("Problem")
+        self.column.addWidget(self.subject)
+        self.section("Search")
+        self.sampler_box = ListBox("tuneSampler", "Who says which configuration comes next")
         for name in SAMPLERS:
             self.sampler_box.addItem(TITLES[name], name)
             at = self.sampler_box.count() - 1
@@ -38,39 +43,38 @@ class TuneChoices(QWidget):
                 model = self.sampler_box.model()
                 model.setData(model.index(at, 0), 0, Qt.ItemDataRole.UserRole - 1)
                 self.sampler_box.setItemData(at, str(error), Qt.ItemDataRole.ToolTipRole)
-        self.sampler_box.setToolTip("Who says which configuration comes next")
-        self.sampler_box.currentIndexChanged.connect(lambda _: self._sampler_chosen())
-        self.amount_box = QSpinBox()
-        self.amount_box.setObjectName("tuneAmount")
-        self.amount_box.setMinimumWidth(80)
-        self.unit_box = QComboBox()
-        self.unit_box.setObjectName("tuneUnit")
-        self.unit_box.addItem("seconds", "seconds")
-        self.unit_box.addItem("configurations", "evaluations")
-        self.unit_box.addItem("all of them", "all")
-        self.unit_box.setToolTip("How long to search, the final included, or how many to try")
-        self.unit_box.currentIndexChanged.connect(lambda _: self._unit_chosen())
+        self.sampler_box.setAccessibleName("Search")
+        self.column.addWidget(self.sampler_box)
         self.racing_box = QCheckBox("&Give clear losers up early")
         self.racing_box.setObjectName("tuneRacing")
         self.racing_box.setChecked(True)
         self.racing_box.setToolTip("Without it every configuration gets the same seven launches")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        for words, box in (("&Search", self.sampler_box), ("&Budget", self.amount_box)):
-            label = QLabel(words)
-            label.setBuddy(box)
-            row.addWidget(label)
-            row.addWidget(box)
-        row.addWidget(self.unit_box)
-        row.addSpacing(12)
-        row.addWidget(self.racing_box)
-        row.addStretch(1)
+        self.column.addWidget(self.racing_box)
+        self.section("Budget")
+        self.amount_box = QSpinBox()
+        self.amount_box.setObjectName("tuneAmount")
+        self.amount_box.setAccessibleName("Budget")
+        self.unit_box = ListBox(
+            "tuneUnit", "How long to search, the final included, or how many to try"
+        )
+        self.unit_box.addItem("seconds", "seconds")
+        self.unit_box.addItem("configurations", "evaluations")
+        self.unit_box.addItem("all of them", "all")
+        budget = QHBoxLayout()
+        budget.addWidget(self.amount_box)
+        budget.addWidget(self.unit_box, 1)
+        self.column.addLayout(budget)
         self._unit_chosen()
+        self.sampler_box.currentIndexChanged.connect(lambda _: self._sampler_chosen())
+        self.unit_box.currentIndexChanged.connect(lambda _: self._unit_chosen())
+        self.amount_box.valueChanged.connect(lambda _: self.changed.emit())
+        self.racing_box.toggled.connect(lambda _: self.changed.emit())
 
     def _sampler_chosen(self) -> None:
         """Every configuration is what a grid is for, and no other sampler."""
         grid = self.sampler_box.currentData() == "grid"
         self.unit_box.setCurrentIndex(self.unit_box.findData("all" if grid else "seconds"))
+        self.changed.emit()
 
     def _unit_chosen(self) -> None:
         unit = self.unit_box.currentData()
@@ -81,6 +85,7 @@ class TuneChoices(QWidget):
         elif unit == "evaluations":
             self.amount_box.setRange(1, MOST_EVALUATIONS)
             self.amount_box.setValue(DEFAULT_EVALUATIONS)
+        self.changed.emit()
 
     @property
     def options(self) -> TuningOptions:

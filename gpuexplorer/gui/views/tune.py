@@ -1,0 +1,370 @@
+"""Tuning in the window: the search through the live engine, and its view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QPushButton
+
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.tuning import evaluation_words, failures, tuning_chart
+from gpuexplorer.charts.words import knob_words
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
+from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.job import JobModel, Progress
+from gpuexplorer.gui.model.sweep_preview import estimate
+from gpuexplorer.gui.notice import not_kept
+from gpuexplorer.gui.panels.result_tab import Exported
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.views.job_view import JobView, Preview
+from gpuexplorer.gui.views.result_page import Picture
+from gpuexplorer.gui.views.tune_form import MOST_EVALUATIONS, TuneForm
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.history.keeping import DoesWithStore
+from gpuexplorer.reproduce import tuning_command
+from gpuexplorer.results.tuning import leaders_sheet, sheet_of, tried_sheet
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.tune import MOST_FINAL_S, Tuner, TuningOptions, TuningProgress
+from gpuexplorer.search.tune_keep import TuningKeeper
+from gpuexplorer.search.tune_space import tuning_space
+from gpuexplorer.workloads.workload import Workload
+
+TELL_EVERY_S = 0.1
+"""Steps are told together, so that short launches do not flood the window."""
+TENTHS = 10
+"""Of a second, in which the progress of a budget in seconds is shown."""
+
+
+@dataclass(frozen=True)
+class WantedTuning:
+    """A tuning that is asked for; ``problem`` is it in words."""
+
+    request: RunRequest
+    workload: Workload
+    devices: DeviceList
+    options: TuningOptions
+    problem: str
+
+    def preview(
+        self, ceilings: Callable[[DeviceInfo], Ceilings | None], live: RunRecord | None
+    ) -> Preview[WantedTuning]:
+        """Return what it comes to; ``live`` is a run whose cost is known. Raises InputError."""
+        space = tuning_space(self.request, self.workload, self.devices)
+        able, refused = count(len(space.legal)), count(space.refused)
+        total = f"{able} configurations can be launched."
+        if space.refused:
+            total = f"{able} configurations can be launched, {refused} cannot."
+        budget = self.options.budget
+        if budget.seconds is not None:
+            return Preview(self, total, f"Takes {budget.seconds:g} s or less.")
+        configs = list(space.legal.values())[: budget.evaluations]
+        measuring = Measuring(samples=self.options.samples)
+        takes = estimate(self.workload, measuring, configs, self.devices, ceilings, live).words
+        tries = f"Tries {count(len(configs))} of them, which takes {takes}"
+        return Preview(self, total, f"{tries}, and up to {MOST_FINAL_S:g} s for the final.")
+
+    def command(self, kernels: Sequence[Path], threads: int | None, engine: str | None) -> str:
+        """Return the ``gpuexplorer tune`` command, quoted for a shell."""
+        request = msgspec.structs.replace(self.request, threads=threads)
+        options, words = self.options, []
+        if options.sampler != TuningOptions.sampler:
+            words += ["--sampler", options.sampler]
+        if not options.racing:
+            words.append("--no-racing")
+        seconds, evaluations = options.budget.seconds, options.budget.evaluations
+        if seconds is not None:
+            words += ["--budget", f"{seconds:g}s"]
+        elif evaluations is not None or options.sampler != "grid":
+            words += ["--budget", str(evaluations or MOST_EVALUATIONS)]
+        return " ".join((tuning_command("tune", request, kernels, engine=engine), *words))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a tuning has tried so far, and what came of it; None before it ended by itself."""
+
+    problem: str
+    evaluations: tuple[Evaluation, ...]
+    tuning: Tuning | None = None
+    error: str = ""
+
+    @property
+    def runs(self) -> Sequence[Evaluation]:
+        """What was tried."""
+        return self.evaluations
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was tried, in a sentence."""
+        if self.tuning is not None:
+            return sheet_of(self.tuning).notes[-1:]
+        return (self.error, "Nothing is named.") if self.error else ("Nothing is named.",)
+
+    @property
+    def stopped_by(self) -> str:
+        """``done`` once something is named."""
+        return "done" if self.tuning is not None else "user"
+
+    def config_of(self, key: str) -> RunConfig | None:
+        """Return the configuration of an evaluation by its number, or of a finalist by its key."""
+        if (evaluation := self.evaluation(key)) is not None:
+            return evaluation.config
+        finalists = self.tuning.finalists if self.tuning is not None else ()
+        return next((one.config for one in finalists if one.config.key == key), None)
+
+    def evaluation(self, key: str) -> Evaluation | None:
+        """Return an evaluation by its number."""
+        return next((one for one in self.evaluations if str(one.number) == key), None)
+
+    def picture(self) -> Picture:
+        """Return its table and chart, and who is named and why."""
+        chart = tuning_chart(self.evaluations)
+        if self.tuning is None:
+            return Picture(leaders_sheet(self.evaluations), chart, self.problem)
+        sheet = sheet_of(self.tuning)
+        return Picture(sheet, chart, "\n".join((self.problem, " ".join(sheet.notes[:-1]))))
+
+
+class TuningJob(EngineJob):
+    """Tunes one problem; ``stepped`` carries a ``Progress`` and what was ``Tried``.
+
+    ``tried`` is what there is of it, however the job ended.
+    """
+
+    doing = "tuning"
+    done = "tuned"
+    not_done = "not tuned"
+
+    def __init__(
+        self,
+        worker: EngineWorker,
+        wanted: WantedTuning,
+        *,
+        ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        store: DoesWithStore | None = None,
+    ) -> None:
+        """``store`` keeps the runs and what was found; None keeps nothing."""
+        super().__init__(worker, ceilings=ceilings)
+        self.setObjectName("tuning")
+        self.wanted = wanted
+        self.tried = Tried(wanted.problem, ())
+        self._keeper = TuningKeeper(store, lambda error: None)
+        self._tuner: Tuner | None = None
+        self._stop_search = False
+        self._tell_due = 0.0
+
+    @property
+    def trouble(self) -> ExplorerError | None:
+        """Why the store did not take it; None while it does."""
+        return self._keeper.trouble
+
+    def enough(self) -> None:
+        """End the search and go on to the final; from the main thread."""
+        self._stop_search = True
+        if self._tuner is not None:
+            self._tuner.enough()
+
+    def work(self) -> Tuning:
+        """Find out what can be launched, and tune."""
+        wanted = self.wanted
+        space = tuning_space(wanted.request, wanted.workload, wanted.devices)
+        tuner = self._tuner = Tuner(
+            self, wanted.workload, space, wanted.options,
+            clock=lambda: time.monotonic() - self.waited_s,
+        )  # fmt: skip
+        tuner.on_progress = self._step
+        if self._stop_search:
+            tuner.enough()
+        tuning = None
+        try:
+            tuning = self._keeper.run(tuner)
+        finally:
+            self.tried = Tried(wanted.problem, tuner.evaluations, tuning)
+        return tuning
+
+    def _step(self, progress: TuningProgress) -> None:
+        now = time.monotonic()
+        if self._tuner is not None and now >= self._tell_due:
+            self._tell_due = now + TELL_EVERY_S
+            tried = Tried(self.wanted.problem, self._tuner.evaluations)
+            self.stepped.emit((progress_of(progress, self.wanted.options.budget), tried))
+
+
+class TuneView(JobView[Tried, WantedTuning]):
+    """The view of a tuning; its marks are the evaluations' numbers."""
+
+    hint = "Choose how to search, then press Start."
+
+    def __init__(self, session: Session) -> None:
+        self.model: JobModel[Tried] = JobModel()
+        self.form = TuneForm()
+        super().__init__(session, "tune", "Tuning", "tuning", self.model, self.form)
+        self._budget = Budget()
+        self.head.stop.setToolTip(
+            "End the search; what was measured is kept, and the leaders decide"
+        )
+        self.cancel_button = QPushButton("&Cancel")
+        self.cancel_button.setObjectName("tuneCancel")
+        self.cancel_button.setToolTip("End it at once; nothing is named")
+        self.cancel_button.clicked.connect(lambda _=False: session.jobs.cancel())
+        self.head.line.addWidget(self.cancel_button)
+        self.column.insertWidget(0, self.head)
+        self.head.line.setContentsMargins(12, 6, 8, 4)
+        self.show_state()
+
+    def follow_knobs(self) -> None:
+        """Name the problem that the knobs stand at."""
+        self.form.subject.setText(problem_words(self._session.experiment))
+        self.look_soon()
+
+    def look(self) -> Callable[[], Preview[WantedTuning]]:
+        """Return what finds out what can be launched."""
+        session = self._session
+        experiment = session.experiment
+        if experiment.devices is None:
+            raise InputError("the devices are not known yet", remedy="wait for the engine")
+        wanted = WantedTuning(
+            experiment.knobs.request(), experiment.workload, experiment.devices,
+            self.form.options, problem_words(experiment),
+        )  # fmt: skip
+        run = session.live_model.current
+        live = run.record.snapshot() if run is not None and run.record is not None else None
+        return partial(wanted.preview, session.store.find, live)
+
+    def job(self, wanted: WantedTuning) -> TuningJob:
+        """Return the job that tunes."""
+        session = self._session
+        return TuningJob(session.worker, wanted, ceilings=session.store.find, store=session.runs)
+
+    def began(self, wanted: WantedTuning) -> None:
+        """Note that the tuning has begun."""
+        self._budget = wanted.options.budget
+        self.head.words.setToolTip("")
+        self.head.stop.setEnabled(True)
+        self.model.begin()
+
+    def take(self, step: tuple[Progress, Tried]) -> bool:
+        """Take in what was tried by now."""
+        self.model.take(*step)
+        return True
+
+    def stop(self) -> None:
+        """End the search, and let the leaders decide."""
+        if isinstance(job := self._job, TuningJob):
+            job.enough()
+            self.head.stop.setEnabled(False)
+            if self.model.state == "paused":
+                self.pause()
+
+    def end(self, job: TuningJob, error: str) -> None:
+        """Note what came of it."""
+        tried = job.tried
+        self.model.end(Tried(tried.problem, tried.evaluations, tried.tuning, error), error)
+        if tried.tuning is not None:
+            self.head.words.setToolTip("\n".join(failures(tried.tuning, most=None)))
+        if job.trouble is not None:
+            self.notice.emit(not_kept("tuning", job.trouble))
+
+    @property
+    def done(self) -> tuple[int, int]:
+        """What is tried, of all; of a budget in seconds, the time that is spent."""
+        at, seconds = self.model.progress, self._budget.seconds
+        if at is None or at.total:
+            return (at.done, at.total) if at is not None else (0, 1)
+        spent_s = seconds - at.left_s if seconds is not None and at.left_s is not None else 0.0
+        return int(TENTHS * spent_s), int(TENTHS * (seconds or 1.0))
+
+    def show_state(self) -> None:
+        """Show what can be done now."""
+        super().show_state()
+        self.form.setEnabled(not self.running)
+        self.cancel_button.setVisible(self.running)
+
+    def command(self, wanted: WantedTuning) -> str:
+        """Return the command line that does the same."""
+        options = self._session.options
+        return wanted.command(self.kernel_folders(), options.threads, options.python)
+
+    def about(self) -> tuple[str, Sequence[str]]:
+        """Return what a tuning does."""
+        return "Which block and which tunables are the fastest?", (
+            "Searches every block and tunable that can be launched. Clear losers get a few "
+            "launches; the leaders are then measured again in turns before one is named.",
+            self.model.error,
+        )
+
+    def picture(self, result: Tried) -> Callable[[], Picture]:
+        """Return what makes its table and chart."""
+        return result.picture
+
+    def summary(self) -> str:
+        """Return who is named."""
+        tuning = self.tuning
+        return sheet_of(tuning).notes[0] if tuning is not None else ""
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """What the last tuning found."""
+        return self.model.result.tuning if self.model.result is not None else None
+
+    def words_of(self, key: str) -> str:
+        """Return a configuration that was tried in words."""
+        found = self.model.result.evaluation(key) if self.model.result is not None else None
+        return evaluation_words(found) if found is not None else super().words_of(key)
+
+    def config_of(self, key: str) -> RunConfig | None:
+        """Return a configuration that was tried."""
+        return self.model.result.config_of(key) if self.model.result is not None else None
+
+    def files(self, result: Tried) -> Exported:
+        """Return how the tuning is written to files."""
+        tuning = result.tuning
+        if tuning is None:
+            raise InputError("nothing was tuned yet", remedy="let the leaders decide first")
+        return Exported(
+            f"tuning-{tuning.workload}-{tuning.variant}",
+            lambda: tuning_json(tuning),
+            lambda path: write_sheet(tried_sheet(tuning), path),
+            lambda: chart_of(tuning, result.problem),
+        )
+
+
+def chart_of(tuning: Tuning, problem: str) -> ChartSpec:
+    """Return the chart of a tuning for a file, with what came of it."""
+    chart = tuning_chart(tuning.evaluations, title="Time per launch of each configuration tried")
+    return msgspec.structs.replace(chart, subtitle=problem, notes=sheet_of(tuning).notes)
+
+
+def problem_words(experiment: Experiment) -> str:
+    """Return in words what would be tuned."""
+    knobs, device = experiment.knobs, experiment.device
+    size = ", ".join(f"{symbol} = {value}" for symbol, value in knobs.size.items())
+    parts = [experiment.workload.manifest.title, knobs.variant, size, knobs.precision]
+    return " · ".join([*parts, device.name if device is not None else "no device yet"])
+
+
+def progress_of(at: TuningProgress, budget: Budget) -> Progress:
+    """Return how far a tuning is, with the time that is left as far as that is known."""
+    words = "nothing measured yet"
+    if at.best is not None:
+        words = f"best {quantity(at.best.median_s, 's')} with {knob_words(at.best.config)}"
+    left_s = None
+    if budget.seconds is not None:
+        left_s = max(0.0, budget.seconds - at.elapsed_s)
+    elif at.phase == "search" and at.total and 0 < at.done < at.total:
+        left_s = at.elapsed_s / at.done * (at.total - at.done)
+    noun = "rounds of the final" if at.phase == "final" else "configurations tried"
+    return Progress(at.done, at.total or 0, words, left_s, noun)
