@@ -9,12 +9,13 @@ import numpy as np
 from gpuexplorer.analysis.measured_traffic import METHODS, measured, ratio_words
 from gpuexplorer.charts import words
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
-from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Panel, Role, Series, series
+from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.series.thin import figures, pauses
 from gpuexplorer.core.units import count, percent, quantity
 
-MAX_POINTS = 4000
-"""Points of one trace; longer ones are thinned, keeping the extremes, and the chart says so."""
+MAX_POINTS = 2000
+"""Points of one trace; those of longer ones stand for several launches, and the chart says so."""
 BINS = 60
 LOG_ABOVE = 8.0
 """Medians this many times apart go on a logarithmic axis."""
@@ -48,23 +49,40 @@ def sample_times(result: RunResult) -> Floats:
     return before + np.repeat(offsets, counts)
 
 
-def thin(x: Floats, y: Floats, most: int = MAX_POINTS) -> tuple[Floats, Floats, int]:
-    """Keep the least and the greatest of every stretch of samples; return also its length.
+def columns(x: Floats, y: Floats, most: int = MAX_POINTS) -> tuple[Floats, Floats, int]:
+    """Return where stretches of points begin, their ``figures``, and the length of a stretch.
 
-    Up to ``most`` points come back, in order; the stretch is 1 when nothing was left out.
+    There are ``most`` at the most, all of them alike but the last; the stretch is 1 where that is
+    how many points there are.
     """
-    if len(x) <= most:
-        return x, y, 1
-    stretch = -(-2 * len(x) // most)
-    groups = len(x) // stretch
-    cut = y[: groups * stretch].reshape(groups, stretch)
-    base = np.arange(groups) * stretch
-    keep = np.sort(np.concatenate([base + cut.argmin(axis=1), base + cut.argmax(axis=1)]))
-    rest = np.arange(groups * stretch, len(x))
-    if len(rest):
-        keep = np.concatenate([keep, rest[[y[rest].argmin(), y[rest].argmax()]]])
-    keep = np.unique(keep)
-    return x[keep], y[keep], stretch
+    stretch = max(1, -(-len(x) // most))
+    whole = len(x) // stretch * stretch
+    found = figures(y[:whole].reshape(-1, stretch))
+    if whole < len(y):
+        found = np.append(found, figures(y[np.newaxis, whole:]), axis=1)
+    return x[::stretch], found, stretch
+
+
+def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple[list[Series], int]:
+    """Return what draws a run's launches in order, and how many launches a point stands for.
+
+    Up to ``MAX_POINTS`` a point is a launch. Beyond, a band reaches from the least to the greatest
+    of each stretch, another over its middle nine tenths, and the line follows its median. A pause
+    interrupts them.
+    """
+    samples_s = np.asarray(result.samples_s, dtype=np.float64)
+    x, found, stretch = columns(sample_times(result), samples_s)
+    least, low, median, high, most = found
+    after = pauses(x, median if stretch == 1 else np.zeros(len(x))) + 1
+    x = np.insert(x, after, np.nan)
+    drawn: list[Series] = []
+    if stretch > 1:
+        for ends in ((least, most), (low, high)):
+            y = np.concatenate([np.insert(end, after, np.nan) for end in ends])
+            drawn.append(series("", "band", role, x=x, y=y, colour=colour))
+    kind: Kind = "line" if len(x) > 1 else "points"
+    y = np.insert(median, after, np.nan)
+    return [*drawn, series(name, kind, role, x=x, y=y, colour=colour)], stretch
 
 
 def timing_row(
@@ -85,19 +103,19 @@ def timing_row(
         )
     trace: list[Series] = []
     stretches: set[int] = set()
-    for slot, (run, values) in enumerate(zip(runs, samples, strict=True)):
+    for slot, run in enumerate(runs):
         role: Role = "pinned" if slot else "measured"
         named = f"pinned: {words.difference_words(run.config, result.config)}, " if slot else ""
-        x, y, stretch = thin(sample_times(run), values)
-        stretches.add(stretch)
         name = f"{named}median {words.median_words(run)}"
-        kind = "line" if len(x) > 1 else "points"
-        trace.append(series(name, kind, role, x=x, y=y, colour=slot))  # type: ignore[arg-type]
+        drawn, stretch = trace_series(run, name, role, slot)
+        stretches.add(stretch)
+        trace += drawn
         trace.append(series("", "hline", role, y=[medians[slot]], colour=slot))
     if max(stretches) > 1:
         notes.append(
-            f"The trace is thinned: of every {max(stretches)} launches the shortest and the "
-            "longest are drawn; all of them count in the figures and the distribution."
+            f"The trace is thinned: of every {count(max(stretches))} launches it shows all as a "
+            "pale band, the middle 90 % as a darker one, and the median as a line. All count in "
+            "the figures and the distribution."
         )
     scale = "log" if log else "linear"
     time_axis = Axis(label="time per launch", unit="s", scale=scale, low=low, high=high)  # type: ignore[arg-type]
@@ -131,7 +149,10 @@ def timing_row(
 def _time_range(samples: list[Floats], log: bool) -> tuple[float, float]:
     """Return a range that holds nearly every launch: single outliers may lie outside."""
     low = min(float(s.min()) for s in samples)
-    high = max(min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE)) * 1.3) for s in samples)
+    high = max(
+        min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE, method="lower")) * 1.3)
+        for s in samples
+    )
     if log and low > 0:
         return low / 1.15, high * 1.15
     margin = max(high - low, high * 0.01, 1e-12) * 0.08
@@ -262,13 +283,11 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     if len(starts):
         for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
             total = entry.total_B
-            x, y, stretch = thin(starts - starts[0], total / medians)
+            x, (_, _, y, _, _), stretch = columns(starts - starts[0], total / medians)
             name = f"{entry.kind}, read and write"
             drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))
             if stretch > 1 and not notes:
-                notes.append(
-                    f"Traffic is thinned: of every {stretch} batches the extremes are drawn."
-                )
+                notes.append(f"Traffic is thinned: of every {stretch} batches the median is drawn.")
     for colour, (what, role, _, rate) in enumerate(_rates(result)):
         if role == "transfer":
             name = f"{what} {quantity(rate, 'B/s')}"

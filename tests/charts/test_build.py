@@ -34,14 +34,52 @@ def test_times_without_batches_are_the_running_sum() -> None:
 @given(st.lists(st.floats(1e-9, 10, allow_nan=False), min_size=1, max_size=300), st.integers(8, 64))
 def test_thinning_keeps_order_bounds_and_extremes(values: list[float], most: int) -> None:
     y = np.array(values)
-    x = np.arange(float(len(y)))
-    kept_x, kept_y, stretch = build.thin(x, y, most)
-    assert len(kept_x) <= max(most, 8) + 2
-    assert np.all(np.diff(kept_x) > 0)
-    assert set(kept_y) <= set(y)
-    assert kept_y.max() == y.max()
-    assert kept_y.min() == y.min()
+    begins, found, stretch = build.columns(np.arange(float(len(y))), y, most)
+    assert len(begins) == found.shape[1] <= most
+    assert begins.tolist() == list(range(0, len(y), stretch))
+    for at, (least, low, median, high, greatest) in zip(begins, found.T, strict=True):
+        part = y[int(at) : int(at) + stretch]
+        assert (least, median, greatest) == (part.min(), np.median(part), part.max())
+        assert {low, high} <= set(part)
     assert (stretch == 1) == (len(y) <= most)
+
+
+def test_a_long_trace_is_bands_around_its_medians() -> None:
+    result = made_result(20_000)
+    drawn = build.run_chart(result).rows[0][0].series
+    extremes, middle = (one for one in drawn if one.kind == "band")
+    (line,) = (one for one in drawn if one.kind == "line")
+    samples = np.array(result.samples_s).reshape(-1, 10)
+    np.testing.assert_array_equal(line.y, np.median(samples, axis=1))
+    np.testing.assert_array_equal(extremes.y, [*samples.min(axis=1), *samples.max(axis=1)])
+    low, high = np.split(middle.y, 2)
+    assert (
+        (low >= extremes.y[: len(low)]).all() and (low <= line.y).all() and (line.y <= high).all()
+    )
+
+
+def test_a_pause_interrupts_the_trace() -> None:
+    result = made_result(100)
+    later = [
+        msgspec.structs.replace(batch, start_s=batch.start_s + (9.0 if i else 0.0))
+        for i, batch in enumerate(result.batches)
+    ]
+    (line,) = (
+        one
+        for one in build.run_chart(msgspec.structs.replace(result, batches=later)).rows[0][0].series
+        if one.kind == "line"
+    )
+    assert len(result.batches) > 1
+    assert np.flatnonzero(np.isnan(line.x)).tolist() == [result.batches[0].samples]
+
+
+def test_one_spike_does_not_flatten_a_short_trace() -> None:
+    values = list(made_result(60).samples_s)
+    values[17] = 1.0
+    chart = build.run_chart(msgspec.structs.replace(made_result(60), samples_s=values))
+    high = chart.rows[0][0].y.high
+    assert high is not None and high < 2 * max(v for v in values if v < 1.0)
+    assert any("1 of 60 launches lie outside" in note for note in chart.notes)
 
 
 def test_thinning_is_said_on_the_chart() -> None:

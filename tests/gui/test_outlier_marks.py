@@ -58,6 +58,14 @@ def test_only_the_longest_are_ringed_when_there_are_many(marks: OutlierMarks) ->
     assert min(points(marks)[0]) == 5000 - MOST
 
 
+def test_no_rings_where_many_columns_of_many_launches_reach_so_far(marks: OutlierMarks) -> None:
+    y = np.tile([1.0, 9.0], 100)
+    marks.draw(Drawing(np.repeat(np.arange(100.0), 2), y, 64), 2.0)
+    assert marks.shown == 0
+    marks.draw(Drawing(np.repeat(np.arange(100.0), 2), np.where(np.arange(200) > 150, y, 1), 64), 2)
+    assert marks.shown == 25
+
+
 @pytest.mark.alone
 def test_rings_are_drawn_in_well_under_a_frame(marks: OutlierMarks) -> None:
     drawing = Drawing(np.arange(4000.0), rng(1).random(4000) + 0.5, 4)
@@ -83,4 +91,4 @@ def test_the_timing_plot_rings_and_counts_them(qapp: QApplication, qtbot: QtBot)
     plot.refresh_slow()
     assert run.summary is not None
     assert plot.outliers.shown == 2
-    assert "2 outliers, ringed" in plot._note.text()
+    assert ": 2, ringed" in plot._note.text()

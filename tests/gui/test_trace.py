@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,58 @@ def test_thinning_keeps_the_extremes_whatever_the_pieces(n: int, pieces: int, se
     assert drawing.y.max() == durations.max()
     assert len(drawing.x) <= 4 * 300 + 4
     assert (np.diff(drawing.x) >= 0).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2_000, 60_000), st.integers(1, 40), st.integers(0, 2**31))
+def test_each_column_has_the_figures_of_its_samples(n: int, pieces: int, seed: int) -> None:
+    trace = Trace()
+    durations = np.random.default_rng(seed).lognormal(-7, 0.4, n)
+    times = fill(trace, durations, pieces)
+    drawing = trace.draw(-np.inf, np.inf, 300)
+    assert drawing.stretch > 1
+    begins = np.searchsorted(times, drawing.x[::2])
+    for samples, low, high, inner in zip(
+        np.split(durations, begins[1:]), drawing.y[::2], drawing.y[1::2], drawing.inner.T,
+        strict=True,
+    ):  # fmt: skip
+        assert (low, high) == (samples.min(), samples.max())
+        assert inner[1] == np.median(samples)
+        ranks = np.searchsorted(np.sort(samples), inner[[0, 2]])
+        assert np.abs(ranks - np.array([0.05, 0.95]) * (len(samples) - 1)).max() <= 1
+
+
+@pytest.mark.parametrize("columns", [400, 40])
+def test_a_pause_is_where_nothing_was_measured_for_long(columns: int) -> None:
+    trace = Trace()
+    durations = np.full(1000, 1e-3)
+    times = np.cumsum(durations) - durations
+    trace.extend(np.concatenate([times[:600], times[600:] + 5.0]), durations)
+    drawing = trace.draw(-np.inf, np.inf, columns if columns == 40 else 800)
+    assert (drawing.stretch > 1) == (columns == 40)
+    (before,) = drawing.pauses()
+    begins = drawing.x if drawing.stretch == 1 else drawing.x[::2]
+    assert begins[before] < 0.6 and begins[before + 1] > 5.5
+    assert drawing.at(3.0) is None and drawing.at(-1.0) is None
+    there = drawing.at(0.3)
+    assert there is not None and there[1:] == (1e-3, 1e-3, 1e-3) and 0.2 < there[0] <= 0.3
+    if drawing.stretch > 1:
+        assert drawing.ends()[before] < 0.7, "a column does not reach over the pause"
+        np.testing.assert_allclose(drawing.ends()[:before], begins[1 : before + 1])
+
+
+def test_launches_that_are_far_apart_alike_have_no_pauses() -> None:
+    trace = Trace()
+    trace.extend(np.arange(20.0), np.full(20, 1e-3))
+    assert not len(trace.draw(-np.inf, np.inf, 400).pauses())
+
+
+def test_the_launches_of_a_stretch_are_the_latest_of_those_begun_there() -> None:
+    trace = Trace()
+    trace.extend(np.arange(10.0), np.arange(10.0) + 1)
+    assert trace.within(2.0, 6.0, 100).tolist() == [3, 4, 5, 6]
+    assert trace.within(2.0, 6.0, 2).tolist() == [5, 6]
+    assert trace.within(20.0, 30.0, 2).tolist() == []
 
 
 def test_a_million_samples_are_a_few_thousand_points() -> None:

@@ -1,4 +1,4 @@
-"""Fewer samples of a long series, spread evenly over it."""
+"""A long series in fewer figures: samples spread evenly over it, or what stretches of it hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,33 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+FIGURES = 5
+PAUSE_S = 0.3
+PAUSE_STEPS = 5.0
+"""A pause is longer than both: seconds, and usual steps from one point to the next."""
+
 
 def thinned(samples_s: Floats, most: int) -> Floats:
     """Return every k-th sample, so that there are ``most`` at the most; a view, in order."""
     return samples_s[:: -(-len(samples_s) // most)] if len(samples_s) > most else samples_s
+
+
+def figures(samples: Floats) -> Floats:
+    """Return least, 5th percentile, median, 95th and greatest of each row, shape (5, rows).
+
+    Percentiles are the nearest samples; the median of an even number is between the middle two.
+    """
+    last = samples.shape[1] - 1
+    ranks = [0, round(0.05 * last), last // 2, last - last // 2, round(0.95 * last), last]
+    sorted_at = np.partition(samples, sorted(set(ranks)), axis=1)[:, ranks]
+    least, low, before, after, high, most = sorted_at.T
+    return np.stack([least, low, (before + after) / 2, high, most])
+
+
+def pauses(begins_s: Floats, lasted_s: Floats) -> npt.NDArray[np.intp]:
+    """Return the points after which nothing was measured for a while."""
+    steps = np.diff(begins_s)
+    if not len(steps):
+        return np.empty(0, np.intp)
+    usual_s = float(np.median(steps))
+    return np.flatnonzero(steps - lasted_s[:-1] > max(PAUSE_S, PAUSE_STEPS * usual_s))

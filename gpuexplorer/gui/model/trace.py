@@ -1,25 +1,27 @@
 """A long series of timings that can be drawn at once, however long it is.
 
-Raw samples are kept up to ``CAPACITY``. Beside them stand the least and greatest of every 4, 16,
-64, ... samples, so that drawing any stretch costs a few thousand points and no more. What was kept
-before the oldest samples went is their coarsest level.
+Raw samples are kept up to ``CAPACITY``. Beside them stand five figures of every 4, 16, 64, ...
+samples (least, 5th percentile, median, 95th percentile, greatest), so that drawing any stretch
+costs a few thousand points and no more. What was kept before the oldest samples went is their
+coarsest level.
 """
 
 from __future__ import annotations
 
 import mmap
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.series.thin import FIGURES, figures, pauses
 
 Floats = npt.NDArray[np.float64]
 
-CAPACITY = 1 << 21
-"""Raw samples kept of one configuration (32 MB with their times)."""
+CAPACITY = 1 << 20
+"""Raw samples kept of one configuration (30 MB with their times and figures)."""
 FACTOR = 4
 LEVELS = 6
 COARSEST = FACTOR**LEVELS
@@ -33,11 +35,55 @@ MAX_OLDER = 1 << 12
 
 @dataclass(frozen=True)
 class Drawing:
-    """Points to draw, in order; ``stretch`` samples stand behind each pair of points (1: raw)."""
+    """Points to draw, in order; ``stretch`` samples stand behind each pair of points (1: raw).
+
+    A pair has the same x twice, where its first sample began, and the least and greatest duration.
+    """
 
     x: Floats
     y: Floats
     stretch: int
+    inner: Floats = field(default_factory=lambda: np.empty((3, 0)))
+    """5th percentile, median and 95th of each pair's samples, shape (3, pairs).
+
+    Of no pair for raw points, and where it was not kept.
+    """
+
+    def pauses(self) -> npt.NDArray[np.intp]:
+        """Return the points, or pairs, after which nothing was measured for a while."""
+        begins = self.x if self.stretch == 1 else self.x[::2]
+        return pauses(begins, self.y if self.stretch == 1 else np.zeros(len(begins)))
+
+    def at(self, time_s: float) -> tuple[float, float, float, float] | None:
+        """Return the point or pair begun last before a time: begin, least, median, greatest.
+
+        None where there is none, as in a pause. Without a median the middle of the two stands for
+        it.
+        """
+        begins = self.x if self.stretch == 1 else self.x[::2]
+        index = int(np.searchsorted(begins, time_s, side="right")) - 1
+        if index < 0:
+            return None
+        if index in self.pauses():
+            lasted_s = self.y[index] if self.stretch == 1 else self.ends()[index] - begins[index]
+            if time_s > begins[index] + lasted_s:
+                return None
+        if self.stretch == 1:
+            only = float(self.y[index])
+            return float(begins[index]), only, only, only
+        low, high = (float(end) for end in self.y[2 * index : 2 * index + 2])
+        middle = float(self.inner[1, index]) if self.inner.size else (low + high) / 2
+        return float(begins[index]), low, middle, high
+
+    def ends(self) -> Floats:
+        """Return where each pair's samples end: at the next one, or before a pause."""
+        begins = self.x[::2]
+        steps = np.diff(begins)
+        usual_s = float(np.median(steps)) if len(steps) else 0.0
+        lengths = np.append(steps, usual_s)
+        lengths[self.pauses()] = usual_s
+        ends: Floats = begins + lengths
+        return ends
 
 
 def _pages(length: int) -> Floats:
@@ -99,9 +145,11 @@ class Trace:
         room = capacity + SLACK
         self._t = Growing(room)
         self._y = Growing(room)
-        self._low = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
-        self._high = [Growing(room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
-        self._older: Floats = np.empty((3, 0))
+        self._levels = [
+            [Growing(room // FACTOR ** (k + 1) + 1) for _ in range(FIGURES)] for k in range(LEVELS)
+        ]
+        self._older: Floats = np.empty((1 + FIGURES, 0))
+        """Rows (time, least, 5th percentile, median, 95th percentile, greatest)."""
         self.total = 0
         """Samples ever added."""
 
@@ -131,37 +179,35 @@ class Trace:
         self._t.extend(times_s)
         self._y.extend(durations_s)
         self.total += len(times_s)
-        low: Floats = self._y.view
-        high: Floats = low
-        for level in range(LEVELS):
-            done = len(self._low[level])
-            ready = len(low) // FACTOR
+        raw = self._y.view
+        for level, kept in enumerate(self._levels):
+            stretch = FACTOR ** (level + 1)
+            done, ready = len(kept[0]), len(raw) // stretch
             if ready > done:
-                part = slice(done * FACTOR, ready * FACTOR)
-                self._low[level].extend(low[part].reshape(-1, FACTOR).min(axis=1))
-                self._high[level].extend(high[part].reshape(-1, FACTOR).max(axis=1))
-            low, high = self._low[level].view, self._high[level].view
+                found = figures(raw[done * stretch : ready * stretch].reshape(-1, stretch))
+                for one, values in zip(kept, found, strict=True):
+                    one.extend(values)
         if len(self._t) > self._capacity:
             self._fold(len(self._t) - self._capacity // 2)
 
     def _fold(self, count: int) -> None:
         """Keep only the coarsest summaries of the oldest ``count`` samples, rounded up."""
         bins = -(-count // COARSEST)
-        gone = np.stack(
-            [
-                self._t.view[: bins * COARSEST : COARSEST],
-                self._low[-1].view[:bins],
-                self._high[-1].view[:bins],
-            ]
-        )
+        begins = self._t.view[: bins * COARSEST : COARSEST]
+        gone = np.stack([begins, *(one.view[:bins] for one in self._levels[-1])])
         self._older = np.concatenate([self._older, gone], axis=1)
         while self._older.shape[1] > MAX_OLDER:
             self._older = _grouped(self._older, 2)
         self._t.cut(bins * COARSEST)
         self._y.cut(bins * COARSEST)
-        for level in range(LEVELS):
-            self._low[level].cut(bins * COARSEST // FACTOR ** (level + 1))
-            self._high[level].cut(bins * COARSEST // FACTOR ** (level + 1))
+        for level, kept in enumerate(self._levels):
+            for one in kept:
+                one.cut(bins * COARSEST // FACTOR ** (level + 1))
+
+    def within(self, from_s: float, to_s: float, most: int) -> Floats:
+        """Return the durations of the latest ``most`` raw launches begun in ``from_s..to_s``."""
+        first, last = (int(i) for i in np.searchsorted(self._t.view, (from_s, to_s)))
+        return self._y.view[max(first, last - most) : last]
 
     def range_s(self, from_s: float, to_s: float) -> tuple[float, float] | None:
         """Return the least and greatest duration among launches begun in ``from_s..to_s``."""
@@ -173,7 +219,8 @@ class Trace:
     def draw(self, from_s: float, to_s: float, columns: int) -> Drawing:
         """Return at most about ``4 * columns`` points for the launches begun in ``from_s..to_s``.
 
-        Where there are more, each stretch of samples is its least and its greatest.
+        Where there are more, each stretch of samples is its least and its greatest, with their
+        median.
         """
         t, y = self._t.view, self._y.view
         first, last = (int(i) for i in np.searchsorted(t, (from_s, to_s), side="left"))
@@ -186,43 +233,50 @@ class Trace:
             drawing = Drawing(t[first:last].copy(), y[first:last].copy(), 1)
         else:
             stretch = FACTOR ** (level + 1)
-            low, high = self._low[level].view, self._high[level].view
-            a, b = first // stretch, min(last // stretch, len(low))
+            kept = [one.view for one in self._levels[level]]
+            a, b = first // stretch, min(last // stretch, len(kept[0]))
             begins = t[a * stretch : b * stretch : stretch]
-            tail = y[b * stretch : last]
-            count = b - a + (1 if len(tail) else 0)
-            xs: Floats = np.empty(2 * count)
-            ys: Floats = np.empty(2 * count)
-            xs[0 : 2 * (b - a) : 2] = begins
-            xs[1 : 2 * (b - a) : 2] = begins
-            ys[0 : 2 * (b - a) : 2] = low[a:b]
-            ys[1 : 2 * (b - a) : 2] = high[a:b]
-            if len(tail):
-                xs[-2:] = t[b * stretch]
-                ys[-2:] = tail.min(), tail.max()
-            drawing = Drawing(xs, ys, stretch)
+            found = np.stack([one[a:b] for one in kept])
+            if last > b * stretch:
+                begins = np.append(begins, t[b * stretch])
+                found = np.append(found, figures(y[np.newaxis, b * stretch : last]), axis=1)
+            drawing = _pairs(begins, found, stretch)
         if first == 0 and self._older.shape[1]:
             begin, end = np.searchsorted(self._older[0], (from_s, to_s))
             older = self._older[:, max(0, begin - 1) : end]
             older = _grouped(older, max(1, -(-older.shape[1] // columns)))
+            if drawing.stretch == 1:
+                drawing = _pairs(drawing.x, np.tile(drawing.y, (FIGURES, 1)), COARSEST)
+            before = _pairs(older[0], older[1:], COARSEST)
             return Drawing(
-                np.concatenate([np.repeat(older[0], 2), drawing.x]),
-                np.concatenate([older[1:].T.ravel(), drawing.y]),
+                np.concatenate([before.x, drawing.x]),
+                np.concatenate([before.y, drawing.y]),
                 max(drawing.stretch, COARSEST),
+                np.concatenate([before.inner, drawing.inner], axis=1),
             )
         return drawing
 
 
+def _pairs(begins: Floats, found: Floats, stretch: int) -> Drawing:
+    """Return the drawing of stretches of samples with their ``figures``."""
+    return Drawing(np.repeat(begins, 2), found[[0, -1]].T.ravel(), stretch, found[1:-1])
+
+
 def _grouped(summaries: Floats, size: int) -> Floats:
-    """Join every ``size`` neighbours of summaries with rows (time, least, greatest)."""
+    """Join every ``size`` neighbours of summaries with rows (time, ``figures``).
+
+    Medians of their percentiles stand for those of all their samples, which are gone.
+    """
     if size == 1 or not summaries.shape[1]:
         return summaries
     at = np.arange(0, summaries.shape[1], size)
-    return np.stack(
+    inner = [np.median(part, axis=1) for part in np.split(summaries[2:-1], at[1:], axis=1)]
+    return np.concatenate(
         [
-            summaries[0, at],
-            np.minimum.reduceat(summaries[1], at),
-            np.maximum.reduceat(summaries[2], at),
+            summaries[:1, at],
+            np.minimum.reduceat(summaries[1:2], at, axis=1),
+            np.stack(inner, axis=1),
+            np.maximum.reduceat(summaries[-1:], at, axis=1),
         ]
     )
 

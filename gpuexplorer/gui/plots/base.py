@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QGraphicsItem,
@@ -96,6 +96,8 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
     painted = Signal()
     double_clicked = Signal()
     dragged = Signal()
+    left = Signal()
+    """The pointer is elsewhere now."""
     axis_class: type[QuantityAxis] = QuantityAxis
 
     def __init__(self, unit: str, x_unit: str = "s", parent: QWidget | None = None) -> None:
@@ -160,6 +162,16 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.double_clicked.emit()
         event.accept()
 
+    def close(self) -> bool:
+        """Let go of everything: what is closed takes no other colours."""
+        theme().changed.disconnect(self.repaint_theme)
+        return bool(super().close())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Say that the pointer has gone."""
+        super().leaveEvent(event)
+        self.left.emit()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and say so."""
         super().paintEvent(event)
@@ -197,8 +209,9 @@ class LineSample(QWidget):
 
     def set_look(self, pen: QPen | None, fill: QBrush | None = None) -> None:
         """Take the line's pen, or the fill of an area."""
-        self._pen, self._fill = pen, fill
-        self.update()
+        if (pen, fill) != (self._pen, self._fill):
+            self._pen, self._fill = pen, fill
+            self.update()
 
     def set_value(self, value: str) -> None:
         """Show the latest value in words."""

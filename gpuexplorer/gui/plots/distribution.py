@@ -25,7 +25,9 @@ class Distribution(Plot):
         self.y_axis.setStyle(showValues=False)
         self.x_axis.setStyle(showValues=False)
         self.box.setMouseEnabled(x=False, y=False)
-        self.setToolTip("How often each time occurred, on the same vertical axis.")
+        self.setToolTip(
+            "How often each time occurred among the launches shown, on the same vertical axis."
+        )
         self._bars = SideHistogram()
         self._ghosts = [SideHistogram() for _ in range(MAX_PINS)]
         self._ghost_keys: list[tuple[object, ...]] = [()] * MAX_PINS
@@ -53,10 +55,12 @@ class Distribution(Plot):
         self._bars.set_data(np.empty(0), np.empty(0))
 
     def show_run(self, run: Run, pins: Sequence[Pin], edges_of: Plot) -> None:
-        """Show a run's latest samples and the ghosts', over the vertical range of a plot."""
-        low, high = (float(end) for end in edges_of.box.viewRange()[1])
+        """Show a run's samples within the view of a plot, and all that the ghosts kept."""
+        (from_s, to_s), (low, high) = edges_of.box.viewRange()
+        low, high = float(low), float(high)
         edges = np.linspace(low, high, BINS + 1)
-        now = shares(self.scaled(run.trace.durations_s[-HISTOGRAM_SAMPLES:]), low, high, BINS)
+        samples_s = run.trace.within(from_s, to_s, HISTOGRAM_SAMPLES)
+        now = shares(self.scaled(samples_s), low, high, BINS)
         self._bars.set_data(edges, now)
         longest = float(now.max())
         for index, (bars, pin) in enumerate(zip(self._ghosts, pins, strict=False)):

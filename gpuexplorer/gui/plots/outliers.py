@@ -13,6 +13,8 @@ from gpuexplorer.gui.theme import theme
 
 MOST = 200
 """Rings drawn at once: the longest of what is shown."""
+MOST_COLUMNS = 40
+"""Columns ringed at once; where more reach so far, that is the rule, and the columns show it."""
 SIZE_PX = 7
 LINE_PX = 1.5
 BOX_PX = 10
@@ -97,8 +99,13 @@ class OutlierMarks:
         self.shown = 0
 
     def draw(self, drawing: Drawing, above_s: float | None) -> None:
-        """Ring what lies above ``above_s`` among the points drawn; None rings nothing."""
+        """Ring what lies above ``above_s`` among the points drawn; None rings nothing.
+
+        Nor are there any where many columns of many launches reach above it.
+        """
         far = np.flatnonzero(drawing.y > above_s) if above_s is not None else np.empty(0, np.intp)
+        if drawing.stretch > 1 and len(far) > MOST_COLUMNS:
+            far = far[:0]
         if len(far) > MOST:
             far = far[np.argpartition(drawing.y[far], -MOST)[-MOST:]]
         if len(far) or self.shown:

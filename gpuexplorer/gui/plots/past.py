@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QPen
 
 from gpuexplorer.gui.model.live import MAX_PAST, Live
 from gpuexplorer.gui.plots.base import Plot, line_pen
+from gpuexplorer.gui.plots.traces import Traces
 from gpuexplorer.gui.theme import blend, theme
 
 LETTER_PIXELS = 7
@@ -19,13 +19,11 @@ class PastRuns:
 
     def __init__(self, live: Live, plot: Plot) -> None:
         self._live, self._plot = live, plot
-        self.pen = QPen()
-        """The curve's pen, for the legend."""
         self._shown: tuple[object, ...] = ()
-        self._curve = pg.PlotCurveItem(connect="finite")
+        self._traces = Traces(plot, -14)
         self._marks = [pg.InfiniteLine(angle=90) for _ in range(MAX_PAST + 1)]
         self._words = [pg.TextItem(anchor=(0, 0)) for _ in range(MAX_PAST + 1)]
-        for z, items in ((-10, [self._curve]), (-15, self._marks), (20, self._words)):
+        for z, items in ((-15, self._marks), (20, self._words)):
             for item in items:
                 item.setZValue(z)
                 plot.addItem(item, ignoreBounds=True)
@@ -35,12 +33,17 @@ class PastRuns:
     def repaint_theme(self) -> None:
         """Take the theme's colours."""
         chart = theme().chart
-        self.pen = line_pen(blend(chart.muted, chart.panel, 0.55))
-        self._curve.setPen(self.pen)
+        line, middle, extremes = (blend(chart.muted, chart.panel, s) for s in (0.75, 0.5, 0.25))
+        self._traces.set_look(line, middle, extremes)
         for mark in self._marks:
             mark.setPen(line_pen(blend(chart.muted, chart.panel, 0.35)))
         for words in self._words:
             words.setColor(chart.muted)
+
+    @property
+    def pen(self) -> QPen:
+        """The line's pen, for the legend."""
+        return self._traces.pen
 
     def forget(self) -> None:
         """Draw anew the next time, whatever has changed."""
@@ -56,13 +59,7 @@ class PastRuns:
             return
         self._shown = key
         shown = [p for p in self._live.past if p.end_s >= low and p.start_s <= high]
-        if shown:
-            gap = np.array([np.nan])
-            x = np.concatenate([part for p in shown for part in (p.drawing.x, gap)])
-            y = np.concatenate([part for p in shown for part in (p.drawing.y, gap)])
-            self._curve.setData(x, self._plot.scaled(y))
-        else:
-            self._curve.setData([], [])
+        self._traces.draw([past.drawing for past in shown])
         starts = [(p.start_s, p.end_s, p.label) for p in shown]
         if current is not None and start is not None:
             starts.append((start, high, current.label))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gpuexplorer.charts.facts import dropped_words
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
+from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
     AXIS_WIDTH,
     LineSample,
@@ -20,9 +21,11 @@ from gpuexplorer.gui.plots.base import (
     small_button,
     title_label,
 )
+from gpuexplorer.gui.plots.crosshair import Crosshair
 from gpuexplorer.gui.plots.distribution import Distribution
 from gpuexplorer.gui.plots.outliers import OutlierMarks
 from gpuexplorer.gui.plots.past import PastRuns
+from gpuexplorer.gui.plots.traces import Traces
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.widgets.list_box import ListBox
 
@@ -32,6 +35,8 @@ SPANS: tuple[tuple[str, float], ...] = (
     ("last 2 min", 120.0),
     ("everything", 0.0),
 )
+FAR = 5.0
+"""The range ends so many times as far from the median as the 95th percentile lies, at the most."""
 LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
 """Medians this many times apart take a logarithmic axis, and give it up again."""
 
@@ -49,7 +54,7 @@ class TimingPlot(QWidget):
         self.following = True
         self._span_s = SPANS[1][1]
         self._low, self._high = 0.0, 1e-3
-        self._stretch = 1
+        self._drawing: Drawing | None = None
         self._log_by_hand = False
         self._to_announce: int | None = None
         self._announced: int | None = None
@@ -88,7 +93,12 @@ class TimingPlot(QWidget):
         )
         self.follow_button.clicked.connect(self.follow)
         self._legend = {
-            "trace": LineSample("launches", "One launch each, in the order they ran"),
+            "trace": LineSample(
+                "launches",
+                "A point is a launch, in the order they ran.\nWhere there are too many for that, a "
+                "column is many of them: all,\nits darker part nine tenths, the line through it "
+                "their median.",
+            ),
             "median": LineSample("median so far", "Half of this run's launches were faster"),
             "band": LineSample(
                 "95 % interval",
@@ -124,32 +134,32 @@ class TimingPlot(QWidget):
         self._band_low, self._band_high = pg.PlotCurveItem(), pg.PlotCurveItem()
         self._band = pg.FillBetweenItem(self._band_low, self._band_high)
         self._past = PastRuns(self._live, self.plot)
-        self._trace = pg.PlotCurveItem()
+        self._trace = Traces(self.plot, -2)
         self.outliers = OutlierMarks(self.plot)
         self._median = pg.PlotCurveItem()
-        self._ghosts = [pg.PlotCurveItem() for _ in range(MAX_PINS)]
+        self._ghosts = [Traces(self.plot, -8) for _ in range(MAX_PINS)]
         self._ghost_lines = [pg.InfiniteLine(angle=0) for _ in range(MAX_PINS)]
         order: list[tuple[float, pg.GraphicsObject]] = [
-            (-20, self._band), (0, self._trace), (10, self._median),
-            *((-5, g) for g in self._ghosts), *((5, g) for g in self._ghost_lines),
+            (5, self._band), (10, self._median), *((4, g) for g in self._ghost_lines),
         ]  # fmt: skip
         for z, item in order:
             item.setZValue(z)
             add(item, ignoreBounds=True)
         for line in self._ghost_lines:
             line.hide()
+        self.crosshair = Crosshair(self.plot, self._words_at)
 
     def _repaint_theme(self) -> None:
         chart, panel = theme().chart, theme().chart.panel
         main = chart.palette[0]
-        self._trace.setPen(line_pen(main))
+        self._trace.set_look(main, blend(main, panel, 0.55), blend(main, panel, 0.2))
         self._median.setPen(line_pen(chart.text, 2))
         self._past.repaint_theme()
         self.outliers.repaint_theme()
         self.side.repaint_bars()
-        fill = QBrush(QColor(blend(main, panel, 0.22)))
+        fill = QBrush(QColor(blend(chart.text, panel, 0.35)))
         self._band.setBrush(fill)
-        self._legend["trace"].set_look(self._trace.opts["pen"])
+        self._legend["trace"].set_look(self._trace.pen)
         self._legend["median"].set_look(self._median.opts["pen"])
         self._legend["band"].set_look(None, fill)
         self._legend["past"].set_look(self._past.pen)
@@ -250,12 +260,13 @@ class TimingPlot(QWidget):
         self._draw_median(run)
         self.side.show_run(run, self._live.pins, self.plot)
         self._draw_ghosts(run)
+        self.crosshair.refresh()
         self._say(run)
 
     def _draw_trace(self) -> None:
         run = self._live.current
         if run is None or not len(run.trace):
-            self._trace.setData([], [])
+            self._trace.clear()
             self.outliers.clear()
             return
         if run.ticket != self._announced:
@@ -263,9 +274,30 @@ class TimingPlot(QWidget):
             self._past.draw(self._trace_width)
         low, high = self.x_range()
         drawing = run.trace.draw(low, high, max(200, self._trace_width) // 2)
-        self._stretch = drawing.stretch
-        self._trace.setData(drawing.x, self.plot.scaled(drawing.y))
+        self._drawing = drawing
+        self._trace.draw([drawing])
+        fill = self._trace.columns[1].opts["brush"] if drawing.stretch > 1 else None
+        self._legend["trace"].set_look(self._trace.pen, fill)
         self.outliers.draw(drawing, run.summary.outlier_above_s if run.summary else None)
+
+    def _words_at(self, time_s: float) -> str:
+        """Say what was measured at a time; empty for nothing."""
+        run = self._live.current
+        drawing, label = self._drawing, ""
+        if run is None or not len(run.trace) or time_s < run.trace.start_s:
+            found = [p for p in self._live.past if p.start_s <= time_s <= p.end_s]
+            if not found:
+                return ""
+            drawing, label = found[-1].drawing, f"{found[-1].label} · "
+        at = drawing.at(time_s) if drawing is not None else None
+        if drawing is None or at is None:
+            return ""
+        begin_s, least_s, median_s, most_s = at
+        when, middle = quantity(begin_s, "s"), quantity(median_s, "s")
+        if drawing.stretch == 1:
+            return f"{label}launch at {when}: {middle}"
+        ends = f"{quantity(least_s, 's')} to {quantity(most_s, 's')}"
+        return f"{label}{count(drawing.stretch)} launches from {when}: {ends}, median {middle}"
 
     def _painted(self) -> None:
         if self._to_announce is not None:
@@ -293,7 +325,8 @@ class TimingPlot(QWidget):
         self._outside = 0
         if run is not None and len(run.trace):
             latest = run.trace.durations_s[-8192:]
-            least, middle, most = np.percentile(latest, (0.5, 50, 99.5))
+            least, middle, far, most = np.percentile(latest, (0.5, 50, 95, 99.5))
+            most = min(most, middle + FAR * (far - middle))
             middles.append(float(middle))
             lows.append(float(least))
             highs.append(float(most))
@@ -350,11 +383,7 @@ class TimingPlot(QWidget):
 
     def _draw_ghosts(self, run: Run) -> None:
         for curve, pin in zip(self._ghosts, self._live.pins, strict=False):
-            if pin.ticket == run.ticket:
-                curve.setData([], [])
-            else:
-                x = pin.drawing.x + run.trace.start_s
-                curve.setData(x, self.plot.scaled(pin.drawing.y))
+            curve.draw([pin.drawing] if pin.ticket != run.ticket else (), run.trace.start_s)
 
     def pin_colour(self, pin: Pin) -> str:
         """Return the colour of a ghost."""
@@ -370,25 +399,30 @@ class TimingPlot(QWidget):
             line, curve = self._ghost_lines[index], self._ghosts[index]
             line.setVisible(there)
             if not there:
-                curve.setData([], [])
+                curve.clear()
                 continue
             colour = self.pin_colour(pins[index])
             line.setPen(line_pen(colour))
             line.setValue(self.plot.scaled_one(pins[index].median_s))
-            curve.setPen(line_pen(blend(colour, panel, 0.45)))
+            curve.set_look(*(blend(colour, panel, share) for share in (0.6, 0.4, 0.2)))
         self.refresh()
         self.refresh_slow()
 
     def _say(self, run: Run) -> None:
         parts = [f"{count(run.trace.total)} launches"]
-        if self._stretch > 1:
-            parts.append(f"drawn as the shortest and longest of every {count(self._stretch)}")
+        stretch = self._drawing.stretch if self._drawing is not None else 1
+        if stretch > 1:
+            parts.append(
+                f"a column is {count(stretch)} launches: all of them, their middle 90 %, and their "
+                "median"
+            )
         summary = run.summary
         if summary is not None and summary.outliers and summary.outlier_above_s is not None:
+            number, above = count(summary.outliers), quantity(summary.outlier_above_s, "s")
             parts.append(
-                f"{count(summary.outliers)} {'outlier' if summary.outliers == 1 else 'outliers'}, "
-                f"ringed, took above "
-                f"{quantity(summary.outlier_above_s, 's')}"
+                f"outliers above {above}: {number}, ringed"
+                if self.outliers.shown
+                else f"outliers above {above}: {number}"
             )
         if run.record is not None and run.record.dropped:
             parts.append(dropped_words(run.record.dropped))
@@ -398,6 +432,6 @@ class TimingPlot(QWidget):
                 f"{count(self._outside)} of the latest {count(min(8192, len(run.trace)))} lie "
                 f"above the range, up to {quantity(longest, 's')}"
             )
-        if len(run.trace) > HISTOGRAM_SAMPLES:
-            parts.append(f"distribution of the latest {count(HISTOGRAM_SAMPLES)}")
+        if len(run.trace.within(*self.x_range(), HISTOGRAM_SAMPLES + 1)) > HISTOGRAM_SAMPLES:
+            parts.append(f"distribution of the latest {count(HISTOGRAM_SAMPLES)} shown")
         self._note.setText(" · ".join(parts))

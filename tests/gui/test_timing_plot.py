@@ -1,0 +1,152 @@
+"""The trace as it is painted: lines and columns, pauses, the distribution, the crosshair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.plots.timing import TimingPlot
+from gpuexplorer.gui.theme import make_theme
+
+SECONDS = 10.0
+
+
+def config(variant: str) -> RunConfig:
+    return RunConfig(
+        workload="matmul", variant=variant, size={"N": 64}, device="opencl:0", precision="fp32"
+    )
+
+
+@pytest.fixture
+def live() -> Live:
+    live = Live()
+    live.begin(1, config("naive"))
+    return live
+
+
+@pytest.fixture
+def plot(qtbot: QtBot, qapp: QApplication, live: Live) -> TimingPlot:
+    make_theme(qapp, "light")
+    plot = TimingPlot(live)
+    qtbot.addWidget(plot)
+    plot.resize(900, 400)
+    plot.show()
+    qtbot.waitExposed(plot)
+    return plot
+
+
+def measure(live: Live, plot: TimingPlot, durations: Floats, after: float = 0.0) -> None:
+    times = after + np.linspace(0, SECONDS, len(durations), endpoint=False)
+    live.add(times, durations, [])
+    plot.follow()
+
+
+def shown(plot: TimingPlot, low: float, high: float) -> None:
+    plot._let_go()
+    plot.plot.box.setXRange(low, high, padding=0)
+    plot.refresh()
+    plot.refresh_slow()
+
+
+def point_at(plot: TimingPlot, time_s: float, value_s: float) -> None:
+    view = plot.plot
+    at = view.box.mapViewToScene(QPointF(time_s, view.scaled_one(value_s)))
+    viewport = view.viewport()
+    QTest.mouseMove(viewport, QPoint(1, 1))
+    QTest.mouseMove(viewport, view.mapFromScene(at))
+
+
+def words(plot: TimingPlot) -> str:
+    return " | ".join(text.words for text in plot.crosshair.texts.texts)
+
+
+def test_few_launches_are_a_line_and_many_are_columns_with_their_median(
+    plot: TimingPlot, live: Live
+) -> None:
+    measure(live, plot, np.full(100, 1e-3))
+    assert len(plot._trace.columns[0].opts["x0"]) == 0
+    assert int(np.isfinite(plot._trace.line.getData()[1]).sum()) == 100
+    noisy = np.random.default_rng(1).uniform(1e-3, 2e-3, 200_000)
+    noisy[::100] = 50e-3
+    measure(live, plot, noisy, SECONDS)
+    all_of, middle = (columns.opts for columns in plot._trace.columns)
+    assert 150 < len(all_of["x0"]) < 4 * plot.width()
+    assert all_of["y1"].max() == 50e-3
+    assert np.median(middle["y1"]) < 2e-3, "a rare launch is no part of the middle nine tenths"
+    medians = plot._trace.line.getData()[1]
+    assert np.nanmax(np.abs(medians[np.isfinite(medians)][1:] - 1.5e-3)) < 0.5e-3
+
+
+def test_a_pause_is_a_gap(plot: TimingPlot, live: Live) -> None:
+    measure(live, plot, np.full(100, 1e-3))
+    measure(live, plot, np.full(100, 1e-3), 3 * SECONDS)
+    shown(plot, 0.0, 50.0)
+    x, y = plot._trace.line.getData()
+    (gaps,) = np.nonzero(~np.isfinite(y[:-1]))
+    assert len(gaps) == 1
+    assert x[gaps[0] - 1] < SECONDS < 3 * SECONDS <= x[gaps[0] + 1]
+
+
+def test_the_distribution_is_that_of_what_is_shown(plot: TimingPlot, live: Live) -> None:
+    measure(live, plot, np.repeat([1e-3, 2e-3], 500))
+
+    def most() -> list[float]:
+        edges, lengths = plot.side._bars._edges, plot.side._bars._lengths
+        middles = (edges[1:] + edges[:-1]) / 2
+        return [float(middles[i]) for i in np.flatnonzero(lengths > 20)]
+
+    both = most()
+    assert len(both) == 2
+    shown(plot, 0.0, 4.0)
+    (only,) = most()
+    assert only == pytest.approx(1e-3, rel=0.1)
+    shown(plot, 6.0, 9.0)
+    (only,) = most()
+    assert only == pytest.approx(2e-3, rel=0.1)
+
+
+def test_one_spike_does_not_flatten_the_rest(plot: TimingPlot, live: Live) -> None:
+    durations = np.random.default_rng(1).uniform(1e-3, 1.1e-3, 150)
+    durations[70] = 1.0
+    measure(live, plot, durations)
+    _, high = plot.plot.box.viewRange()[1]
+    assert high < 3e-3
+    assert "1 of the latest 150 lie above the range" in plot._note.text()
+
+
+def test_the_crosshair_reads_the_launch_under_the_pointer(
+    plot: TimingPlot, live: Live, qtbot: QtBot
+) -> None:
+    measure(live, plot, np.linspace(1e-3, 2e-3, 100))
+    point_at(plot, 5.05, 1.5e-3)
+    assert "launch at 5.00 s: 1.51 ms" in words(plot)
+    assert words(plot).startswith("1.5")
+    point_at(plot, -3.0, 1.5e-3)
+    assert "launch" not in words(plot)
+    many = np.full(100_000, 1e-3)
+    many[::2] = 3e-3
+    measure(live, plot, many, SECONDS)
+    shown(plot, 10.0, 20.0)
+    point_at(plot, 15.0, 1.5e-3)
+    assert "launches from 15" in words(plot)
+    assert "1.00 ms to 3.00 ms, median 2.00 ms" in words(plot)
+    plot.plot.left.emit()
+    assert words(plot) == ""
+    assert not plot.crosshair._upright.isVisible()
+
+
+def test_the_crosshair_names_the_configuration_before(plot: TimingPlot, live: Live) -> None:
+    measure(live, plot, np.full(100, 1e-3))
+    live.begin(2, config("tiled"))
+    measure(live, plot, np.full(100, 2e-3), 2 * SECONDS)
+    shown(plot, 0.0, 40.0)
+    point_at(plot, 3.0, 1.5e-3)
+    assert words(plot).endswith("1.00 ms") and "launch" in words(plot)
+    assert live.past[0].label in words(plot)
