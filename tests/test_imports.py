@@ -1,8 +1,10 @@
-"""No files of the package import each other in a circle, whenever and for whatever they do it."""
+"""No files of the package import each other in a circle; a command line imports what it names."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -98,3 +100,29 @@ def test_a_circle_is_found_however_it_is_closed(back: str) -> None:
     assert circle is not None
     assert circle[0] == circle[-1] and set(circle) == {"pear.apple", "pear.plum"}
     assert circle_in(imports_of({**files, "pear.plum": "from pear import VERSION"})) is None
+
+
+def read(*arguments: str) -> set[str]:
+    """Return the parts of the package that are imported once a command line is read."""
+    code = (
+        "import sys\n"
+        "from gpuexplorer.cli.parser import parse\n"
+        "try: parse(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print('\\n' + ' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    modules = done.stdout.splitlines()[-1].split()
+    return {name.split(".")[1] for name in modules if name.startswith(f"{PACKAGE}.")}
+
+
+@pytest.mark.parametrize("arguments", ["--help", "run matmul", "history", "study --help"])
+def test_reading_a_command_line_imports_the_studies_for_studies_alone(arguments: str) -> None:
+    imported = read(*arguments.split())
+    assert "cli" in imported
+    for part in ("studies", "results", "charts", "engine", "search"):
+        assert (part in imported) <= arguments.startswith("study"), part
+    assert ("studies" in imported) == arguments.startswith("study")

@@ -9,8 +9,6 @@ from typing import get_args
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
-from gpuexplorer.exchange.formats import FORMATS, Table
-from gpuexplorer.history.model import SORTS
 
 LIMIT = 30
 
@@ -40,6 +38,8 @@ A run is named by its id or the beginning of it. The history is a file in your d
 
 def add_options(history: argparse.ArgumentParser) -> None:
     """Add the options of the list, and the commands on runs with theirs."""
+    from gpuexplorer.history.model import SORTS
+
     which = history.add_argument_group("which runs")
     which.add_argument(
         "--search", default="", metavar="TEXT",
@@ -145,6 +145,8 @@ def _what(command: argparse.ArgumentParser, file: str) -> None:
 
 def add_export(command: argparse.ArgumentParser) -> None:
     """Add the options of ``export``."""
+    from gpuexplorer.exchange.formats import FORMATS, Table
+
     _what(command, "F")
     command.add_argument(
         "--format", choices=(*FORMATS, "html"),

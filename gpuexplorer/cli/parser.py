@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
@@ -204,8 +204,11 @@ def _function(module: str) -> Callable[[argparse.Namespace], int]:
     return call
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the whole command line's parser."""
+def build_parser(named: Container[str] = TABLE) -> argparse.ArgumentParser:
+    """Return the command line's parser; only the commands ``named`` have their options.
+
+    What a command's options are made of, such as every kind of study, is imported for it alone.
+    """
     from gpuexplorer import __version__
 
     parser = _Parser(
@@ -231,8 +234,9 @@ def build_parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         made.set_defaults(command_function=_function(command.module))
-        command.options(made)
-        command.shared(made)
+        if name in named:
+            command.options(made)
+            command.shared(made)
     return parser
 
 
@@ -250,7 +254,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         first = next(iter(arguments), "")
     if first and not first.startswith("-") and first not in COMMANDS:
         raise InputError(f"no command '{first}'", remedy=suggestion(first, COMMANDS))
-    parser = build_parser()
+    parser = build_parser(named=arguments)
     options, extra = parser.parse_known_args(arguments)
     if extra:
         raise InputError(

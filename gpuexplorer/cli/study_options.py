@@ -7,8 +7,6 @@ import argparse
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import PROBLEM, add_knobs, add_several
-from gpuexplorer.engine.interleave import ROUNDS
-from gpuexplorer.studies.running import SECONDS
 
 EXAMPLES = """examples:
   gpuexplorer study precision attention --variant torch --plot precision.png
@@ -60,6 +58,9 @@ def add_options(study: argparse.ArgumentParser) -> None:
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
+    from gpuexplorer.engine.interleave import ROUNDS
+    from gpuexplorer.studies.running import SECONDS
+
     how = parser.add_argument_group("how to measure")
     how.add_argument(
         "--seconds", type=values.seconds, default=SECONDS, metavar="S",
