@@ -15,7 +15,7 @@ MODULES = (
     "gpuexplorer.gui.views.lab",
     "gpuexplorer.gui.views.tune",
     "gpuexplorer.gui.panels.compare_bench",
-    "gpuexplorer.gui.panels.blockmap",
+    "gpuexplorer.gui.views.blockmap",
     "gpuexplorer.gui.panels.operators",
 )
 """Those that are loaded when a view is first shown: up to half a second of the main thread."""

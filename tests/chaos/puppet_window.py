@@ -200,7 +200,7 @@ class Puppet:
 
     def block_map(self) -> None:
         """Map the blocks."""
-        from gpuexplorer.gui.panels.blockmap import BlockMapView
+        from gpuexplorer.gui.views.blockmap import BlockMapView
 
         tab = self.window.findChild(LateView, "blockMap")
         if tab is None:
@@ -208,9 +208,9 @@ class Puppet:
         self.window.panels.tabs.setCurrentWidget(tab)
         view = tab.view
         if isinstance(view, BlockMapView) and self.until(
-            lambda: view.model.current is not None and view.start.isEnabled()
+            lambda: view.model.current is not None and view.head.start.isEnabled()
         ):
-            view.start.click()
+            view.start()
 
     def study(self) -> None:
         """Study precisions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,20 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.sweep import space_of as space_of_options
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.blockmap import MeasurableMap
 from gpuexplorer.gui.model.map_look import Look
-from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.plots.map_drawing import named
+from gpuexplorer.gui.views.blockmap import BlockMapView
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.blockmap import MapCell
+from gpuexplorer.search.blockmap import MapCell, map_space
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, move_pointer, until, wait_measured
 
@@ -71,9 +74,9 @@ def shown(view: BlockMapView) -> MeasurableMap:
 
 
 def measure(qtbot: QtBot, view: BlockMapView) -> MeasurableMap:
-    view.start.click()
-    assert view.control.running
-    until(qtbot, lambda: not view.control.running)
+    view.head.start.click()
+    assert view.running
+    until(qtbot, lambda: not view.running)
     held = shown(view)
     assert held.done
     return held
@@ -110,17 +113,18 @@ def test_the_map_is_measured_and_live_measuring_goes_on(
 ) -> None:
     window, view = open_map(qtbot, open_window, "matmul", 64)
     ticket = wait_measured(qtbot, window).ticket
-    assert "Start measures them" in view.words.text()
-    view.start.click()
-    assert not is_live(window) and not view.start.isVisible()
-    until(qtbot, lambda: "First looks" in view.words.text() and "to go" in view.words.text())
-    assert view.cancel.isVisible() and view.pause.isVisible()
+    assert "Start measures them" in view.head.words.text()
+    view.head.start.click()
+    assert not is_live(window) and not view.head.start.isVisible()
+    words = view.head.words
+    until(qtbot, lambda: "First looks" in words.text() and "to go" in words.text())
+    assert view.head.stop.isVisible() and view.head.pause.isVisible()
     progress = find(window, "blockMapProgress", QProgressBar)
     until(qtbot, lambda: progress.value() > 0)
-    until(qtbot, lambda: not view.control.running)
+    until(qtbot, lambda: not view.running)
     held = shown(view)
     assert held.done and held.best is not None
-    assert view.words.text().startswith("Best ")
+    assert view.head.words.text().startswith("Best ")
     assert all(c.time_s for c in held.cells if c.state == "measured")
     assert is_live(window) and wait_measured(qtbot, window).ticket != ticket
     assert find(window, "blockMapStart", QPushButton).text() == "Measure again"
@@ -211,36 +215,68 @@ def check_reason(view: BlockMapView) -> None:
 
 def test_a_map_that_was_left_goes_on_where_it_was(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, view = open_map(qtbot, open_window, "matmul", 64)
-    view.start.click()
+    view.head.start.click()
     until(qtbot, lambda: sum(c.time_s is not None for c in shown(view).cells) >= 12)
-    view.cancel.click()
-    until(qtbot, lambda: not view.control.running)
+    view.head.stop.click()
+    until(qtbot, lambda: not view.running)
     held, looks = shown(view), shown(view).map.race.looks
-    assert is_live(window) and "Left at" in view.words.text()
-    assert view.start.text() == "Continue"
+    assert is_live(window) and "Left at" in view.head.words.text()
+    assert view.head.pause.text() == "Continue"
     wait_measured(qtbot, window)
-    view.start.click()
+    view.head.pause.click()
     until(qtbot, lambda: held.map.race.looks > looks + 3)
     assert shown(view) is held
     window.session.set_live(True)  # going live ends it
-    until(qtbot, lambda: not view.control.running)
+    until(qtbot, lambda: not view.running)
 
 
 def test_a_pause_gives_the_device_to_live_measuring(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, view = open_map(qtbot, open_window, "matmul", 64)
-    view.start.click()
+    view.head.start.click()
     until(qtbot, lambda: shown(view).map.race.looks > 3)
-    view.pause.click()
+    view.head.pause.click()
     until(qtbot, lambda: window.session.live)
-    assert view.pause.text() == "Continue" and view.control.running
+    assert view.head.pause.text() == "Continue" and view.running
     QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=centre(view, (4, 8, 1)))
     assert wait_measured(qtbot, window).config.block == (4, 8, 1)
     looks = shown(view).map.race.looks
-    view.pause.click()
+    view.head.pause.click()
     assert not is_live(window)
     until(qtbot, lambda: shown(view).map.race.looks > looks + 2)
-    view.cancel.click()
-    until(qtbot, lambda: not view.control.running)
+    view.head.stop.click()
+    until(qtbot, lambda: not view.running)
+
+
+def test_a_map_that_is_not_begun_again_stays_as_it_was(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    """Measuring again is refused while something else keeps the machine busy."""
+    window, view = open_map(qtbot, open_window)
+    held = measure(qtbot, view)
+    group, ties = held.group, held.ties
+    window.session.jobs.disturbed_by = "an engine is being made"
+    assert view.head.start.text() == "Measure again"
+    view.head.start.click()
+    assert not view.running and shown(view).done
+    assert view.head.words.text().startswith("Best ")
+    assert (shown(view).group, shown(view).ties) == (group, ties)
+    window.session.jobs.disturbed_by = ""
+    assert measure(qtbot, view) is not held
+
+
+def test_the_copied_command_sweeps_the_blocks_of_the_map(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    find(window, "blockMapCopy", QToolButton).click()
+    options = parse(shlex.split(QApplication.clipboard().text())[1:])
+    of = shown(view).wanted
+    spaces = space_of_options(options, of.workload.manifest), map_space(of.request, of.grid)
+    blocks = [
+        sorted(p.config.key for p in space.points(of.workload, of.devices) if p.config)
+        for space in spaces
+    ]
+    assert blocks[0] == blocks[1] and len(blocks[0]) > 9
 
 
 def test_another_configuration_greys_the_map_until_it_is_measured(
@@ -258,7 +294,7 @@ def test_another_configuration_greys_the_map_until_it_is_measured(
     experiment.set_size("N", 4096)
     assert not is_stale(view) and shown(view) is held, "and back again"
     experiment.set_size("N", 8192)
-    until(qtbot, lambda: view.control.can_start)
+    until(qtbot, view.head.start.isEnabled)
     again = measure(qtbot, view)
     assert again is not held and not is_stale(view)
 
@@ -273,7 +309,7 @@ def test_a_finer_grid_keeps_what_was_measured(qtbot: QtBot, open_window: OpenWin
     assert len(fine.cells) > len(coarse.cells) and not is_stale(view)
     known = {c.block: c.time_s for c in coarse.cells}
     assert all(c.time_s == known.get(c.block) for c in fine.cells)
-    assert not fine.done and view.start.text() == "Start"
+    assert not fine.done and view.head.start.text() == "Start"
     assert measure(qtbot, view) is fine
 
 
@@ -322,7 +358,7 @@ def check_colours(view: BlockMapView, held: MeasurableMap, box: QComboBox) -> No
     units = []
     for index in range(box.count()):
         box.setCurrentIndex(index)
-        look = view._look
+        look = view._drawn
         assert look is not None
         shades = [s for c in held.cells if (s := look.shade(c)) is not None]
         assert len(shades) >= 5 and look.text(best)
@@ -342,7 +378,7 @@ def check_overlay(view: BlockMapView, held: MeasurableMap, button: QToolButton) 
             made = Resources(occupancy=full.get(cell.block, 0.7), occupancy_limiter="registers")
             slower: dict[str, Any] = {"time_s": 3 * cell.time_s} if cell is ordered[-1] else {}
             held.cells[number] = dataclasses.replace(cell, resources=made, ratio=None, **slower)
-    view.refresh()
+    view.refresh(at_once=True)
     assert view.notes.text() == "▼ full and slow: 1   ▲ fast though not full: 1"
     tip = view.notes.toolTip()
     assert "1 full yet" in tip and "1 as fast as the best though not full" in tip
@@ -364,14 +400,14 @@ def test_a_library_call_has_no_map(qtbot: QtBot, open_window: OpenWindow) -> Non
     window.session.experiment.set_variant("numpy")
     until(qtbot, lambda: view.model.current is None)
     assert "chooses its own blocks" in view.canvas._message
-    assert not view.start.isEnabled()
+    assert not view.head.start.isEnabled()
     window.session.experiment.set_variant("direct")
     until(qtbot, lambda: view.model.current is not None)
 
 
 def test_closing_the_window_while_a_map_is_measured(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, view = open_map(qtbot, open_window, "matmul", 64)
-    view.start.click()
+    view.head.start.click()
     held = shown(view)
     until(qtbot, lambda: held.map.race.looks > 5 and held.group is not None)
     window.close()
@@ -393,7 +429,7 @@ def test_the_map_is_drawn_in_time_and_in_both_themes(qtbot: QtBot, open_window: 
     pictures = []
     for scheme in ("light", "dark"):
         window.choose_theme(scheme)
-        view.refresh()
+        view.refresh(at_once=True)
         pictures.append(view.canvas.grab().toImage())
     assert pictures[0] != pictures[1]
     for picture in pictures:

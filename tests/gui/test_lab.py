@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.panels.blockmap import BlockMapView
 from gpuexplorer.gui.panels.result_tab import write
+from gpuexplorer.gui.views.blockmap import BlockMapView
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.views.study_form import Lists, Ticks
 from gpuexplorer.history.store import Query, Store

@@ -33,6 +33,12 @@ from tests.support.situations import H100, shipped
 CPU = device(threads=1)
 
 
+def plan(model: MapModel) -> None:
+    wanted = model.follow()
+    assert wanted is not None
+    model.take_planned(*wanted.planned())
+
+
 def planned(
     on: DeviceInfo = CPU, workload: str = "matmul"
 ) -> tuple[Experiment, MapModel, MeasurableMap]:
@@ -40,9 +46,7 @@ def planned(
     experiment.set_devices(DeviceList(devices=(on,)))
     experiment.set_workload(workload)
     model = MapModel(experiment)
-    assert model.follow()
-    while model.plan(1.0):
-        pass
+    plan(model)
     held = model.current
     assert held is not None
     return experiment, model, held
@@ -153,11 +157,9 @@ def test_occupancy_and_time_that_agree_say_so() -> None:
 def test_a_knob_turned_back_brings_its_map_back() -> None:
     experiment, model, held = planned()
     time(held, {0: 1e-3})
-    assert model.begin() is held
+    model.begin(held)
     experiment.set_size("N", 256)
-    assert model.follow()
-    while model.plan(1.0):
-        pass
+    plan(model)
     assert model.stale and model.shown is held and model.current is not held
     experiment.set_size("N", 512)
     assert not model.follow() and model.current is held and not model.stale

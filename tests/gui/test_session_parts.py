@@ -310,7 +310,7 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     )
     panels.tabs.setCurrentWidget(panels.block_map)
     assert panels.block_map.mapping is not None
-    assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.words.text()
+    assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.head.words.text()
     window.sessions.back()
     assert panels.compare.held() is None and panels.block_map.held() is None
 

@@ -51,8 +51,8 @@ from gpuexplorer.gui.widgets.late import LateView
 experiment.set_size("N", 512)
 tab = window.findChild(LateView, "blockMap")
 panels.tabs.setCurrentWidget(tab)
-until(lambda: tab.view.model.current is not None and tab.view.start.isEnabled())
-tab.view.start.click()
+until(lambda: tab.view.model.current is not None and tab.view.head.start.isEnabled())
+tab.view.start()
 application.exec()
 """
 

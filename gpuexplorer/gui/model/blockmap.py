@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,9 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.model.map_file import HeldMap
+from gpuexplorer.gui.model.map_look import Look, step_words
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
@@ -28,8 +29,9 @@ from gpuexplorer.workloads.workload import Workload
 MOST_MAPS = 12
 """Maps that are kept, so that a knob can be turned back to one."""
 SCHEMA = "gpuexplorer/block-map/1"
-PLANNED_AT_ONCE = 8
-"""Cells whose configurations are made in one go: a few milliseconds."""
+
+Planned = tuple["MapRequest", list[Point] | ExplorerError]
+"""A map's blocks with what can run, or why none can."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class MapRequest(MapOf):
     def key(self) -> tuple[str, Grid]:
         """What tells one map from another."""
         return self.base, self.grid
+
+    def planned(self) -> Planned:
+        """Find out, in any thread, which of its blocks can run."""
+        try:
+            return self, map_points(self.request, self.grid, self.workload, self.devices)
+        except ExplorerError as error:
+            return self, error
 
 
 @dataclass(kw_only=True)
@@ -79,6 +88,11 @@ class MeasurableMap(Surface):
             "ties": sorted(self.map.ties),
         }
 
+    def afresh(self) -> MeasurableMap:
+        """Return it with nothing measured; a cell shows what it was until it is."""
+        made = BlockMap(self.map.points, self.wanted.grid, self.wanted.workload)
+        return MeasurableMap(wanted=self.wanted, map=made, cells=list(self.cells), best=self.best)
+
     def take(self, step: Step) -> None:
         """Take in what a look found."""
         number = self.wanted.grid.number(step.cell.block)
@@ -98,7 +112,7 @@ class MapEnd:
 
 
 class MapModel:
-    """Follows the knobs; a map is planned a little at a time, so that the window stays fluid."""
+    """The maps of the knobs and how they are measured; which blocks can run is found elsewhere."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -111,7 +125,8 @@ class MapModel:
         """Why there is no map."""
         self._maps: OrderedDict[tuple[str, Grid], MeasurableMap] = OrderedDict()
         self._wanted: MapRequest | None = None
-        self._planning: Iterator[None] | None = None
+        self.state: State = "empty"
+        """How the job stands, of the map that was measured last."""
         self._last: Surface | None = None
         """The map that was measured last, or that a file brought."""
 
@@ -157,29 +172,25 @@ class MapModel:
         most = min(limits.max_block[2], limits.max_threads_per_block)
         return [1 << k for k in range(most.bit_length())]
 
+    @property
+    def words(self) -> str:
+        """How far the map is, or what it found; empty without one."""
+        shown = self.shown
+        if shown is None:
+            return ""
+        if shown.step is not None:
+            return step_words(shown, paused=self.state == "paused")
+        return Look(shown, "time").map_words()
+
     # ---- following the knobs
 
-    def follow(self) -> bool:
-        """Look at the knobs; return whether planning goes on (see ``plan``)."""
-        wanted = self._look()
-        before = self._wanted
+    def follow(self) -> MapRequest | None:
+        """Look at the knobs; return the map to be ``planned``, None where there is none."""
+        wanted, before = self._look(), self._wanted
         if wanted is not None and before is not None and wanted.key == before.key:
-            return self._planning is not None
-        self._wanted, self._planning = wanted, None
-        if wanted is not None and wanted.key not in self._maps:
-            self._planning = self._plan(wanted)
-        return self._planning is not None
-
-    def plan(self, budget_s: float) -> bool:
-        """Plan for so many seconds; return whether there is more to do."""
-        until = time.perf_counter() + budget_s
-        while self._planning is not None and time.perf_counter() < until:
-            try:
-                if next(self._planning, self) is self:
-                    self._planning = None
-            except ExplorerError as error:
-                self._planning, self._wanted, self.reason = None, None, str(error)
-        return self._planning is not None
+            return None
+        self._wanted = wanted
+        return wanted if wanted is not None and wanted.key not in self._maps else None
 
     def _look(self) -> MapRequest | None:
         experiment = self._experiment
@@ -210,19 +221,16 @@ class MapModel:
             device=device,
         )
 
-    def _plan(self, wanted: MapRequest) -> Iterator[None]:
-        """Find out a few cells at a time what can run."""
-        grid, points = wanted.grid, list[Point]()
-        for row, y in enumerate(grid.y):
-            for first in range(0, len(grid.x), PLANNED_AT_ONCE):
-                part = Grid(grid.x[first : first + PLANNED_AT_ONCE], (y,), grid.z)
-                found = map_points(wanted.request, part, wanted.workload, wanted.devices)
-                places = ((0, row, first + n) for n in range(len(found)))
-                points += [
-                    dataclasses.replace(p, place=at) for p, at in zip(found, places, strict=True)
-                ]
-                yield
+    def take_planned(self, wanted: MapRequest, points: list[Point] | ExplorerError) -> None:
+        """Take in a map that was planned."""
+        if isinstance(points, ExplorerError):
+            if self._wanted is not None and wanted.key == self._wanted.key:
+                self._wanted, self.reason = None, str(points)
+            return
+        if wanted.key in self._maps:
+            return
         before = self._same_experiment(wanted)
+        grid = wanted.grid
         made = BlockMap(
             points, grid, wanted.workload, before=before.map if before is not None else None
         )
@@ -244,22 +252,22 @@ class MapModel:
 
     # ---- measuring
 
-    def begin(self) -> MeasurableMap | None:
-        """Return the map of the knobs, to be measured now: afresh when it was done before."""
-        held = self.current
-        if held is None:
-            return None
-        if held.map.done:
-            held.map = BlockMap(held.map.points, held.wanted.grid, held.wanted.workload)
-            held.ties, held.keeping = frozenset(), None
-        held.step = None
-        self._last = held
+    def begin(self, held: MeasurableMap) -> None:
+        """Note that a map is measured now."""
+        self.state, held.step, self._last = "running", None, held
+        self._maps[held.wanted.key] = held
         self._maps.move_to_end(held.wanted.key)
-        return held
+
+    def end(self, held: MeasurableMap, end: MapEnd | None) -> None:
+        """Take in how the race ended; None when it was left."""
+        held.step = None
+        self.state = "done" if end is not None else "stopped"
+        if end is not None:
+            held.cells, held.best, held.ties = end.cells, end.best, end.ties
 
     # ---- in a session file
 
-    def snapshot(self, *, measuring: bool) -> HeldMap | None:
+    def snapshot(self) -> HeldMap | None:
         """Return the map that is shown, unchangeable from now on; None while it has no times.
 
         Its runs are with it unless they are being measured.
@@ -277,14 +285,14 @@ class MapModel:
         )
         return HeldMap(
             surface,
-            (lambda: None) if measuring else runs_of(shown),
+            (lambda: None) if self.state in ("running", "paused") else runs_of(shown),
             (self._maps.copy(), self._last),
         )
 
     def show(self, held: HeldMap | None) -> None:
         """Show another map; None: that of the knobs alone."""
         self._maps, self._last = OrderedDict(), None
-        self._wanted = self._planning = None
+        self._wanted = None
         if held is None:
             return
         if isinstance(held.source, tuple):  # it was here before
@@ -292,12 +300,6 @@ class MapModel:
             self._maps = maps.copy()
         else:
             self._last = held.surface
-
-    def end(self, held: MeasurableMap, end: MapEnd | None) -> None:
-        """Take in how the race ended; None when it was left."""
-        held.step = None
-        if end is not None:
-            held.cells, held.best, held.ties = end.cells, end.best, end.ties
 
 
 def runs_of(surface: Surface) -> Callable[[], SweepDocument | None]:

@@ -230,15 +230,9 @@ class Look:
 
     def map_words(self) -> str:
         """Return how far the map is, or what it found."""
-        held, step = self._held, self._held.step
-        if step is not None:
-            able = held.able
-            if step.phase == "survey":
-                state = f"{step.measured} of {able} blocks"
-            else:
-                state = f"{step.contenders} of {able} blocks left"
-            left = f", about {quantity(step.left_s, 's', 2)} to go" if step.left_s else ""
-            return f"{PHASES[step.phase]}: {state}{left}"
+        held = self._held
+        if held.step is not None:
+            return step_words(held)
         if not held.measured:
             return f"{held.able} of {held.wanted.grid.count} blocks can run; Start measures them"
         text = self.best_words
@@ -258,6 +252,21 @@ STATES = {
     "failed": "failed: ",
     "suspect": "not believed: ",
 }
+
+
+def step_words(held: Surface, *, paused: bool = False) -> str:
+    """Return how far a map is that is measured; empty for another."""
+    step = held.step
+    if step is None:
+        return ""
+    if step.phase == "survey":
+        state = f"{step.measured} of {held.able} blocks"
+    else:
+        state = f"{step.contenders} of {held.able} blocks left"
+    if paused:
+        return f"Paused at {state}"
+    left = f", about {quantity(step.left_s, 's', 2)} to go" if step.left_s else ""
+    return f"{PHASES[step.phase]}: {state}{left}"
 
 
 def time_words(cell: MapCell) -> str:

@@ -11,7 +11,7 @@ from gpuexplorer.gui.panels.result_tab import Codec, ResultTab
 from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
-    from gpuexplorer.gui.panels.blockmap import BlockMapView
+    from gpuexplorer.gui.views.blockmap import BlockMapView
     from gpuexplorer.gui.views.lab import LabView
     from gpuexplorer.gui.views.sweep import SweepView
 
@@ -25,9 +25,12 @@ class BlockMapTab(ResultTab):
 
     def make(self) -> QWidget:
         """Make the view."""
-        from gpuexplorer.gui.panels.blockmap import BlockMapView
+        from gpuexplorer.gui.views.blockmap import BlockMapView
 
-        return BlockMapView(self._session)
+        view = BlockMapView(self._session)
+        view.kernel_folders = lambda: self.kernel_folders()
+        self.pass_on(view, "notice", "message", "restored")
+        return view
 
     def codec(self) -> Codec:
         """Return what reads and writes maps."""
