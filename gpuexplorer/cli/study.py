@@ -23,7 +23,7 @@ from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS, chart_of, kind_of, sheet_of
-from gpuexplorer.studies.running import How, Running, Step
+from gpuexplorer.studies.running import How, Running, StudyStep
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
@@ -41,7 +41,7 @@ def command(options: argparse.Namespace) -> int:
         try:
             with steps_progress(KINDS[options.study].heading) as progress:
 
-                def step(at: Step) -> None:
+                def step(at: StudyStep) -> None:
                     progress(at.done, at.total, at.words)
                     keeping.offer(lambda: document_and_runs(lab.document()))
 

@@ -32,7 +32,7 @@ class Measures(Protocol):
 
 
 @dataclass(frozen=True)
-class Contender:
+class TurnContestant:
     """One of the configurations that are compared."""
 
     config: RunConfig
@@ -41,7 +41,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Turns:
-    """What one contender did: all its samples, and the median of each of its turns in order."""
+    """What one contestant did: all its samples, and the median of each of its turns in order."""
 
     record: RunRecord
     medians_s: npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ class Turns:
 
 
 class Interleaving:
-    """Contenders in turns, as many rounds as are asked for.
+    """Contestants in turns, as many rounds as are asked for.
 
     Chance decides the order of every round. A fixed one would be unfair: with A first each
     time, B always runs on a machine that is warmer by one turn; forwards and backwards
@@ -61,7 +61,7 @@ class Interleaving:
 
     def __init__(
         self,
-        contenders: Sequence[Contender],
+        contestants: Sequence[TurnContestant],
         options: RunOptions = TURN,
         *,
         seed: int | None = None,
@@ -69,30 +69,30 @@ class Interleaving:
     ) -> None:
         """``options`` are those of each turn; ``seed`` makes the order repeatable.
 
-        ``on_turn`` is called with the place of the contender that is measured next.
+        ``on_turn`` is called with the place of the contestant that is measured next.
         """
-        self.contenders = tuple(contenders)
+        self.contestants = tuple(contestants)
         self.current = 0
-        """The place of the contender measured last; after an error, the one that failed."""
+        """The place of the contestant measured last; after an error, the one that failed."""
         self._options, self._on_turn = options, on_turn
         self._chance = np.random.default_rng(seed)
-        self._records: list[RunRecord | None] = [None] * len(self.contenders)
-        self._medians_s: list[list[float]] = [[] for _ in self.contenders]
+        self._records: list[RunRecord | None] = [None] * len(self.contestants)
+        self._medians_s: list[list[float]] = [[] for _ in self.contestants]
         self.rounds = 0
 
     def round(self, session: Measures | Sequence[Measures], resting: Collection[int] = ()) -> None:
-        """Measure each contender once, except those at the places ``resting``.
+        """Measure each contestant once, except those at the places ``resting``.
 
         One session measures them all, or each has its own. What a session raises leaves the rounds
         before as they are.
         """
-        many = len(self.contenders)
+        many = len(self.contestants)
         sessions = list(session) if isinstance(session, Sequence) else [session] * many
         taken: dict[int, RunRecord] = {}
         for index in self._chance.permutation(many).tolist():
             if index in resting:
                 continue
-            self.current, one = index, self.contenders[index]
+            self.current, one = index, self.contestants[index]
             if self._on_turn is not None:
                 self._on_turn(index)
             taken[index] = sessions[index].measure(one.config, one.workload, self._options)
@@ -117,7 +117,7 @@ class Interleaving:
                 record.id = uuid.uuid4().hex
 
     def medians_s(self, index: int) -> npt.NDArray[np.float64]:
-        """Return the median of each turn of one contender, NaN for a round it rested."""
+        """Return the median of each turn of one contestant, NaN for a round it rested."""
         return np.array(self._medians_s[index])
 
     def turns(self) -> list[Turns]:

@@ -25,7 +25,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.interleave import TURN_S, Contender, Interleaving, Measures
+from gpuexplorer.engine.interleave import TURN_S, Interleaving, Measures, TurnContestant
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
 
@@ -99,7 +99,7 @@ class Comparing:
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by: ComparisonEnd = "user"
         self._turns = Interleaving(
-            [Contender(e.config, _workload(e)) for e in entrants],
+            [TurnContestant(e.config, _workload(e)) for e in entrants],
             RunOptions(
                 samples=MOST_SAMPLES,
                 seconds=turn_s,

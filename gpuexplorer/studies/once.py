@@ -17,7 +17,7 @@ from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS
-from gpuexplorer.studies.running import SECONDS, How, Step
+from gpuexplorer.studies.running import SECONDS, How, StudyStep
 from gpuexplorer.workloads.strict import suggestion
 
 Kind = Literal["precision", "switches", "speedup", "scaling"]
@@ -44,7 +44,7 @@ def study(
     python: str | None = None,
     trust: bool = False,
     allow_long: bool = False,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[StudyStep], None] | None = None,
     **knobs: Unpack[RequestArguments],
 ) -> Study:
     """Measure a study in turns and return its document.
@@ -90,7 +90,7 @@ def study(
         keeping = Keeping(STUDY_GROUP, store, not_kept)
         lab = KINDS[kind].lab(request, chosen, session.devices, how, **options[kind])
 
-        def step(at: Step) -> None:
+        def step(at: StudyStep) -> None:
             keeping.offer(lambda: document_and_runs(lab.document()))
             if on_step is not None:
                 on_step(at)

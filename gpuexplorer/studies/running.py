@@ -43,7 +43,7 @@ class How:
 
 
 @dataclass(frozen=True)
-class Step:
+class StudyStep:
     """How far a study is: runs done and to be done, as far as known, and what comes now."""
 
     done: int
@@ -61,13 +61,13 @@ class Running(ABC, Generic[S]):
         self._stop = threading.Event()
         self._finished = self._ended = False
         self._done = self._total = 0
-        self._on_step: Callable[[Step], None] | None = None
+        self._on_step: Callable[[StudyStep], None] | None = None
 
     def cancel(self) -> None:
         """Stop before the next run; ``run`` then returns what there is."""
         self._stop.set()
 
-    def run(self, session: Measures, on_step: Callable[[Step], None] | None = None) -> S:
+    def run(self, session: Measures, on_step: Callable[[StudyStep], None] | None = None) -> S:
         """Measure everything and return the document.
 
         What fails by itself has its reason in the document. Raises ExplorerError when nothing can
@@ -135,7 +135,7 @@ class Running(ABC, Generic[S]):
         if self._stop.is_set():
             raise Cancelled
         if self._on_step is not None:
-            self._on_step(Step(self._done, max(self._total, self._done + 1), words))
+            self._on_step(StudyStep(self._done, max(self._total, self._done + 1), words))
         self._done += 1
 
 

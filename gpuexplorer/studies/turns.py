@@ -17,7 +17,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Measured
 from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.engine.interleave import Contender, Interleaving, Measures
+from gpuexplorer.engine.interleave import Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
@@ -83,7 +83,7 @@ class InTurns:
         self._fewer_rounds(time.monotonic() - started)
         self._slots = self.running
         self._turns = Interleaving(
-            [Contender(self.entries[i].config, self._workload) for i in self._slots],
+            [TurnContestant(self.entries[i].config, self._workload) for i in self._slots],
             RunOptions(
                 samples=self._turn_samples,
                 seconds=self._turn_s,

@@ -18,7 +18,7 @@ import numpy as np
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.interleave import Contender
+from gpuexplorer.engine.interleave import TurnContestant
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
@@ -47,7 +47,7 @@ def main() -> int:
             size={"": options.size},
             device=options.device,
         )
-        same = Contender(complete(request, workload, session.devices()), workload)
+        same = TurnContestant(complete(request, workload, session.devices()), workload)
         for _ in range(options.comparisons):
             started = time.perf_counter()
             comparison, a, b = compare_in_turns(

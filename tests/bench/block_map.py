@@ -23,7 +23,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.engine.interleave import Contender
+from gpuexplorer.engine.interleave import TurnContestant
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.block_grid import FINENESS, make_grid
 from gpuexplorer.search.blockmap import BlockMap, Step, map_points
@@ -91,8 +91,8 @@ def main() -> int:
         if named.block != best.block:
             compared, _, _ = compare_in_turns(
                 session,
-                Contender(best, workload),
-                Contender(named, workload),
+                TurnContestant(best, workload),
+                TurnContestant(named, workload),
                 rounds=options.rounds,
                 turn_s=0.1,
             )

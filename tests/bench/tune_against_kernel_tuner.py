@@ -40,7 +40,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.cores import default_threads
-from gpuexplorer.engine.interleave import Contender, Measures, Turns
+from gpuexplorer.engine.interleave import Measures, TurnContestant, Turns
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.store import Store
@@ -342,7 +342,7 @@ def _in_turns(
 ) -> list[Turns]:
     return take_turns(
         session,
-        [Contender(config, workload) for config in configs],
+        [TurnContestant(config, workload) for config in configs],
         rounds=rounds,
         samples=AGAIN_SAMPLES,
         turn_s=AGAIN_MOST_S,

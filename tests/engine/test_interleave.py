@@ -8,7 +8,7 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.engine.interleave import Contender, Interleaving
+from gpuexplorer.engine.interleave import Interleaving, TurnContestant
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.loader import load
@@ -35,8 +35,8 @@ class Scripted(EngineSession):
         return record
 
 
-def contender(variant: str) -> Contender:
-    return Contender(msgspec.structs.replace(prepared().config, variant=variant), WORKLOAD)
+def contestant(variant: str) -> TurnContestant:
+    return TurnContestant(msgspec.structs.replace(prepared().config, variant=variant), WORKLOAD)
 
 
 def test_each_round_measures_everyone_once_in_an_order_of_its_own() -> None:
@@ -44,7 +44,7 @@ def test_each_round_measures_everyone_once_in_an_order_of_its_own() -> None:
     told: list[tuple[int, int]] = []
     turns = take_turns(
         session,
-        [contender(name) for name in "abc"],
+        [contestant(name) for name in "abc"],
         rounds=60,
         seed=3,
         on_round=lambda done, of: told.append((done, of)),
@@ -64,14 +64,14 @@ def test_the_order_of_rounds_is_repeatable() -> None:
     orders = []
     for seed in (1, 1, 2):
         session = Scripted({"a": 1.0, "b": 1.0})
-        take_turns(session, [contender("a"), contender("b")], rounds=30, seed=seed)
+        take_turns(session, [contestant("a"), contestant("b")], rounds=30, seed=seed)
         orders.append(session.order)
     assert orders[0] == orders[1] != orders[2]
 
 
 def test_a_round_that_fails_leaves_those_before_as_they_are() -> None:
     session = Scripted({"a": 1.0, "b": 1.0})
-    turns = Interleaving([contender("a"), contender("b")], seed=1)
+    turns = Interleaving([contestant("a"), contestant("b")], seed=1)
     turns.round(session)
     del session.times_s["b"]
     with pytest.raises(KeyError):
@@ -83,7 +83,7 @@ def test_a_round_that_fails_leaves_those_before_as_they_are() -> None:
 
 def test_a_machine_that_gets_slower_favours_nobody() -> None:
     session = Scripted({"a": 1.0, "b": 1.0})
-    comparison, first, second = compare_in_turns(session, contender("a"), contender("b"), seed=1)
+    comparison, first, second = compare_in_turns(session, contestant("a"), contestant("b"), seed=1)
     assert comparison is not None
     assert comparison.ci95_low < 1 < comparison.ci95_high
     assert comparison.ratio == pytest.approx(1.0, abs=0.02)
@@ -93,7 +93,7 @@ def test_a_machine_that_gets_slower_favours_nobody() -> None:
 
 def test_a_slower_one_is_found() -> None:
     session = Scripted({"a": 1.0, "b": 1.3})
-    comparison, _, _ = compare_in_turns(session, contender("a"), contender("b"), seed=1)
+    comparison, _, _ = compare_in_turns(session, contestant("a"), contestant("b"), seed=1)
     assert comparison is not None
     assert comparison.verdict == "slower"
     assert comparison.ratio == pytest.approx(1.3, rel=0.02)  # a turn of the drift is 2 %
@@ -101,7 +101,7 @@ def test_a_slower_one_is_found() -> None:
 
 def test_few_rounds_make_no_comparison() -> None:
     comparison, first, _ = compare_in_turns(
-        Scripted({"a": 1.0, "b": 1.0}), contender("a"), contender("b"), rounds=2
+        Scripted({"a": 1.0, "b": 1.0}), contestant("a"), contestant("b"), rounds=2
     )
     assert comparison is None
     assert first.timing.samples == 6
@@ -113,7 +113,7 @@ def test_on_the_cpu_device_two_equal_ones_are_measured_in_turns() -> None:
 
     with EngineSession() as session:
         request = RunRequest(workload="matmul", size={"": 64}, device="cpu")
-        one = Contender(complete(request, WORKLOAD, session.devices()), WORKLOAD)
+        one = TurnContestant(complete(request, WORKLOAD, session.devices()), WORKLOAD)
         comparison, first, second = compare_in_turns(session, one, one, rounds=6, turn_s=0.01)
     assert comparison is not None
     assert comparison.pairs == 6

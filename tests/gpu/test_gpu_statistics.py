@@ -9,7 +9,7 @@ import pytest
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.interleave import Contender
+from gpuexplorer.engine.interleave import TurnContestant
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -26,18 +26,18 @@ def session() -> Iterator[EngineSession]:
         yield made
 
 
-def contender(
+def contestant(
     session: EngineSession, gpu: DeviceInfo, workload: Workload, variant: str, n: int
-) -> Contender:
+) -> TurnContestant:
     request = RunRequest(workload=workload.name, variant=variant, size={"N": n}, device=gpu.id)
-    return Contender(complete(request, workload, session.devices()), workload)
+    return TurnContestant(complete(request, workload, session.devices()), workload)
 
 
 @pytest.mark.parametrize("size", [64, 1024])
 def test_a_configuration_is_as_fast_as_itself(
     session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload], size: int
 ) -> None:
-    same = contender(session, gpu, workloads["matmul"], "naive", size)
+    same = contestant(session, gpu, workloads["matmul"], "naive", size)
     held = 0
     for _ in range(COMPARISONS):
         comparison, _, _ = compare_in_turns(session, same, same, rounds=8, turn_s=0.02)
@@ -50,7 +50,7 @@ def test_the_tiled_kernel_is_told_from_the_uncoalesced_one(
     session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
     uncoalesced, tiled = (
-        contender(session, gpu, workloads["matmul"], variant, 2048)
+        contestant(session, gpu, workloads["matmul"], variant, 2048)
         for variant in ("uncoalesced", "tiled")
     )
     comparison, _, _ = compare_in_turns(session, uncoalesced, tiled, rounds=8, turn_s=0.02)
@@ -61,7 +61,7 @@ def test_the_tiled_kernel_is_told_from_the_uncoalesced_one(
 def test_a_run_ends_by_its_noise_and_few_of_its_batches_are_throttled(
     session: EngineSession, gpu: DeviceInfo, workloads: dict[str, Workload]
 ) -> None:
-    one = contender(session, gpu, workloads["matmul"], "naive", 1024)
+    one = contestant(session, gpu, workloads["matmul"], "naive", 1024)
     result = session.measure(
         one.config, one.workload, RunOptions(seconds=10.0, max_noise=0.01)
     ).result()

@@ -16,7 +16,7 @@ from gpuexplorer.core.studies import PrecisionStudy, SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.engines import Several
-from gpuexplorer.studies.running import Step
+from gpuexplorer.studies.running import StudyStep
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.support.studies import SHIPPED, StudyMachine, cpu, devices, gpu, torch_cpu
 
@@ -57,7 +57,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
 
 
 def test_each_kind_is_measured_told_and_kept(engines: type[Engine], tmp_path: Path) -> None:
-    steps: list[Step] = []
+    steps: list[StudyStep] = []
     history = tmp_path / "h.sqlite"
     lab = gpuexplorer.study(
         "precision", "attention", variant="torch", precisions=["fp32", "bf16"],

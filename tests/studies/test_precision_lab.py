@@ -13,7 +13,7 @@ from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.studies import PrecisionPoint, PrecisionStudy
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.studies.precision import PrecisionLab
-from gpuexplorer.studies.running import How, Step
+from gpuexplorer.studies.running import How, StudyStep
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 ATTENTION = SHIPPED["attention"]
@@ -164,9 +164,9 @@ def test_nothing_measured_is_an_error() -> None:
 
 def test_cancelling_keeps_the_rounds_that_were_whole() -> None:
     one = lab()
-    steps: list[Step] = []
+    steps: list[StudyStep] = []
 
-    def stop(step: Step) -> None:
+    def stop(step: StudyStep) -> None:
         steps.append(step)
         if step.done == 5 + 3 * 5 + 2:  # within the fourth round
             one.cancel()
@@ -181,7 +181,7 @@ def test_cancelling_keeps_the_rounds_that_were_whole() -> None:
 def test_an_interrupt_comes_through_and_the_document_is_there() -> None:
     one = lab()
 
-    def stop(step: Step) -> None:
+    def stop(step: StudyStep) -> None:
         if step.done == 12:
             raise KeyboardInterrupt
 

@@ -7,12 +7,19 @@ from collections.abc import Callable, Sequence
 from gpuexplorer.core.comparison import Comparison, ratio_interval
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.interleave import ROUNDS, TURN_S, Contender, Interleaving, Measures, Turns
+from gpuexplorer.engine.interleave import (
+    ROUNDS,
+    TURN_S,
+    Interleaving,
+    Measures,
+    TurnContestant,
+    Turns,
+)
 
 
 def take_turns(
     session: Measures,
-    contenders: Sequence[Contender],
+    contestants: Sequence[TurnContestant],
     *,
     rounds: int = ROUNDS,
     turn_s: float = TURN_S,
@@ -23,7 +30,7 @@ def take_turns(
     seed: int | None = None,
     on_round: Callable[[int, int], None] | None = None,
 ) -> list[Turns]:
-    """Measure every contender once a round, and return what each did, in the order given.
+    """Measure every contestant once a round, and return what each did, in the order given.
 
     Chance decides the order of each round; ``seed`` makes it repeatable. ``turn_s`` is how long a
     turn samples, its launches' verification and a short warm-up apart; ``samples`` ends it earlier,
@@ -32,7 +39,7 @@ def take_turns(
     ``EngineSession.measure`` raises them.
     """
     options = RunOptions(samples, turn_s, None, warm_up_s, allow_long, keep_arrays)
-    interleaving = Interleaving(contenders, options, seed=seed)
+    interleaving = Interleaving(contestants, options, seed=seed)
     for number in range(rounds):
         interleaving.round(session)
         if on_round is not None:
@@ -42,8 +49,8 @@ def take_turns(
 
 def compare_in_turns(
     session: Measures,
-    a: Contender,
-    b: Contender,
+    a: TurnContestant,
+    b: TurnContestant,
     *,
     rounds: int = ROUNDS,
     turn_s: float = TURN_S,

@@ -35,7 +35,7 @@ from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.reproduce import surroundings
 from gpuexplorer.studies import chart_of, kind_of, sheet_of
 from gpuexplorer.studies.kind import StudyKind
-from gpuexplorer.studies.running import How, Running, Step
+from gpuexplorer.studies.running import How, Running, StudyStep
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class StudyJob(EngineJob):
             return None
         return found if found is not None and found.runs else None
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: StudyStep) -> None:
         now = time.monotonic()
         if now < self._tell_due:
             return
