@@ -1,4 +1,4 @@
-"""Studies as documents: what all have, and those of precision and of switches.
+"""Studies as documents: what all have, and those of switches.
 
 Every run of a study stands once in ``runs``; whatever else speaks of a run has its id and the
 figures that belong there. So a document without its runs is still whole, and the history keeps it
@@ -102,53 +102,6 @@ class SizesStudy(Study, frozen=True, kw_only=True):
     """The size that varies."""
     symbol_title: str
     points: Sequence[AtSize] = ()
-
-
-# ---- precision
-
-
-class PrecisionPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One precision: measured, or the reason why it was not."""
-
-    precision: str
-    title: str
-    skipped: str | None = None
-    measured: Measured | None = None
-    ran: str | None = None
-    """The arithmetic that really ran; None where that cannot be told."""
-    accumulates_in: str | None = None
-    how: str | None = None
-    """How it is known which arithmetic ran."""
-    fallback: str | None = None
-    """A sentence, where another precision ran than was asked for."""
-    against: Comparison | None = None
-    """Its time over the reference's; None for the reference itself, and for too few rounds."""
-    front: bool = False
-    """Whether no other precision is both faster and nearer to float64."""
-
-
-class PrecisionStudy(Study, frozen=True, kw_only=True, tag="precision"):
-    """Speed against accuracy, over all precisions that a workload, variant and device have."""
-
-    config: RunConfig
-    """What all have in common; its precision is the reference's."""
-    reference: str | None = None
-    """The precision whose time the others are held against; None when nothing was measured."""
-    points: list[PrecisionPoint] = []
-
-    @property
-    def error_field(self) -> Literal["rms_rel_error", "max_rel_error"]:
-        """The error that all measured points have, the root mean square where they do."""
-        found = [p.measured for p in self.points if p.measured is not None]
-        known = found and all(m.rms_rel_error is not None for m in found)
-        return "rms_rel_error" if known else "max_rel_error"
-
-    def error(self, point: PrecisionPoint) -> float | None:
-        """Return a point's error as ``error_field`` says."""
-        if point.measured is None:
-            return None
-        found: float | None = getattr(point.measured, self.error_field)
-        return found
 
 
 # ---- switches

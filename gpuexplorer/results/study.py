@@ -1,4 +1,4 @@
-"""Studies as tables: what all share, and those of precisions and switches.
+"""Studies as tables: what all share, and those of switches.
 
 Times are in seconds, a file's ``ratio`` is the time over the reference's.
 """
@@ -15,15 +15,12 @@ from gpuexplorer.charts.studies_words import (
     factor_words,
     speedup_words,
     time_words,
-    times,
 )
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import (
     AtSize,
     Measured,
-    PrecisionPoint,
-    PrecisionStudy,
     Speedup,
     Switched,
     SwitchesStudy,
@@ -130,87 +127,6 @@ def _ratio_words(effect: Comparison | None) -> str:
         return "Too few rounds for an interval."
     interval = interval_words(effect.ci95_low, effect.ci95_high)
     return f"{effect.ratio:.4g} times the time, 95 % interval {interval}: {effect.verdict}"
-
-
-# ---- precision
-
-
-def precision_sheet(study: PrecisionStudy) -> Sheet:
-    """Return every precision with its time, speed and error."""
-    columns = (
-        Column("precision", "precision", "What was wanted", words=True,
-               fields={"precision": ""}, media=Medium.WINDOW | Medium.TERMINAL),
-        Column("title", "precision", words=True, media=Medium.PAGE),
-        Column("time", "time", TIME_TIP, "s", fields=FIGURES),
-        Column("speed", f"speed over {study.reference}" if study.reference else "speed",
-               "How many times as fast as the reference, from the same turns", fields=RATIO),
-        Column("error", "error", "Relative error against float64, of the result as a whole"),
-        Column("largest", "largest", "The largest relative error of an element",
-               media=Medium.TERMINAL | Medium.PAGE),
-        Column("tolerance", "allowed", "The error that the workload allows", media=Medium.PAGE),
-        Column("ran", "ran as", "The arithmetic that really ran, where that can be told",
-               words=True, fields={"ran": ""}, media=Medium.WINDOW | Medium.PAGE),
-        Column("sums", "added up in", "The type that products are added in", words=True,
-               fields={"accumulates_in": ""}),
-        file_only("fallback"),
-        Column("front", "on the front", "Whether nothing is both faster and nearer to float64",
-               words=True, fields={"front": ""}, media=Medium.PAGE),
-        file_only("skipped"),
-        Column("remarks", "remarks", "What a reader should know of it", words=True),
-    )  # fmt: skip
-    rows = tuple(_precision_row(study, point) for point in study.points)
-    return Sheet("Precisions", columns, rows)
-
-
-def _precision_row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
-    measured, against = point.measured, point.against
-    speed, error = None, study.error(point)
-    words = "1" if point.precision == study.reference else "–"
-    if against is not None:
-        speed = 1 / against.ratio
-        words = times(speed)
-    wrong: Role = "wrong" if measured is not None and measured.wrong else ""
-    cells = {
-        "precision": Cell(point.precision, point.precision),
-        "title": Cell(point.title, point.title),
-        "time": time_cell(measured),
-        "speed": Cell(words if measured is not None else "–", speed, against),
-        "ran": Cell((point.ran or "–") + (" ⚠" if point.fallback else ""), point.ran),
-        "sums": Cell(point.accumulates_in or "–", point.accumulates_in),
-        "fallback": Cell(value=point.fallback),
-        "front": Cell("yes" if point.front else "no", point.front),
-        "skipped": Cell(value=point.skipped),
-        "error": Cell(error_words(error) + (" ✗" if wrong else ""), error, role=wrong),
-    }
-    if measured is None:
-        note = point.skipped or UNKNOWN
-        return Row(point.title, cells, f"{point.title}: {note}", note=note, role="skipped")
-    for name, value in (("largest", measured.max_rel_error), ("tolerance", measured.tolerance)):
-        cells[name] = Cell(error_words(value), value)
-    cells["remarks"] = Cell("; ".join(_remarks(point, study)))
-    how = f"Ran in {point.ran}; {point.how}" if point.ran and point.how else point.how or ""
-    front = "On the Pareto front: nothing is both faster and nearer to float64."
-    tip = figures_tip(
-        point.title, measured, [point.fallback or "", how, front if point.front else ""]
-    )
-    role: Role = "best" if point.front else ""
-    return Row(point.title, cells, tip, {measured.run: tip}, role=role)
-
-
-def _remarks(point: PrecisionPoint, study: PrecisionStudy) -> list[str]:
-    measured = point.measured
-    found = []
-    if point.precision == study.reference:
-        found.append("reference")
-    if point.front:
-        found.append("on the Pareto front")
-    if measured is not None and measured.wrong:
-        found.append(f"above the workload's tolerance of {error_words(measured.tolerance)}")
-    if measured is not None and measured.suspect is not None:
-        found.append(f"cannot be true: {measured.suspect}")
-    if point.fallback is not None:
-        found.append(point.fallback)
-    return found
 
 
 # ---- switches

@@ -3,7 +3,7 @@
 Each is an object made from what is asked for, so that it can be looked at before it runs:
 
     lab = PrecisionLab(request, workload, devices, How(rounds=12, seconds=1.0))
-    study = lab.run(session, on_step=print)     # core.studies.PrecisionStudy
+    study = lab.run(session, on_step=print)     # a PrecisionStudy
 
 ``session`` is anything with ``measure``: a blocking ``Session``, or a window's job.
 ``cancel`` may be called from any thread and acts between two runs; then, and after whatever ``run``

@@ -15,20 +15,18 @@ from hypothesis import strategies as st
 from gpuexplorer.charts.labels import place_labels, point_labels, share, value_at
 from gpuexplorer.charts.render import render
 from gpuexplorer.charts.spec import Axis, Panel, series
-from gpuexplorer.charts.studies_precision import precision_chart
 from gpuexplorer.charts.studies_switches import bars_of, waterfall_chart
 from gpuexplorer.core.comparison import Comparison, verdict_of
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import (
     Measured,
-    PrecisionPoint,
-    PrecisionStudy,
     Speedup,
     Study,
     Switched,
     SwitchesStudy,
 )
 from gpuexplorer.studies import chart_of
+from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.sides import Side
 from gpuexplorer.studies.speedup import BreakEven, SizePoint, SpeedupStudy
 from tests.support.results import made_config
@@ -119,7 +117,7 @@ def labels(panel: Panel) -> list[str]:
 
 
 def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
-    panel = precision_chart(LAB).rows[0][0]
+    panel = chart_of(LAB).rows[0][0]
     assert panel.x.scale == panel.y.scale == "log"
     front = next(s for s in panel.series if s.name.startswith("Pareto"))
     assert front.x.tolist() == [1e-8, 1e-7, 4e-3]  # no error stands a decade below the least
@@ -131,9 +129,9 @@ def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
 
 
 def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None:
-    words = labels(precision_chart(LAB).rows[0][0])
+    words = labels(chart_of(LAB).rows[0][0])
     assert words == ["tf32  1.00× (ran as fp32)", "fp64  0.500× (exact)", "fp32", "bf16  2.00×"]
-    notes = " ".join(precision_chart(LAB).notes)
+    notes = " ".join(chart_of(LAB).notes)
     assert "fp32 ran." in notes and "Not measured: int8." in notes
     assert "Added up in fp32: bf16." in notes
 
@@ -144,7 +142,7 @@ def test_without_operations_it_counts_launches() -> None:
         for p in LAB.points
         if p.measured is not None
     ]
-    panel = precision_chart(msgspec.structs.replace(LAB, points=bare)).rows[0][0]
+    panel = chart_of(msgspec.structs.replace(LAB, points=bare)).rows[0][0]
     assert panel.y.unit == "/s"
     ends = [s for s in panel.series if s.kind == "points" and s.x[0] == 4e-3]
     assert ends[0].y[0] == pytest.approx(1000)

@@ -10,10 +10,10 @@ from typing import Any, Self
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.core.studies import PrecisionStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.studies import decode, with_runs
+from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.support.cli import cli_command, run_cli
 from tests.support.killed import Growing, to_be_killed, wait_for

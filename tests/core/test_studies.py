@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.studies import PrecisionStudy, Study, study_json, without_runs
+from gpuexplorer.core.studies import Study, study_json, without_runs
 from gpuexplorer.studies import decode, with_runs
-from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.precision import PrecisionLab, PrecisionStudy
 from gpuexplorer.studies.running import How
 from gpuexplorer.studies.speedup import SpeedupLab
 from gpuexplorer.studies.switches import SwitchesLab

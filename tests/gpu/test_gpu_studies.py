@@ -9,8 +9,9 @@ import pytest
 import gpuexplorer
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.studies import PrecisionStudy, SwitchesStudy
+from gpuexplorer.core.studies import SwitchesStudy
 from gpuexplorer.studies import chart_of
+from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.gpu.hardware import has_tensor_cores
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.core.studies import STUDY_GROUP, PrecisionStudy, SwitchesStudy
+from gpuexplorer.core.studies import STUDY_GROUP, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.views.blockmap import BlockMapView
@@ -17,6 +17,7 @@ from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.views.study_form import Lists, Ticks
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.studies import KINDS
+from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured

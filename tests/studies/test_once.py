@@ -12,10 +12,11 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.studies import PrecisionStudy, SwitchesStudy
+from gpuexplorer.core.studies import SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.engines import Several
+from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.running import StudyStep
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.support.studies import SHIPPED, StudyMachine, cpu, devices, gpu, torch_cpu

@@ -10,9 +10,8 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
-from gpuexplorer.core.studies import PrecisionPoint, PrecisionStudy
 from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.precision import PrecisionLab, PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.running import How, StudyStep
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 

@@ -16,9 +16,8 @@ import numpy.typing as npt
 import pytest
 
 from gpuexplorer.core.precision import PRECISIONS
-from gpuexplorer.core.studies import PrecisionStudy
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.studies.precision import PrecisionLab
+from gpuexplorer.studies.precision import PrecisionLab, PrecisionStudy
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.fills import make_inputs

@@ -12,13 +12,12 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import (
     Added,
     Measured,
-    PrecisionPoint,
-    PrecisionStudy,
     Speedup,
     Study,
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.scaling import ScalingPoint, ScalingStudy, growth_of
 from gpuexplorer.studies.sides import Side
 from gpuexplorer.studies.speedup import BreakEven, SizePoint, SpeedupStudy
