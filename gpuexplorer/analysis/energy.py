@@ -96,9 +96,7 @@ def energy_words(state: TelemetrySummary) -> str:
     """Say the energy of one launch, or why it is not known."""
     if state.energy_per_launch_J is None:
         return f"not known: {state.energy_reason}" if state.energy_reason else "not known"
-    less = (
-        f", less {quantity(state.idle_power_W, 'W')} at rest"
-        if state.idle_power_W is not None
-        else ""
-    )
-    return f"{quantity(state.energy_per_launch_J, 'J')} a launch{less}"
+    energy = quantity(state.energy_per_launch_J, "J")
+    if state.idle_power_W is None:
+        return f"{energy} a launch"
+    return f"{energy} a launch, less {quantity(state.idle_power_W, 'W')} at rest"

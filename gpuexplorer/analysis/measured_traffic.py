@@ -119,30 +119,38 @@ def measured(traffic: Iterable[Traffic]) -> Traffic | None:
 
 
 def ratio_words(traffic: Iterable[Traffic]) -> str | None:
-    """Say what the measured DRAM bytes are to the least the result needs.
+    """Say what the kernel's measured DRAM bytes are to the least the result needs.
 
-    Such as ``reads each byte 9.1 times``; None when one of the two is not known.
+    Such as ``the kernel reads each byte 9.1 times``; None when one of the two is not known.
     """
     traffic = list(traffic)
     counted = measured(traffic)
     least = next((t for t in traffic if t.kind == "compulsory"), None)
     if counted is None or least is None or not least.total_B:
         return None
+    reads = False
+    ratio = counted.total_B / least.total_B
     if counted.read_B is not None and least.read_B:
-        verb, ratio = "reads", counted.read_B / least.read_B
-    else:
-        verb, ratio = "moves", counted.total_B / least.total_B
+        reads, ratio = True, counted.read_B / least.read_B
     if ratio < 0.9:
-        return f"{verb} {percent(ratio)} of the least from DRAM: caches hold the rest"
+        share = percent(ratio)
+        if reads:
+            return f"the kernel reads {share} of the least from DRAM: caches hold the rest"
+        return f"the kernel moves {share} of the least from DRAM: caches hold the rest"
     if ratio < 1.1:
-        return f"{verb} each byte once"
-    return f"{verb} each byte {f'{ratio:.2g}' if ratio < 100 else count(round(ratio))} times"
+        return "the kernel reads each byte once" if reads else "the kernel moves each byte once"
+    times = f"{ratio:.2g}" if ratio < 100 else count(round(ratio))
+    return (
+        f"the kernel reads each byte {times} times"
+        if reads
+        else f"the kernel moves each byte {times} times"
+    )
 
 
 def counted_words(counters: Counters, traffic: Iterable[Traffic]) -> str:
     """Say what a profiler counted in one launch, beginning with its ratio to the least."""
     ratio = ratio_words(traffic)
-    parts = [f"The kernel {ratio}" if ratio else "Counted by Nsight Compute"]
+    parts = [f"{ratio[:1].upper()}{ratio[1:]}" if ratio else "Counted by Nsight Compute"]
     if counters.dram_read_B is not None and counters.dram_write_B is not None:
         parts.append(
             f"DRAM {quantity(counters.dram_read_B, 'B')} read, "

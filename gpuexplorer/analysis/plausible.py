@@ -73,11 +73,17 @@ def _above_arithmetic(work: Work, config: RunConfig, ceilings: Ceilings) -> str 
     rate = work.flops / work.slow_s
     if rate <= _most(roof) * (1 + MARGIN + FILL_MARGINS.get(config.fill, 0.0)):
         return None
-    what = "multiply-add chains" if roof.kind == "fma" else "the vendor's matrix multiply"
+    times = rate / roof.value
+    if roof.kind == "fma":
+        return (
+            f"{quantity(rate, 'FLOP/s')} is {times:.3g} times the {quantity(roof.value, 'FLOP/s')} "
+            f"that this device was measured to reach in {roof.precision} (multiply-add chains): "
+            "check the manifest's 'flops', or calibrate again"
+        )
     return (
-        f"{quantity(rate, 'FLOP/s')} is {rate / roof.value:.3g} times the "
-        f"{quantity(roof.value, 'FLOP/s')} that this device was measured to reach in "
-        f"{roof.precision} ({what}): check the manifest's 'flops', or calibrate again"
+        f"{quantity(rate, 'FLOP/s')} is {times:.3g} times the {quantity(roof.value, 'FLOP/s')} "
+        f"that this device was measured to reach in {roof.precision} (the vendor's matrix "
+        "multiply): check the manifest's 'flops', or calibrate again"
     )
 
 
@@ -89,20 +95,31 @@ def _above_memory(work: Work, config: RunConfig, ceilings: Ceilings) -> str | No
     margin = MARGIN + (COLD_MARGIN if config.cache == "cold" else 0.0)
     if work.slow_s * (1 + margin) >= least_s:
         return None
-    if where == "cache":
-        roof = ceilings.cache()
-        words = "its caches were measured to move"
-    else:
-        roof = ceilings.memory()
-        words = "its main memory was measured to move"
-        kept_B = resident_B(work, config, ceilings.last_level_cache_B)
-        if kept_B:
-            words += f", even with {quantity(kept_B, 'B')} of them kept in the cache"
+    roof = ceilings.cache() if where == "cache" else ceilings.memory()
     assert roof is not None
+    total, took, needed = (
+        quantity(work.total_B, "B"),
+        quantity(work.slow_s, "s"),
+        quantity(least_s, "s"),
+    )
+    share, rate = percent(work.slow_s / least_s), quantity(roof.value, "B/s")
+    if where == "cache":
+        return (
+            f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+            f"{rate} its caches were measured to move: check the manifest's bytes, or calibrate "
+            "again"
+        )
+    kept_B = resident_B(work, config, ceilings.last_level_cache_B)
+    if kept_B:
+        return (
+            f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+            f"{rate} its main memory was measured to move, even with {quantity(kept_B, 'B')} of "
+            "them kept in the cache: check the manifest's bytes, or calibrate again"
+        )
     return (
-        f"{quantity(work.total_B, 'B')} of compulsory bytes took {quantity(work.slow_s, 's')}, "
-        f"{percent(work.slow_s / least_s)} of the {quantity(least_s, 's')} they need at the "
-        f"{quantity(roof.value, 'B/s')} {words}: check the manifest's bytes, or calibrate again"
+        f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+        f"{rate} its main memory was measured to move: check the manifest's bytes, or calibrate "
+        "again"
     )
 
 

@@ -43,10 +43,12 @@ class CacheInfo:
     @property
     def words(self) -> str:
         """The cache in words, such as ``the 273 MB L3 cache (sysfs)``."""
-        level = f"L{self.level}" if self.level else "last-level"
-        each = f"{self.instances} × " if self.instances > 1 else ""
         size = quantity(self.nbytes / self.instances, "B")
-        return f"the {each}{size} {level} cache ({self.source})"
+        if self.instances > 1:
+            size = f"{self.instances} × {size}"
+        if self.level:
+            return f"the {size} L{self.level} cache ({self.source})"
+        return f"the {size} last-level cache ({self.source})"
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,10 @@ class Flush:
     def words(self) -> str:
         """What is done before each launch, as it stands beside the number."""
         share = f"{self.nbytes / self.cache.nbytes:.2g} × {self.cache.words}"
-        short = (
-            "" if self.nbytes >= FLUSH_FACTOR * self.cache.nbytes * 0.99 else ", memory is short"
-        )
-        return f"{quantity(self.nbytes, 'B')} read before each launch, {share}{short}"
+        facts = [f"{quantity(self.nbytes, 'B')} read before each launch", share]
+        if self.nbytes < FLUSH_FACTOR * self.cache.nbytes * 0.99:
+            facts.append("memory is short")
+        return ", ".join(facts)
 
 
 def flush_of(cache: CacheInfo, at_most_B: int | None = None) -> Flush:

@@ -40,11 +40,12 @@ class FrameworkRunner(ModelRunner):
     @property
     def method(self) -> str:
         """How launches are timed, what the caches hold, and what was turned before."""
-        words = f"{self.timing_words}; {self.cache_words}"
+        facts = [self.timing_words, self.cache_words]
         turned: tuple[str, ...] = getattr(self._model, "turned", ())
         if turned:
-            words += f"; {', '.join(turned)} turned to {self.title}'s layout when copied, untimed"
-        return words
+            names = ", ".join(turned)
+            facts.append(f"{names} turned to {self.title}'s layout when copied, untimed")
+        return "; ".join(facts)
 
     def upload(self, inputs: Mapping[str, HostArray]) -> None:
         """Copy weights and data to the device that steps run on, and wait."""

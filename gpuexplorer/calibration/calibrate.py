@@ -195,11 +195,12 @@ class Calibration:
         config, timing = best.result.config, best.result.timing
         size = ", ".join(f"{k} = {v}" for k, v in config.size.items())
         touched_B = sum(t.total_B for t in best.result.traffic if t.kind == "compulsory")
+        runs = sum(len(one.rates) for one in tried)
+        candidates = sum(bool(one.rates) for one in tried)
         method = (
             f"{winner.candidate.title} on {config.device}, {size}, {config.precision}; "
-            f"{stage.size}; {timing.method}; the fastest stretch of "
-            f"{sum(len(one.rates) for one in tried)} runs of "
-            f"{sum(bool(one.rates) for one in tried)} candidates"
+            f"{stage.size}; {timing.method}; the fastest stretch of {runs} runs of {candidates} "
+            "candidates"
         )
         return Ceiling(
             kind=stage.kind,

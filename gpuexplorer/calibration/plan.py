@@ -109,11 +109,16 @@ class _Planner:
         array_B = min(max(factor * self.cache_B, SMALLEST_ARRAY_B), *most) >> 20 << 20
         array_B = max(array_B, 1 << 20)
         times = array_B / self.cache_B
-        known = "the last-level cache" if self.device.last_level_cache_B else "an assumed cache"
-        words = f"arrays of {array_B >> 20} MiB, {times:.2g} × {known} of {self.cache_B >> 20} MiB"
+        array_MiB, cache_MiB = array_B >> 20, self.cache_B >> 20
+        words = [
+            f"arrays of {array_MiB} MiB",
+            f"{times:.2g} × the last-level cache of {cache_MiB} MiB"
+            if self.device.last_level_cache_B
+            else f"{times:.2g} × an assumed cache of {cache_MiB} MiB",
+        ]
         if times < 0.99 * factor:
-            words += ", the largest tried"
-        return array_B, words
+            words.append("the largest tried")
+        return array_B, ", ".join(words)
 
     def _main_memory(self) -> Iterator[Stage]:
         array_B, words = self._array_B()
@@ -222,9 +227,8 @@ class _Planner:
                 make_plan(workload, config, where)
             except ExplorerError:
                 continue  # not offered here, or too large for this device
-            title = workload.variant(name).title
-            if tunables:
-                title += f", {', '.join(f'{k.lower()} {v}' for k, v in tunables.items())}"
+            set_to = (f"{symbol.lower()} {value}" for symbol, value in (tunables or {}).items())
+            title = ", ".join([workload.variant(name).title, *set_to])
             found.append(CeilingCandidate(workload, config, title))
         return found
 

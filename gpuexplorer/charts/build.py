@@ -105,8 +105,11 @@ def timing_row(
     stretches: set[int] = set()
     for slot, run in enumerate(runs):
         role: Role = "pinned" if slot else "measured"
-        named = f"pinned: {words.difference_words(run.config, result.config)}, " if slot else ""
-        name = f"{named}median {words.median_words(run)}"
+        median = words.median_words(run)
+        name = f"median {median}"
+        if slot:
+            difference = words.difference_words(run.config, result.config)
+            name = f"pinned: {difference}, median {median}"
         drawn, stretch = trace_series(run, name, role, slot)
         stretches.add(stretch)
         trace += drawn
@@ -215,27 +218,27 @@ def traffic_panel(
             )
             named.add(role)
     values = [rate for rows in rates for *_, rate in rows]
-    meaning = (
+    notes = [
         "Compulsory: each operand once, the least the result needs. Requested: what the threads "
         "ask for with this block; caches serve part of it. Both are computed, over the median."
-    )
+    ]
     peak = result.device.peak_bandwidth_B_per_s
     if peak:
         drawn.append(series(f"peak {quantity(peak, 'B/s')}", "vline", "ceiling", x=[peak]))
         values.append(peak)
-        meaning += f" Peak: {result.device.peak_source or 'source not known'}."
-    notes = [meaning]
+        source = result.device.peak_source
+        notes[0] = (
+            f"{notes[0]} Peak: {source}." if source else f"{notes[0]} Peak: source not known."
+        )
     counted = measured(result.traffic)
     if counted is not None:
-        ratio = ratio_words(result.traffic)
-        notes.append(
-            f"Measured: {METHODS.get(counted.source, counted.source)}"
-            + (f"; the kernel {ratio}." if ratio else ".")
-        )
+        method, ratio = METHODS.get(counted.source, counted.source), ratio_words(result.traffic)
+        notes.append(f"Measured: {method}; {ratio}." if ratio else f"Measured: {method}.")
     if any(role == "transfer" for rows in rates for _, role, *_ in rows):
         notes.append(
-            "Host transfers: bytes over the time of their own phase, "
-            + ("the median of every sample." if result.config.include_transfers else "one copy.")
+            "Host transfers: bytes over the time of their own phase, the median of every sample."
+            if result.config.include_transfers
+            else "Host transfers: bytes over the time of their own phase, one copy."
         )
     log = max(values) / min(values) > TRAFFIC_LOG_ABOVE
     return (
@@ -422,8 +425,8 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     if len(checks) == len(results):
         verified = [f"All verified; the one nearest its tolerance: {w}" for w in verified]
     else:
-        missing = f"{len(results) - len(checks)} of {len(results)} are not known to be verified."
-        verified = [missing, *verified]
+        missing = len(results) - len(checks)
+        verified = [f"{missing} of {len(results)} are not known to be verified.", *verified]
     methods = dict.fromkeys(f"Timed by {r.timing.method}." for r in results)
     return ChartSpec(
         title=title or first.config.workload,

@@ -130,10 +130,10 @@ def ratio_panel(
         words = f"{percent(fail_if_slower)} slower"
         drawn.append(series(words, "vline", "ceiling", x=[1 + fail_if_slower]))
     marks, notes = ratio_series(lines, low, high)
-    beside = f"time over that of {reference}" if reference else "ratio of times"
     return Panel(
         x=Axis(
-            label=f"{beside}, with its 95 % interval · left is faster",
+            label=f"time over that of {reference}, with its 95 % interval · left is faster"
+            if reference else "ratio of times, with its 95 % interval · left is faster",
             scale="log", low=low, high=high,
         ),
         y=Axis(label="", categories=tuple(line.label for line in lines), low=-0.5,

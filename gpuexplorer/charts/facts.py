@@ -14,7 +14,7 @@ from gpuexplorer.charts.words import (
 )
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity
 
 NAMES = {"dram": "DRAM", "l2": "L2"}
 
@@ -38,10 +38,11 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
         error = f"{error_words(check)} ({check.method})"
         rows.append(("result", "verified" if check.ok else "WRONG", error))
     rows += _arithmetic(result)
-    noise = f"{'known' if timing.converged else 'not known'} to {percent(timing.max_noise)}"
+    noise = percent(timing.max_noise)
+    known = f"median known to {noise}" if timing.converged else f"median not known to {noise}"
     rows.append(("measured by", "", timing_words(result)))
     ended = STOPPED.get(timing.stopped_by, timing.stopped_by)
-    rows.append(("ended", "", f"{ended}; median {noise}"))
+    rows.append(("ended", "", f"{ended}; {known}"))
     rows += _energy(result)
     state = _state(result)
     if state:
@@ -51,8 +52,11 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     if resources:
         rows.append(("kernel", "", resources))
     if timing.outliers and not any("outliers" in said for said in timing.warnings):
-        share = f"{count(timing.outliers)} of {count(timing.samples)} launches"
-        rows.append(("outliers", "", f"{share} took far longer than the rest; they are counted in"))
+        outliers = (
+            f"{count(timing.outliers)} of {count(timing.samples)} launches took far longer than "
+            "the rest; they are counted in"
+        )
+        rows.append(("outliers", "", outliers))
     if timing.dropped:
         rows.append(("lost", "", dropped_words(timing.dropped)))
     rows += [("note", "", said) for said in timing.warnings]
@@ -63,8 +67,12 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
 
 def dropped_words(samples: int) -> str:
     """Return what is said of samples that were measured and lost."""
-    came = "1 launch was" if samples == 1 else f"{count(samples)} launches were"
-    return f"{came} timed and lost, because samples came faster than they were taken in"
+    return plural(
+        samples,
+        "{number} launch was timed and lost, because samples came faster than they were taken in",
+        "{number} launches were timed and lost, because samples came faster than they were taken "
+        "in",
+    )
 
 
 def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:
@@ -72,8 +80,12 @@ def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:
     found = result.arithmetic
     if found is None or (found.asked in ("fp32", "fp64") and found.fallback is None):
         return []
-    sums = f"sums in {found.accumulates_in}; " if found.accumulates_in else ""
-    words = f"NOT {found.asked}: {found.fallback}" if found.fallback else f"{sums}{found.how}"
+    if found.fallback:
+        words = f"NOT {found.asked}: {found.fallback}"
+    elif found.accumulates_in:
+        words = f"sums in {found.accumulates_in}; {found.how}"
+    else:
+        words = found.how
     return [("arithmetic", found.ran or "not known", words)]
 
 
@@ -85,20 +97,23 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
         total_B = entry.total_B
         median_s = result.timing.median_s
         rate = total_B / median_s if median_s > 0 else None
-        words = f"{quantity(total_B, 'B')} a launch"
+        words = [f"{quantity(total_B, 'B')} a launch"]
         if entry.kind == "compulsory":
             compulsory_B = total_B
             if peak and rate is not None:
-                words += f" · {percent(rate / peak)} of the peak {quantity(peak, 'B/s')}"
+                share = rate / peak
+                words.append(f"{percent(share)} of the peak {quantity(peak, 'B/s')}")
         elif entry.kind == "pcie":
             continue
         elif compulsory_B:
-            words += f" · {total_B / compulsory_B:.3g} × the compulsory bytes"
+            factor = total_B / compulsory_B
+            words.append(f"{factor:.3g} × the compulsory bytes")
         if entry.kind == "dram":
             ratio = ratio_words(t for t in result.traffic if t is entry or t.kind == "compulsory")
-            words += f" · {ratio}" if ratio else ""
-            words += f" · {METHODS.get(entry.source, entry.source)}"
-        rows.append((f"{NAMES.get(entry.kind, entry.kind)} traffic", quantity(rate, "B/s"), words))
+            words += [ratio] if ratio else []
+            words.append(METHODS.get(entry.source, entry.source))
+        name = f"{NAMES.get(entry.kind, entry.kind)} traffic"
+        rows.append((name, quantity(rate, "B/s"), " · ".join(words)))
     return rows
 
 
@@ -162,6 +177,8 @@ def _resources(result: RunResult) -> str:
     if kernel.local_B:
         parts.append(f"{quantity(kernel.local_B, 'B')} local")
     if kernel.occupancy is not None:
-        limiter = f", limited by {kernel.occupancy_limiter}" if kernel.occupancy_limiter else ""
-        parts.append(f"occupancy {percent(kernel.occupancy)}{limiter}")
+        occupancy, limiter = percent(kernel.occupancy), kernel.occupancy_limiter
+        parts.append(
+            f"occupancy {occupancy}, limited by {limiter}" if limiter else f"occupancy {occupancy}"
+        )
     return " · ".join(parts)

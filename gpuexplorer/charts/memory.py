@@ -34,11 +34,11 @@ def memory_words(use: MemoryUse) -> str:
     if predicted is None or error is None:
         return f"counted by {use.counter}; no formula predicts it"
     if abs(error) < EXACT:
-        apart = "as predicted"
-    else:
-        apart = f"{quantity(predicted, 'B')} predicted, {percent(abs(error))} too "
-        apart += "much" if error > 0 else "little"
-    return f"counted by {use.counter}; {apart}"
+        return f"counted by {use.counter}; as predicted"
+    counter, expected, apart = use.counter, quantity(predicted, "B"), percent(abs(error))
+    if error > 0:
+        return f"counted by {counter}; {expected} predicted, {apart} too much"
+    return f"counted by {counter}; {expected} predicted, {apart} too little"
 
 
 def parts_words(use: MemoryUse) -> str:

@@ -30,13 +30,13 @@ def occupancy_chart(analysis: Analysis) -> ChartSpec:
     rows = [(_panel(name, kernels),) for name, kernels in list(drawn.items())[:MAX_KERNELS]]
     notes = ["Theoretical occupancy by the formula of NVIDIA's occupancy calculator."]
     notes += _notes([k for kernels in drawn.values() for k in kernels])
-    if len(by_name) > len(rows):
-        notes.append(f"{len(by_name) - len(rows)} of {len(by_name)} kernels are not drawn.")
+    if missing := len(by_name) - len(rows):
+        notes.append(f"{missing} of {len(by_name)} kernels are not drawn.")
     first = analysis.kernels[0]
-    macros = "".join(f" · {name} = {value}" for name, value in first.tunables.items())
+    macros = (f"{name} = {value}" for name, value in first.tunables.items())
     return ChartSpec(
         title="Occupancy by block size",
-        subtitle=f"{analysis.subject} · {first.precision}{macros}",
+        subtitle=" · ".join([analysis.subject, first.precision, *macros]),
         rows=tuple(rows),
         notes=tuple(notes),
     )

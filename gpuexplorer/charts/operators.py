@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.operators import FAMILIES, Call, Family, Operator, OperatorProfile, family
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import percent, plural, quantity
 
 FAMILY_COLOURS: dict[Family, int] = {
     "product": 0,
@@ -45,14 +45,14 @@ def operator_chart(profile: OperatorProfile, *, title: str = "") -> ChartSpec:
 
 def notes(profile: OperatorProfile) -> list[str]:
     """Return how the operators were recorded, and what is not shown, a sentence each."""
-    plain = profile.plain_s
-    slower = (
-        f"; the iteration took {quantity(profile.iteration_s, 's')} while it was recorded, "
-        f"{quantity(plain, 's')} before"
-        if plain
-        else ""
-    )
-    return [f"Recorded by {profile.method}{slower}.", *profile.limits]
+    recorded = f"Recorded by {profile.method}."
+    if profile.plain_s:
+        recorded = (
+            f"Recorded by {profile.method}; the iteration took "
+            f"{quantity(profile.iteration_s, 's')} while it was recorded, "
+            f"{quantity(profile.plain_s, 's')} before."
+        )
+    return [recorded, *profile.limits]
 
 
 def level_of(profile: OperatorProfile) -> list[int]:
@@ -111,7 +111,9 @@ def table_panel(profile: OperatorProfile) -> Panel:
     longest = max((row.own_s for row in rows), default=0.0) or 1.0
     where = "GPU time of its own kernels" if on_gpu else "Self time"
     return Panel(
-        title=f"The {len(rows)} operators with the most {'GPU' if on_gpu else 'self'} time",
+        title=f"The {len(rows)} operators with the most GPU time"
+        if on_gpu
+        else f"The {len(rows)} operators with the most self time",
         x=Axis(label=where, unit="s", low=0.0, high=longest * 1.75),
         y=Axis(label="", categories=tuple(short(row.name, NAME_LETTERS) for row in rows) or ("",)),
         series=(
@@ -136,7 +138,7 @@ def row_words(row: Operator) -> str:
         f"{quantity(row.own_s, 's')}",
         percent(row.share),
         f"{quantity(total_s, 's')} in all",
-        f"{count(row.calls)} call{'s' if row.calls != 1 else ''}",
+        plural(row.calls, "{number} call", "{number} calls"),
     ]
     if row.memory_B:
         parts.append(memory_words(row.memory_B))
@@ -149,7 +151,8 @@ def memory_words(memory_B: float | None) -> str:
         return "–"
     if not memory_B:
         return "0 B"
-    return f"{'−' if memory_B < 0 else '+'}{quantity(abs(memory_B), 'B')}"
+    sign = "−" if memory_B < 0 else "+"
+    return f"{sign}{quantity(abs(memory_B), 'B')}"
 
 
 def short(name: str, letters: int = 60) -> str:

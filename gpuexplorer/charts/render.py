@@ -45,10 +45,12 @@ def chart_format(path: Path) -> str:
     """Return the format a file name asks for; InputError when it is none of ``FORMATS``."""
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in FORMATS:
+        endings = ", ".join(f".{f}" for f in FORMATS)
         raise InputError(
-            f"cannot draw '{path.name}': "
-            + (f"'.{suffix}' is not a chart format" if suffix else "the name has no ending"),
-            remedy="let it end in " + ", ".join(f".{f}" for f in FORMATS),
+            f"cannot draw '{path.name}': '.{suffix}' is not a chart format"
+            if suffix
+            else f"cannot draw '{path.name}': the name has no ending",
+            remedy=f"let it end in {endings}",
         )
     return suffix
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import COMPUTE_KINDS, Ceilings
 from gpuexplorer.core.units import quantity, ratio
 
@@ -131,8 +132,8 @@ def picture(
     compute = _compute_levels(ceilings, precision)
     stated: list[_Level] = []
     if peak_B_per_s:
-        source = f" ({peak_source})" if peak_source else ""
-        stated.append(_Level(f"peak {quantity(peak_B_per_s, 'B/s')}{source}", peak_B_per_s))
+        words = f"peak {quantity(peak_B_per_s, 'B/s')}"
+        stated.append(_Level(f"{words} ({peak_source})" if peak_source else words, peak_B_per_s))
     other = _other_clocks(ceilings, compute, clock_held_Hz)
     x, y = _ranges([*memory, *stated], [*compute, *other], spots)
     highest = max((level.value for level in compute), default=None)
@@ -175,8 +176,9 @@ def _memory_levels(ceilings: Ceilings | None) -> list[_Level]:
     caches = sorted((c for c in ceilings.ceilings if c.kind == "cache"), key=lambda c: c.value)
     for cache in caches:
         if not found or cache.value > APART * found[-1].value:
-            size = f" ({quantity(cache.footprint_B, 'B', 2)})" if cache.footprint_B else ""
-            words = f"cache {quantity(cache.value, 'B/s')}{size}"
+            words = f"cache {quantity(cache.value, 'B/s')}"
+            if cache.footprint_B:
+                words = f"{words} ({quantity(cache.footprint_B, 'B', 2)})"
             found.append(_Level(words, cache.value, MEMORY_COLOURS[1]))
     return found
 
@@ -274,16 +276,18 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
 def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
     if ceilings is None:
         return ("This device has not been calibrated: its roofs are not known.",)
-    threads = ceilings.threads
-    words = f" with {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
     held = next((c.clock_held_Hz for c in ceilings.ceilings if c.clock_held_Hz), None)
-    clock = f", at {quantity(held, 'Hz')}" if held else ""
-    quick = ", quickly" if ceilings.quick else ""
-    made = [
-        f"Roofs measured on this device{words}{clock}{quick}, on {ceilings.time_utc[:10]}; "
-        f"arithmetic in {precision}. Intensity counts compulsory bytes."
+    facts = [
+        threads_words(ceilings.threads),
+        quantity(held, "Hz") if held else "",
+        "quickly" if ceilings.quick else "",
+        ceilings.time_utc[:10],
     ]
-    return tuple(made)
+    shown = ", ".join(filter(None, facts))
+    return (
+        f"Roofs measured on this device ({shown}); arithmetic in {precision}. Intensity counts "
+        "compulsory bytes.",
+    )
 
 
 # ---- a file
@@ -325,7 +329,7 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
         for key, spot in numbered:
             if spot.kind != kind:
                 continue
-            name = f"{'pinned: ' if kind == 'pinned' else ''}{spot.name}"
+            name = f"pinned: {spot.name}" if kind == "pinned" else spot.name
             drawn.append(
                 series(
                     f"{name}, SUSPECT" if spot.suspect else name, "points",

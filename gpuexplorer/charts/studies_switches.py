@@ -78,9 +78,10 @@ def combining_words(study: SwitchesStudy) -> str:
         return ""
     if found.verdict == "same":
         return "nothing: each does on top of the others what it does alone"
-    word = "adds" if found.ratio < 1 else "loses"
-    told = "" if found.verdict != "can't tell" else ", can't tell"
-    return f"{word}: {factor_words(found)}{told}"
+    factor = factor_words(found)
+    if found.verdict == "can't tell":
+        return f"adds: {factor}, can't tell" if found.ratio < 1 else f"loses: {factor}, can't tell"
+    return f"adds: {factor}" if found.ratio < 1 else f"loses: {factor}"
 
 
 def _total_words(study: SwitchesStudy, end_s: float) -> str:

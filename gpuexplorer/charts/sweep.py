@@ -17,7 +17,7 @@ from gpuexplorer.charts.sweep_panels import bars, fastest_lines, heat_map, lines
 from gpuexplorer.charts.sweep_points import Figure, Points
 from gpuexplorer.core.axis_words import axis_title, is_number_axis, named_value
 from gpuexplorer.core.sweep import SweepDocument
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, listed, plural
 
 MOST_LINES = 6
 MOST_PANELS = 12
@@ -159,22 +159,33 @@ def _subtitle(document: SweepDocument) -> str:
 
 def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
     measured = document.measured
-    shaded = "" if shape.x is None else "; shaded in lines: the 95 % interval of each"
+    shown = ["Medians"]
+    if shape.x is not None:
+        shown.append("shaded in lines: the 95 % interval of each")
     if shape.y is not None:
-        shaded += f"; in heat maps: {points.metric.label}"
-    notes = [
-        f"Medians{shaded}. {count(len(measured))} of {count(document.points)} configurations were "
-        "measured."
+        shown.append(f"in heat maps: {points.metric.label}")
+    sentences = [
+        f"{'; '.join(shown)}.",
+        f"{count(len(measured))} of {count(document.points)} configurations were measured.",
     ]
     skipped = sum(entry.skipped is not None for entry in document.runs)
     if skipped:
-        hatched = " (hatched)" if shape.y is not None else ""
-        notes[0] += f" {count(skipped)} could not run or were skipped{hatched}."
+        sentences.append(
+            f"{count(skipped)} could not run or were skipped (hatched)."
+            if shape.y is not None
+            else f"{count(skipped)} could not run or were skipped."
+        )
+    notes = [" ".join(sentences)]
     notes += dict.fromkeys(f"Timed by {r.timing.method}." for r in measured)
     suspects = [r.timing.suspect for r in measured if r.timing.suspect]
     if suspects:
-        are = "is" if len(suspects) == 1 else "are"
-        notes.append(f"{count(len(suspects))} cannot be true and {are} not shown.")
+        notes.append(
+            plural(
+                len(suspects),
+                "{number} cannot be true and is not shown.",
+                "{number} cannot be true and are not shown.",
+            )
+        )
     checked = [r.verification for r in measured if r.verification is not None]
     if checked:
         worst = max(checked, key=lambda c: c.max_rel_error / c.tolerance)
@@ -185,5 +196,5 @@ def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
 def _left_out(panels: int, shape: _Shape) -> list[str]:
     if panels <= MOST_PANELS:
         return []
-    named = " and ".join(axis_title(n) for n in shape.by_panel)
+    named = listed(axis_title(n) for n in shape.by_panel)
     return [f"The first {MOST_PANELS} of {panels} values of {named} are shown."]

@@ -9,7 +9,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import plural, quantity
 
 LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
@@ -49,17 +49,22 @@ def conclusions(tuning: Tuning) -> list[str]:
         others = len(tuning.tied) - 1
         if others:
             lines.append(
-                f"{others} {'others' if others > 1 else 'other'} cannot be told from the best."
+                plural(
+                    others,
+                    "{number} other cannot be told from the best.",
+                    "{number} others cannot be told from the best.",
+                )
             )
         if tuning.untested:
             lines.append(
                 f"{tuning.untested} more were as near in the search and not measured again."
             )
     tried = {e.config.key for e in tuning.evaluations}
+    measured, pruned = tuning.count("measured"), tuning.count("pruned")
+    failed = tuning.count("failed")
     lines.append(
         f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
-        f"{tuning.search_s:.1f} s: {tuning.count('measured')} measured, "
-        f"{tuning.count('pruned')} given up early, {tuning.count('failed')} failed; "
+        f"{tuning.search_s:.1f} s: {measured} measured, {pruned} given up early, {failed} failed; "
         f"the final took {tuning.final_s:.1f} s."
     )
     return lines
@@ -93,12 +98,14 @@ def failures(tuning: Tuning, most: int | None) -> list[str]:
         if evaluation.outcome == "failed" and evaluation.reason:
             counted[evaluation.reason] += 1
             example.setdefault(evaluation.reason, evaluation.config)
-    lines = [
-        f"failed: {knob_words(example[reason])}"
-        + (f" and {times - 1} more" if times > 1 else "")
-        + f": {reason}"
-        for reason, times in counted.most_common(most)
-    ]
+    lines = []
+    for reason, times in counted.most_common(most):
+        config, more = example[reason], times - 1
+        lines.append(
+            f"failed: {knob_words(config)} and {more} more: {reason}"
+            if more
+            else f"failed: {knob_words(config)}: {reason}"
+        )
     left = len(counted) - len(lines)
     return lines + ([f"{left} more reasons; -v says which"] if left else [])
 
@@ -159,7 +166,7 @@ def best_so_far(evaluations: Sequence[Evaluation]) -> tuple[list[float], list[fl
 
 def evaluation_words(evaluation: Evaluation) -> str:
     """Return one configuration that was tried in words."""
-    samples = f"{evaluation.samples} launch{'es' if evaluation.samples != 1 else ''}"
+    samples = plural(evaluation.samples, "{number} launch", "{number} launches")
     lines = [
         f"{evaluation.number}: {knob_words(evaluation.config)}",
         f"{quantity(evaluation.median_s, 's')}, median of {samples}",

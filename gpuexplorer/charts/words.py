@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.text import visible
@@ -43,7 +44,7 @@ def config_parts(config: RunConfig) -> dict[str, str]:
         "device": config.device,
         "cache": "cold cache" if config.cache == "cold" else "",
         "fill": f"{config.fill} inputs" if config.fill != OWN_FILL else "",
-        "threads": _threads(config.threads),
+        "threads": threads_words(config.threads),
         "switches": switch_words(config),
     }
     return {field: visible(words) for field, words in parts.items()}
@@ -62,10 +63,6 @@ def switch_words(config: RunConfig) -> str:
         else:
             parts.append(f"{plain} = {value}")
     return ", ".join(parts)
-
-
-def _threads(threads: int | None) -> str:
-    return f"{threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
 
 
 def config_words(config: RunConfig) -> str:
@@ -121,15 +118,16 @@ def noise_words(result: RunResult) -> str:
         if timing.ci95_low_s is not None
         else f"Median {median_words(result)} (too few samples for an interval)"
     )
-    suspect = f" SUSPECT: {timing.suspect}." if timing.suspect else ""
-    return f"{interval}; {spread}.{suspect}"
+    found = f"{interval}; {spread}."
+    return f"{found} SUSPECT: {timing.suspect}." if timing.suspect else found
 
 
 def error_words(check: Verification) -> str:
     """Return the largest error found, beside what is allowed."""
     error = f"{check.max_rel_error:.1e}" if check.max_rel_error else "0"
-    relation = "within" if check.ok else "ABOVE"
-    return f"largest relative error {error}, {relation} the tolerance {check.tolerance:.0e}"
+    if check.ok:
+        return f"largest relative error {error}, within the tolerance {check.tolerance:.0e}"
+    return f"largest relative error {error}, ABOVE the tolerance {check.tolerance:.0e}"
 
 
 def verification_words(result: RunResult) -> str:
@@ -142,6 +140,7 @@ def verification_words(result: RunResult) -> str:
 
 def check_words(check: Verification) -> str:
     """Return what one check found."""
-    found = "Verified" if check.ok else "WRONG RESULT"
     method = check.method.removesuffix(", float64")
-    return f"{found} against float64 ({method}): {error_words(check)}."
+    if check.ok:
+        return f"Verified against float64 ({method}): {error_words(check)}."
+    return f"WRONG RESULT against float64 ({method}): {error_words(check)}."

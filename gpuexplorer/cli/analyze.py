@@ -89,8 +89,9 @@ def _print(analysis: Analysis, console: Console) -> None:
     from rich.text import Text
 
     first = analysis.kernels[0]
-    macros = "".join(f" · {name} = {value}" for name, value in first.tunables.items())
-    console.print(Text.assemble((analysis.subject, "bold"), f"  {first.precision}{macros}"))
+    macros = (f"{name} = {value}" for name, value in first.tunables.items())
+    words = " · ".join([first.precision, *macros])
+    console.print(Text.assemble((analysis.subject, "bold"), f"  {words}"))
     for name in dict.fromkeys(k.name for k in analysis.kernels):
         kernels = [k for k in analysis.kernels if k.name == name]
         console.print(Text.assemble("\n", (name, "bold"), (f"  {kernels[0].source}", "dim")))

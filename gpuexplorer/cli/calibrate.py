@@ -16,6 +16,7 @@ from gpuexplorer.cli.output import STDOUT, check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import plain_table
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, ExplorerError
@@ -92,9 +93,8 @@ def _show(ceilings: Ceilings) -> None:
 
 
 def _introduction(ceilings: Ceilings) -> Iterator[str]:
-    threads = ceilings.threads
-    words = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
-    yield f"{ceilings.name} · {ceilings.device} · {ceilings.driver}{words}"
+    threads = threads_words(ceilings.threads)
+    yield " · ".join(filter(None, (ceilings.name, ceilings.device, ceilings.driver, threads)))
     cache = ceilings.last_level_cache_B
     yield f"last-level cache {quantity(cache, 'B')}" if cache else "last-level cache not known"
     yield "The most this device was measured to do; each run is held against it.\n"

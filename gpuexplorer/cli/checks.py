@@ -309,14 +309,15 @@ def history() -> Check:
         )
     if damaged:
         few = damaged[:MAX_NAMED]
-        more = ", and so on" if len(damaged) > len(few) else ""
+        command = f"gpuexplorer history delete {' '.join(few)}"
         return Check(
             area="folders",
             name="history",
             status="warn",
             found=f"{found}, {count(len(damaged))} of which cannot be read",
-            remedy=f"the others are unharmed; 'gpuexplorer history delete "
-            f"{' '.join(few)}'{more} takes them out of the list",
+            remedy=f"the others are unharmed; '{command}', and so on, takes them out of the list"
+            if len(damaged) > len(few)
+            else f"the others are unharmed; '{command}' takes them out of the list",
         )
     return Check(
         area="folders",

@@ -105,8 +105,12 @@ def _readable(ids: Sequence[str], store: Store, chosen: Chosen) -> list[RunResul
     if trouble and not found:
         raise trouble[0]
     if trouble:
-        more = f", and {count(len(trouble) - 1)} more" if len(trouble) > 1 else ""
-        say(f"gpuexplorer: warning: left out: {trouble[0]}{more}")
+        first, more = trouble[0], len(trouble) - 1
+        say(
+            f"gpuexplorer: warning: left out: {first}, and {count(more)} more"
+            if more
+            else f"gpuexplorer: warning: left out: {first}"
+        )
     return found
 
 

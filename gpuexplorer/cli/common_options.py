@@ -85,10 +85,11 @@ def workload(command: argparse.ArgumentParser) -> None:
 
 def yes(how: Group, without: str = "") -> None:
     """Add the agreement to long launches, and what becomes of them without it."""
-    consequence = f"; without it {without}" if without else ""
     how.add_argument(
         "--yes", action="store_true",
-        help=f"agree to launches that take longer than 2 s{consequence}",
+        help=f"agree to launches that take longer than 2 s; without it {without}"
+        if without
+        else "agree to launches that take longer than 2 s",
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import percent, plural, quantity
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
@@ -272,11 +272,11 @@ def print_comparison(result: ComparisonResult, console: Console) -> None:
     print_sheet(sheet_of(result), console)
     console.print()
     if result.interleaved:
-        plural = "" if result.rounds == 1 else "s"
-        console.print(Text(
-            f"{result.rounds} round{plural} in turns; {ENDS[result.stopped_by]}. Ratios within "
-            f"{percent(result.tolerance)} of 1 are the same.", style="dim",
-        ))  # fmt: skip
+        rounds = plural(result.rounds, "{number} round in turns", "{number} rounds in turns")
+        end, tolerance = ENDS[result.stopped_by], percent(result.tolerance)
+        console.print(
+            Text(f"{rounds}; {end}. Ratios within {tolerance} of 1 are the same.", style="dim")
+        )
     else:
         console.print(Text(NOT_IN_TURNS))
     for one in result.contestants:

@@ -51,9 +51,8 @@ def _print(found: DeviceList) -> None:
     else:
         console.print("No device here can run work.", markup=False)
     for missing in found.unavailable:
-        line = Text()
-        line.append(f"{missing.backend}", style="bold yellow")
-        line.append(f" is not available: {missing.reason}")
+        line = Text(f"{missing.backend} is not available: {missing.reason}")
+        line.stylize("bold yellow", 0, len(missing.backend))
         if missing.remedy:
             line.append(f"\n  → {missing.remedy}", style="dim")
         console.print(line)

@@ -59,7 +59,7 @@ def _line(check: checks.Check) -> Text:
     from rich.text import Text
 
     mark, style = _MARKS[check.status]
-    line = Text.assemble("  ", (mark, style), f" {check.name}: {check.found}")
+    line = Text.assemble("  ", (mark, style), " ", f"{check.name}: {check.found}")
     if check.remedy:
         line.append(f"\n      → {check.remedy}", style="dim")
     return line
@@ -124,12 +124,13 @@ def _telemetry(
         for state in states:
             gives = ", ".join(FIELD_TITLES[field] for field in state.gives)
             lacks = "; ".join(f"{FIELD_TITLES[f]}: {why}" for f, why in state.missing.items())
+            has = gives or state.reason
             made.append(
                 checks.Check(
                     area=area,
                     name=state.title,
                     status="ok" if gives else "warn",
-                    found=f"{gives or state.reason}" + (f" (not {lacks})" if lacks else ""),
+                    found=f"{has} (not {lacks})" if lacks else has,
                     remedy=state.remedy,
                 )
             )

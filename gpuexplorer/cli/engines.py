@@ -114,8 +114,10 @@ def _remove(options: argparse.Namespace) -> int:
     made = find_managed(options.name)
     if made is not None:
         freed = remove(options.name)
-        then = f"; 'gpuexplorer engines create {made.kind}' makes it again" if made.kind else ""
-        say(f"gpuexplorer: removed '{options.name}' and freed {quantity(freed, 'B')}{then}")
+        parts = [f"gpuexplorer: removed '{options.name}' and freed {quantity(freed, 'B')}"]
+        if made.kind:
+            parts.append(f"'gpuexplorer engines create {made.kind}' makes it again")
+        say("; ".join(parts))
         return 0
     before = Interpreters().remove(options.name)
     path = before.engines[options.name]
@@ -183,7 +185,7 @@ def _block(report: EngineReport, is_default: bool, checked: bool) -> Text:
     from rich.text import Text
 
     mark, style = ("•", "dim") if not checked else ("✓", "green") if report.ok else ("✗", "red")
-    text = Text.assemble((f"{mark} ", style), (report.name, "bold"))
+    text = Text.assemble((mark, style), " ", (report.name, "bold"))
     text.append("  (default)" if is_default else "", style="cyan")
     if report.name != report.path:
         text.append(f"\n    {report.path}", style="dim")

@@ -102,7 +102,8 @@ def make(options: argparse.Namespace) -> int:
     _check_driver(kind, anyway=options.anyway)
     name = options.name or free_name(kind.name)
     made = _plan(kind, options, Source(folder=_folder(options.source)))
-    if not _agreed(made, options, f"Make '{name}' in {made.folder / name}?"):
+    folder = made.folder / name
+    if not _agreed(made, options, f"Make '{name}' in {folder}?"):
         return 0
     try:
         with _progress(name) as sink:
@@ -218,8 +219,7 @@ def _agreed(made: EnvironmentPlan, options: argparse.Namespace, question: str) -
             f"this fetches {quantity(made.download_B, 'B')}, and nobody can be asked here",
             remedy="add --yes to agree, or --dry-run to see what it would be",
         )
-    sys.stderr.write(f"{question} [Y/n] ")
-    sys.stderr.flush()
+    print(f"{question} [Y/n]", end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
@@ -239,15 +239,14 @@ def _print_plan(made: EnvironmentPlan) -> None:
     console.print(table)
     for said in without_words(made.left_out):
         console.print(said, style="dim", markup=False, soft_wrap=True)
-    unknown = f", and {made.unknown} of unknown size" if made.unknown else ""
-    have = f" ({quantity(made.have_B, 'B')} are here already)" if made.have_B else ""
-    console.print(
-        f"\n{quantity(made.download_B, 'B')} to download{have}{unknown}; about "
-        f"{quantity(made.installed_B, 'B')} on the disk, where {quantity(made.free_B, 'B')} are "
-        "free\n",
-        markup=False,
-        soft_wrap=True,
-    )
+    parts = [f"{quantity(made.download_B, 'B')} to download"]
+    if made.have_B:
+        parts.append(f"{quantity(made.have_B, 'B')} are here already")
+    if made.unknown:
+        parts.append(f"{made.unknown} of unknown size")
+    installed, free = quantity(made.installed_B, "B"), quantity(made.free_B, "B")
+    parts.append(f"about {installed} on the disk, where {free} are free")
+    console.print(f"\n{'; '.join(parts)}\n", markup=False, soft_wrap=True)
 
 
 def _deliver(done: Managed, made: EnvironmentPlan, options: argparse.Namespace) -> None:
@@ -315,8 +314,9 @@ def _words(progress: SetUpProgress) -> str:
     """Say how far it is, in a line."""
     doing = DOING[progress.phase]
     if progress.phase == "verify":
-        counted = f" {progress.done_B} of {progress.total_B}" if progress.total_B else ""
-        return f"{doing}{counted}: {progress.words}"
+        if progress.total_B:
+            doing = f"{doing} {progress.done_B} of {progress.total_B}"
+        return f"{doing}: {progress.words}"
     done, total = quantity(progress.done_B, "B"), quantity(progress.total_B, "B")
     return f"{doing} {done} of {total}: {progress.words}"
 

@@ -264,9 +264,9 @@ def _ranks(result: RunResult | None) -> TypeGuard[RunResult]:
 
 def _introduce(workload: Workload, config: RunConfig, device: DeviceInfo) -> None:
     size = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
-    threads = f", {config_parts(config)['threads']}" if config.threads else ""
+    device_facts = filter(None, (device.id, config_parts(config)["threads"]))
     tell(f"{workload.manifest.title}, {config.variant}, {size}, {config.precision}")
-    tell(f"{device.name} ({device.id}{threads})")
+    tell(f"{device.name} ({', '.join(device_facts)})")
     tell("The same kernel with other threads per block (x×y), then the libraries:\n")
 
 

@@ -9,6 +9,7 @@ from gpuexplorer.cli.chosen import choose
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.output import STDOUT, check_targets
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import plural
 from gpuexplorer.exchange.formats import (
     TITLES,
     check_format,
@@ -35,6 +36,6 @@ def command(options: argparse.Namespace) -> int:
     write_runs(
         found.runs, path, chosen, table=options.table, labels=found.labels, skipped=found.skipped
     )
-    number = f"{len(found.runs)} run{'' if len(found.runs) == 1 else 's'}"
-    say(f"wrote {path} ({TITLES[chosen]}, {number})")
+    runs = plural(len(found.runs), "{number} run", "{number} runs")
+    say(f"wrote {path} ({TITLES[chosen]}, {runs})")
     return 0

@@ -14,7 +14,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sharing import shared
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Query, Row, Store
 from gpuexplorer.reproduce import command_of
@@ -124,9 +124,17 @@ def _print_end(
     if shown:
         words = f"{count(shown)} of {count(found)} runs" if shown < found else ""
     elif found:
-        words = f"There are {_runs(found)} of that kind, and no more to show."
+        words = plural(
+            found,
+            "There is {number} run of that kind, and no more to show.",
+            "There are {number} runs of that kind, and no more to show.",
+        )
     elif everything:
-        words = f"No such run among the {_runs(everything)} in the history."
+        words = plural(
+            everything,
+            "No such run among the {number} run in the history.",
+            "No such run among the {number} runs in the history.",
+        )
     else:
         words = f"No runs yet in {where}: 'gpuexplorer run' and the window put them there."
     if words:
@@ -139,11 +147,19 @@ def _print_damaged(rows: list[Row], options: argparse.Namespace) -> None:
     if not damaged or options.deleted:
         return
     ids = [row.id for row in damaged[:MAX_NAMED]]
-    words = f"{_runs(len(damaged))} of these cannot be read whole ({damaged[0].damaged}"
-    words += ", and others" if len(damaged) > 1 else ""
-    rid = in_history(["history", "delete", *ids], options)
-    more = ", and so on" if len(damaged) > MAX_NAMED else ""
-    words += f"); to take {'it' if len(damaged) == 1 else 'them'} out of the list: {rid}{more}"
+    command = in_history(["history", "delete", *ids], options)
+    words = plural(
+        len(damaged),
+        "{number} run of these cannot be read whole ({reason}); to take it out of the list: "
+        "{command}",
+        "{number} runs of these cannot be read whole ({reason}, and others); to take them out of "
+        "the list: {command}, and so on"
+        if len(damaged) > MAX_NAMED
+        else "{number} runs of these cannot be read whole ({reason}, and others); to take them out "
+        "of the list: {command}",
+        reason=damaged[0].damaged,
+        command=command,
+    )
     output_console().print(words, style="yellow", markup=False, soft_wrap=True)
 
 
@@ -168,13 +184,13 @@ def _said(row: Row) -> Text:
 
     text = Text("★ " if row.starred else "", style="yellow")
     if row.damaged is not None:
-        text.append("UNREADABLE ", style="red")
+        text.append("UNREADABLE", style="red").append(" ")
     if row.verified is False:
-        text.append("WRONG RESULT ", style="red")
+        text.append("WRONG RESULT", style="red").append(" ")
     if row.suspect is not None:
-        text.append("SUSPECT ", style="red")
+        text.append("SUSPECT", style="red").append(" ")
     for tag in row.tags:
-        text.append(f"[{tag}] ", style="cyan")
+        text.append(f"[{tag}]", style="cyan").append(" ")
     note = " ".join(row.note.split())
     text.append(note if len(note) <= NOTE_SHOWN else f"{note[:NOTE_SHOWN]}…", style="dim")
     return text
@@ -251,7 +267,14 @@ def _change(options: argparse.Namespace) -> None:
             case "delete":
                 deletion = store.delete(ids)
                 undo = in_history(["history", "undelete", str(deletion.token)], options)
-                say(f"deleted {_runs(deletion.runs)}; to bring them back: {undo}")
+                say(
+                    plural(
+                        deletion.runs,
+                        "deleted {number} run; to bring it back: {command}",
+                        "deleted {number} runs; to bring them back: {command}",
+                        command=undo,
+                    )
+                )
 
 
 def _undelete(options: argparse.Namespace) -> None:
@@ -259,14 +282,10 @@ def _undelete(options: argparse.Namespace) -> None:
         back = store.undelete(options.deletion)
     if not back:
         raise InputError("there is nothing to bring back", remedy="see 'history --deleted'")
-    say(f"brought back {_runs(back)}")
+    say(plural(back, "brought back {number} run", "brought back {number} runs"))
 
 
 def _purge(options: argparse.Namespace) -> None:
     with Store.open() as store:
         removed = store.purge()
-    say(f"removed {_runs(removed)} for good")
-
-
-def _runs(number: int) -> str:
-    return f"{count(number)} run{'' if number == 1 else 's'}"
+    say(plural(removed, "removed {number} run for good", "removed {number} runs for good"))

@@ -9,6 +9,7 @@ from typing import Any
 from gpuexplorer.cli.messages import report, say, tell
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import plural
 from gpuexplorer.history.importing import SCHEMA, ImportedFile, import_file
 from gpuexplorer.history.store import Store
 
@@ -46,8 +47,8 @@ def _print(one: ImportedFile) -> None:
     most = sorted(reasons.items(), key=lambda item: -item[1])
     for reason, number in most[:REASONS_SHOWN]:
         tell(f"  {number} × {' '.join(reason.split())[:200]}")
-    if len(most) > REASONS_SHOWN:
-        tell(f"  {len(most) - REASONS_SHOWN} more reasons")
+    if (more := len(most) - REASONS_SHOWN) > 0:
+        tell(plural(more, "  {number} more reason", "  {number} more reasons"))
     if one.group is not None:
         tell(f"  the group {one.group} holds them")
     elif one.added:

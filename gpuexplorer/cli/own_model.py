@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import plural
 from gpuexplorer.workloads.loader import own_workload
 from gpuexplorer.workloads.own_model import ModelFile, is_model_file, read_model
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted, trust
@@ -63,9 +64,9 @@ def _ask(model: ModelFile) -> bool:
     lines = model.text.splitlines()
     for line in lines[:SHOWN_LINES]:
         say(f"  │ {line}")
-    if len(lines) > SHOWN_LINES:
-        say(f"  … {len(lines) - SHOWN_LINES} more lines")
-    print("Run it? [y/N] ", end="", file=sys.stderr, flush=True)
+    if (more := len(lines) - SHOWN_LINES) > 0:
+        say(plural(more, "  … {number} more line", "  … {number} more lines"))
+    print("Run it? [y/N]", end=" ", file=sys.stderr, flush=True)
     try:
         return input().strip().lower() in ("y", "yes")
     except EOFError:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.session import RunProgress
 
 PLAIN_EVERY_S = 5.0
@@ -72,9 +72,11 @@ class _PlainLines:
     def __call__(self, progress: RunProgress) -> None:
         if not self._line.due():
             return
-        samples = f", {count(progress.samples)} samples" if progress.samples else ""
-        stage = STAGES.get(progress.stage, progress.stage)
-        say(f"{self._title}: {stage}{samples}, {progress.elapsed_s:.0f} s")
+        facts = [STAGES.get(progress.stage, progress.stage)]
+        if progress.samples:
+            facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
+        facts.append(f"{progress.elapsed_s:.0f} s")
+        say(f"{self._title}: {', '.join(facts)}")
 
 
 @contextmanager
@@ -94,14 +96,15 @@ def _bar(title: str) -> Iterator[ProgressSink]:
         measuring_since: list[float] = []
 
         def sink(progress: RunProgress) -> None:
-            stage = STAGES.get(progress.stage, progress.stage)
-            samples = f" · {count(progress.samples)} samples" if progress.samples else ""
+            facts = [STAGES.get(progress.stage, progress.stage)]
+            if progress.samples:
+                facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
             if progress.samples and progress.seconds:
                 if not measuring_since:
                     measuring_since.append(progress.elapsed_s)
                 done = progress.elapsed_s - measuring_since[0]
                 bar.update(task, total=progress.seconds, completed=min(done, progress.seconds))
-            bar.update(task, description=stage + samples)
+            bar.update(task, description=" · ".join(facts))
 
         yield sink
 

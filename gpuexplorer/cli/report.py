@@ -10,6 +10,7 @@ from gpuexplorer.cli.chosen import choose
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.output import check_targets
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import plural
 from gpuexplorer.report.page import Report, write_report
 
 ENDINGS = (".html", ".htm")
@@ -33,5 +34,6 @@ def write(words: Sequence[str], path: Path) -> int:
         Report(runs=found.runs, labels=found.labels, skipped=found.skipped, rests=found.rests),
         path,
     )
-    say(f"wrote {path} (report on {len(found.runs)} run{'' if len(found.runs) == 1 else 's'})")
+    runs = plural(len(found.runs), "{number} run", "{number} runs")
+    say(f"wrote {path} (report on {runs})")
     return 0

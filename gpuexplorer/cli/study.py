@@ -18,6 +18,7 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.history.keeping import Keeping
@@ -88,7 +89,7 @@ def _sizes(
     several = [symbol for symbol, values in given.items() if len(values) > 1]
     if len(several) > 1:
         raise InputError(
-            f"{' and '.join(several)} both have several values", remedy="vary one size alone"
+            f"{listed(several)} both have several values", remedy="vary one size alone"
         )
     if not several and len(given) == 1:
         several = list(given)

@@ -24,8 +24,8 @@ def print_summary(result: RunResult, title: str, console: Console) -> None:
     words = [v for k, v in parts.items() if v and k not in ("workload", "device", "threads")]
     console.print(Text.assemble((title, "bold"), "  ", " · ".join(words)))
     device = result.device
-    threads = f" · {parts['threads']}" if parts["threads"] else ""
-    console.print(Text(f"{device.name} · {device.id} · {device.driver}{threads}\n", style="dim"))
+    where = filter(None, (device.name, device.id, device.driver, parts["threads"]))
+    console.print(Text(f"{' · '.join(where)}\n", style="dim"))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(style="bold", no_wrap=True)
@@ -48,8 +48,9 @@ def print_advice(found: Sequence[Advice], console: Console) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for number, advice in enumerate(found):
-        change = f" Try {advice.change.options}." if advice.change is not None else ""
-        evidence = f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."
-        words = Text.assemble((f"{advice.title}.", "bold"), f" {evidence}{change}")
+        sentences = [f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."]
+        if advice.change is not None:
+            sentences.append(f"Try {advice.change.options}.")
+        words = Text.assemble((f"{advice.title}.", "bold"), " ", " ".join(sentences))
         table.add_row("" if number else "advice", words)
     console.print(table)

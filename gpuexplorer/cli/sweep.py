@@ -21,7 +21,7 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.engines import Engines
@@ -82,7 +82,8 @@ def _run(space_sweep: SpaceSweep, engines: Engines, options: argparse.Namespace)
             document = space_sweep.run(engines)
     except KeyboardInterrupt:
         _deliver(space_sweep.document(), options)
-        say(f"gpuexplorer: stopped with {_state(space_sweep)}{_again(space_sweep, options)}")
+        stopped = f"gpuexplorer: stopped with {_state(space_sweep)}"
+        say("; ".join([stopped, *_again(space_sweep, options)]))
         return EXIT_INTERRUPTED
     except ExplorerError:
         _deliver(space_sweep.document(), options)
@@ -90,17 +91,34 @@ def _run(space_sweep: SpaceSweep, engines: Engines, options: argparse.Namespace)
         raise
     code = _deliver(document, options)
     if wrong := space_sweep.count("wrong"):
-        say(f"gpuexplorer: {_some(wrong)} gave a wrong result")
+        say(
+            plural(
+                wrong,
+                "gpuexplorer: {number} configuration gave a wrong result",
+                "gpuexplorer: {number} configurations gave a wrong result",
+            )
+        )
         code = code or WrongResult.exit_code
     if space_sweep.unfinished:
         said = []
         if lost := space_sweep.count("lost"):
             said.append(
-                f"{_some(lost)} {'was' if lost == 1 else 'were'} lost because the engine was ended"
+                plural(
+                    lost,
+                    "{number} configuration was lost because the engine was ended",
+                    "{number} configurations were lost because the engine was ended",
+                )
             )
         if short := space_sweep.count("short"):
-            said.append(f"memory was short for {_some(short)}")
-        say(f"gpuexplorer: {', '.join(said)}{_again(space_sweep, options)}")
+            said.append(
+                plural(
+                    short,
+                    "memory was short for {number} configuration",
+                    "memory was short for {number} configurations",
+                )
+            )
+        trouble = f"gpuexplorer: {', '.join(said)}"
+        say("; ".join([trouble, *_again(space_sweep, options)]))
         code = code or WorkFailed.exit_code
     if not document.measured:
         why = next(iter(reasons(document.runs)))
@@ -108,13 +126,9 @@ def _run(space_sweep: SpaceSweep, engines: Engines, options: argparse.Namespace)
     return code
 
 
-def _some(number: int) -> str:
-    return f"{count(number)} configuration{'' if number == 1 else 's'}"
-
-
-def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> str:
-    """Say how to go on with a sweep that is in the history."""
-    return "" if space_sweep.group is None else f"; continue with: {_resume_line(options)}"
+def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> list[str]:
+    """Say how to continue a sweep that is in the history; of another there is nothing to say."""
+    return [] if space_sweep.group is None else [f"continue with: {_resume_line(options)}"]
 
 
 def _state(space_sweep: SpaceSweep) -> str:
@@ -201,7 +215,7 @@ def _announce(space_sweep: SpaceSweep, options: argparse.Namespace) -> None:
     parts.append(f"{count(waiting)} to measure")
     if waiting:
         parts.append(f"time: {space_sweep.sweep.left.words}")
-    say("gpuexplorer: " + ", ".join(parts))
+    say(f"gpuexplorer: {', '.join(parts)}")
 
 
 def _deliver(document: SweepDocument, options: argparse.Namespace) -> int:

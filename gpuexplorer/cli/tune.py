@@ -21,6 +21,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tuned import tuning_line
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
@@ -107,11 +108,13 @@ def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
     delivery.say_written()
     measured = [e for e in tuning.evaluations if e.outcome == "measured"]
     best = min(measured, key=lambda e: e.median_s or 0.0, default=None)
-    words = f"stopped after {len(tuning.evaluations)} configurations; nothing is named"
+    parts = [f"stopped after {len(tuning.evaluations)} configurations", "nothing is named"]
     if best is not None:
-        words += f"; the fastest so far was {knob_words(best.config)}"
-        words += f" with {quantity(best.median_s, 's')}, not measured again"
-    say(f"gpuexplorer: {words}")
+        median = quantity(best.median_s, "s")
+        parts.append(
+            f"the fastest so far was {knob_words(best.config)} with {median}, not measured again"
+        )
+    say(f"gpuexplorer: {'; '.join(parts)}")
     return EXIT_INTERRUPTED
 
 
@@ -127,9 +130,8 @@ def print_tuning(tuning: Tuning, title: str, *, verbose: bool) -> None:
     words = config_words(plain).partition(" · ")[2]
     console.print(Text.assemble((title, "bold"), f"  {words}"))
     if tuning.device is not None:
-        threads = tuning.threads
-        cpu = f" · {threads} CPU thread{'s' if threads > 1 else ''}" if threads else ""
-        console.print(Text(f"{tuning.device.name} · {tuning.device.driver}{cpu}\n", style="dim"))
+        facts = (tuning.device.name, tuning.device.driver, threads_words(tuning.threads))
+        console.print(Text(f"{' · '.join(filter(None, facts))}\n", style="dim"))
     print_sheet(sheet_of(tuning), console)
     for line in failures(tuning, most=None if verbose else MOST_REASONS):
         console.print(Text(line, style="dim"))
@@ -161,9 +163,10 @@ def best_words(progress: TuningProgress) -> str:
 
 def done_words(progress: TuningProgress) -> str:
     """Return how much is done, such as ``12 of 40 configurations``."""
-    of = f" of {progress.total}" if progress.total is not None else ""
-    what = "rounds of the final" if progress.phase == "final" else "configurations"
-    return f"{progress.done}{of} {what}"
+    done = f"{progress.done}"
+    if progress.total is not None:
+        done = f"{progress.done} of {progress.total}"
+    return f"{done} rounds of the final" if progress.phase == "final" else f"{done} configurations"
 
 
 class _PlainLines:

@@ -120,14 +120,14 @@ def _print_one(workload: Workload, devices: DeviceList | None) -> None:
     console.print(Text(workload.source.origin, style="dim"))
     console.print()
     for symbol, size in manifest.sizes.items():
-        title = f"{size.title}: " if size.title else ""
-        console.print(f"{title}{symbol} from {size.min} to {size.max}, default {size.default}")
+        words = f"{symbol} from {size.min} to {size.max}, default {size.default}"
+        console.print(f"{size.title}: {words}" if size.title else words)
     for constraint in manifest.constraints:
         console.print(Text(f"only with {constraint.rule}: {constraint.because}"))
     tolerances = [f"{name} (±{p.tolerance:g})" for name, p in manifest.precisions.items()]
     console.print(f"Precisions and tolerances: {', '.join(tolerances)}")
     inputs = [
-        f"{name} {array.fill if array.below is None else f'0 to below {array.below}'}"
+        f"{name} {array.fill}" if array.below is None else f"{name} 0 to below {array.below}"
         for name, array in manifest.arrays.items()
         if array.role in ("in", "inout")
     ]
@@ -150,7 +150,8 @@ def _print_one(workload: Workload, devices: DeviceList | None) -> None:
 def _switch_words(switch: Switch) -> str:
     """Return how a switch is set, its default first: ``--switch compile=off|default|...``."""
     others = [v for v in switch.values if v != switch.default]
-    return f"--switch {switch.name}=" + "|".join(map(switch_value, (switch.default, *others)))
+    values = "|".join(map(switch_value, (switch.default, *others)))
+    return f"--switch {switch.name}={values}"
 
 
 def _devices(workload: Workload, options: argparse.Namespace) -> DeviceList | None:
@@ -188,7 +189,8 @@ def _facts(
     if variant.library:
         facts.append(f"library call: {variant.library}")
     elif variant.model:
-        facts.append(f"model {variant.model}: {_framework(variant.model, devices)}")
+        framework = _framework(variant.model, devices)
+        facts.append(f"model {variant.model}: {framework}")
         facts.append(f"switches: {', '.join(s.name for s in _switches(variant))}")
     elif block:
         facts.append(f"block: {variant.dimensions} dimensions, default {block_words(block)}")

@@ -52,7 +52,8 @@ def _packaged(part: str, major: int) -> Path | None:
     if major > 12:
         package = f"nvidia-cuda-{part}"
     else:  # there the compiler's package has the part that it calls crt
-        package = f"nvidia-cuda-{'nvcc' if part == 'crt' else part}-cu{major}"
+        own = "nvcc" if part == "crt" else part
+        package = f"nvidia-cuda-{own}-cu{major}"
     try:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:

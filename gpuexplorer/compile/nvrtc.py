@@ -212,7 +212,8 @@ def _failure(nvrtc: Nvrtc, source: str, status: str, log: str) -> WorkFailed:
         major = nvrtc.version[0]
         if lacks_some(header_folders(major)):
             extra = "nvrtc" if major > 12 else f"nvrtc{major}"
-            remedy += f"; CUDA's headers: {to_get(f'gpuexplorer[{extra}]', in_an_engine=True)}"
+            headers = to_get(f"gpuexplorer[{extra}]", in_an_engine=True)
+            remedy = f"put that file beside the source; CUDA's headers: {headers}"
     return WorkFailed(
         f"the kernel does not compile: {what.removesuffix(_NOWHERE)}", remedy=remedy, detail=log
     )
@@ -262,8 +263,8 @@ def _barriers(log: str, start: int) -> int | None:
 
 def _exact(nvrtc: Nvrtc) -> str:
     """Return NVRTC's version to the last digit as far as pip knows it."""
-    told = ".".join(map(str, nvrtc.version))
+    told = [".".join(map(str, nvrtc.version))]
     for package in _NVRTC_PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            told += f" {package} {importlib.metadata.version(package)}"
-    return told
+            told.append(f"{package} {importlib.metadata.version(package)}")
+    return " ".join(told)

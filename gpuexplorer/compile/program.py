@@ -10,9 +10,8 @@ from gpuexplorer.compile.targets import Version
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.frozen import is_frozen, to_get
 
-_REMEDY = to_get("gpuexplorer[nvrtc]", in_an_engine=True)
-if not is_frozen():
-    _REMEDY += ", or [cuda13] or [cuda12] for an NVIDIA GPU here"
+_COMMAND = to_get("gpuexplorer[nvrtc]", in_an_engine=True)
+_REMEDY = _COMMAND if is_frozen() else f"{_COMMAND}, or [cuda13] or [cuda12] for an NVIDIA GPU here"
 _NAME = b"source.cu"
 
 
@@ -113,5 +112,6 @@ def _decoded(text: bytes) -> str:
 def missing(error: Exception) -> CannotRunHere:
     """Return the error of a Python that has no NVRTC, or none that can be used."""
     lines = str(error).strip().splitlines() or ["no reason given"]
-    what = "is not installed" if isinstance(error, ImportError) else "cannot be used here"
-    return CannotRunHere(f"NVRTC {what} ({lines[0]})", remedy=_REMEDY)
+    if isinstance(error, ImportError):
+        return CannotRunHere(f"NVRTC is not installed ({lines[0]})", remedy=_REMEDY)
+    return CannotRunHere(f"NVRTC cannot be used here ({lines[0]})", remedy=_REMEDY)

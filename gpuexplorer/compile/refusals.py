@@ -81,9 +81,9 @@ def reached(first: Iterable[str], leads_to: Mapping[str, Sequence[str]]) -> froz
     return frozenset(found)
 
 
-def _refuse(source: CudaSource, offset: int, what: str, remedy: str) -> WorkFailed:
+def _refuse(source: CudaSource, offset: int, why: str, remedy: str) -> WorkFailed:
     return WorkFailed(
-        f"{source.where(offset)}: {what} cannot run through OpenCL",
+        f"{source.where(offset)}: {why}",
         remedy=f'{remedy}, or say requires = ["cuda"] in the manifest',
     )
 
@@ -91,7 +91,12 @@ def _refuse(source: CudaSource, offset: int, what: str, remedy: str) -> WorkFail
 def _refuse_assembly(source: CudaSource) -> None:
     match = re.search(r"\b(?:asm|__asm__|__asm)\b", source.plain)
     if match:
-        raise _refuse(source, match.start(), "inline assembly", "write it in CUDA C++")
+        raise _refuse(
+            source,
+            match.start(),
+            "inline assembly cannot run through OpenCL",
+            "write it in CUDA C++",
+        )
 
 
 def _refuse_votes(source: CudaSource) -> None:
@@ -101,7 +106,7 @@ def _refuse_votes(source: CudaSource) -> None:
             raise _refuse(
                 source,
                 match.start(),
-                f"{match[0]}(), which this driver's language lacks,",
+                f"{match[0]}(), which this driver's language lacks, cannot run through OpenCL",
                 "count in shared memory between two __syncthreads()",
             )
 
@@ -111,7 +116,12 @@ def _refuse_printing(source: CudaSource) -> None:
     for kernel in source.kernels.values():
         match = re.search(r"\bprintf(?=\s*\()", source.plain[slice(*kernel.body)])
         if match:
-            raise _refuse(source, kernel.body[0] + match.start(), "printf()", "remove it")
+            raise _refuse(
+                source,
+                kernel.body[0] + match.start(),
+                "printf() cannot run through OpenCL",
+                "remove it",
+            )
 
 
 def _refuse_constants(source: CudaSource) -> None:
@@ -132,7 +142,7 @@ def _refuse_kernels(source: CudaSource) -> None:
             raise _refuse(
                 source,
                 at,
-                f"the template kernel '{kernel.name}'",
+                f"the template kernel '{kernel.name}' cannot run through OpenCL",
                 "use the types real and accum and macros instead of template parameters",
             )
         for parameter in source.signature(kernel).parameters:
@@ -140,7 +150,7 @@ def _refuse_kernels(source: CudaSource) -> None:
                 raise _refuse(
                     source,
                     parameter.start,
-                    f"'{parameter.name}', a pointer to pointers,",
+                    f"'{parameter.name}', a pointer to pointers, cannot run through OpenCL",
                     "pass one array and index it",
                 )
 
@@ -156,7 +166,7 @@ def _refuse_shared(source: CudaSource) -> None:
             raise _refuse(
                 source,
                 at,
-                "__shared__ outside a kernel's own body",
+                "__shared__ outside a kernel's own body cannot run through OpenCL",
                 "declare it in the kernel and hand a pointer to the helper",
             )
         if starts[index] >= counted:
@@ -165,7 +175,10 @@ def _refuse_shared(source: CudaSource) -> None:
         counted = at
         if depth > 1:
             raise _refuse(
-                source, at, "__shared__ in a nested block", "declare it at the top of the kernel"
+                source,
+                at,
+                "__shared__ in a nested block cannot run through OpenCL",
+                "declare it at the top of the kernel",
             )
 
 
@@ -193,7 +206,7 @@ def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> No
             raise _refuse(
                 source,
                 statement.start,
-                "a return before the last __syncthreads()",
+                "a return before the last __syncthreads() cannot run through OpenCL",
                 "let every thread reach it and guard the work with if instead",
             )
 
@@ -270,7 +283,8 @@ def _refuse_divergence(
             raise _refuse(
                 source,
                 statement.start,
-                f"__syncthreads() inside '{statement.kind}' that depends on the thread",
+                f"__syncthreads() inside '{statement.kind}' that depends on the thread "
+                "cannot run through OpenCL",
                 remedy,
             )
         if not statement.is_loop:
@@ -282,6 +296,7 @@ def _refuse_divergence(
                         raise _refuse(
                             source,
                             jump.start,
-                            f"'{jump.kind}' by some threads out of a loop with __syncthreads()",
+                            f"'{jump.kind}' by some threads out of a loop with __syncthreads() "
+                            "cannot run through OpenCL",
                             "let every thread take part until the loop ends",
                         )

@@ -98,5 +98,5 @@ def _program(request: CompileRequest) -> Compiled:
         with suppress(WorkFailed):
             return _compile(request, request.files)
         if left_out:
-            error.detail += f"\n(compiled without {', '.join(left_out)})"
+            error.detail = f"{error.detail}\n(compiled without {', '.join(left_out)})"
         raise

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuexplorer.core.config import OWN_FILL
 from gpuexplorer.core.knobs import BLOCK_AXES, block_words, find_knob, switch_value
+from gpuexplorer.core.units import plural
 
 
 def axis_title(name: str) -> str:
@@ -22,6 +23,11 @@ def is_number_axis(name: str) -> bool:
     """Whether an axis' values are numbers with an order of their own."""
     found = find_knob(name)
     return found is not None and found[0].within is not None
+
+
+def threads_words(threads: int | None) -> str:
+    """Return CPU threads in words; empty where there is no number."""
+    return plural(threads, "{number} CPU thread", "{number} CPU threads") if threads else ""
 
 
 def value_words(name: str, value: Any) -> str:
@@ -45,7 +51,8 @@ def values_words(values: Mapping[str, Any]) -> str:
     parts = []
     block = {name[-1]: values[name] for name in BLOCK_AXES if name in values}
     if len(block) > 1 and "x" in block and "y" in block:
-        parts.append("block " + block_words((block["x"], block["y"], block.get("z", 1))))
+        block_ = block_words((block["x"], block["y"], block.get("z", 1)))
+        parts.append(f"block {block_}")
     else:
         block = {}
     for name, value in values.items():

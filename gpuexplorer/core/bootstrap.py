@@ -70,10 +70,12 @@ def unsuitable() -> tuple[str, str] | None:
     said = [f"lacks {_listed(missing)}"] if missing else []
     said += [f"has {package} {found}, which is too old" for package, found in old.items()]
     wanted = [package for package in REQUIRED if package in missing or package in old]
-    then = f" and choose {_place()}" if _of_the_system() else ""
+    command = install_command(wanted)
     return (
         f"{name} (Python {running}) {_listed(said)}",
-        f"install what an engine needs with: {install_command(wanted)}{then}",
+        f"install what an engine needs with: {command} and choose {_place()}"
+        if _of_the_system()
+        else f"install what an engine needs with: {command}",
     )
 
 
@@ -149,7 +151,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    names, last = ", ".join(words[:-1]), words[-1]
+    return f"{names} and {last}" if names else last
 
 
 def _quoted(word: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import Block, Cache
 from gpuexplorer.core.knobs import block_words, by_axis, option_words, switch_value
 
@@ -44,7 +45,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         if self.include_transfers is not None:
             parts.append("with transfers" if self.include_transfers else "the kernel alone")
         if self.threads is not None:
-            parts.append(f"{self.threads} CPU thread{'s' if self.threads > 1 else ''}")
+            parts.append(threads_words(self.threads))
         for name, value in self.switches.items():
             parts.append(f"{name.replace('_', ' ')} {switch_value(value)}")
         return ", ".join(parts)

@@ -103,7 +103,8 @@ def comparison_json(result: ComparisonResult) -> bytes:
     contestants = fields.pop("contestants")
     lines = [f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items()]
     runs = ",\n".join(f"    {_compact(one)}" for one in contestants)
-    data = "{\n" + ",\n".join(lines) + f',\n  "contestants": [\n{runs}\n  ]\n}}\n'
+    whole = ",\n".join([*lines, f'  "contestants": [\n{runs}\n  ]'])
+    data = f"{{\n{whole}\n}}\n"
     return shared(data.encode(), [one.run.environment for one in contestants])
 
 

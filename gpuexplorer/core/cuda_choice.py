@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuexplorer.core.cuda_driver import Driver, Gpu
+from gpuexplorer.core.units import listed
 
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 14)
@@ -84,7 +85,9 @@ class Fit:
         """What is left out and why; empty where nothing is."""
         if not self.left_out:
             return ""
-        return f"{self.why}: {'it is' if len(set(self.left_out)) == 1 else 'they are'} left out"
+        if len(set(self.left_out)) == 1:
+            return f"{self.why}: it is left out"
+        return f"{self.why}: they are left out"
 
 
 def this_machine(driver: Driver | None, python: tuple[int, ...] | None = None) -> Here:
@@ -119,7 +122,7 @@ def fit(cuda: int, torch: bool, here: Here) -> Fit:
     gpus = here.driver.gpus
     reasons = {gpu: _trouble_of_gpu(cuda, torch, gpu, here.machine, here.driver) for gpu in gpus}
     left_out = tuple(gpu for gpu in gpus if reasons[gpu])
-    why = " and ".join(filter(None, reasons.values()))
+    why = listed(filter(None, reasons.values()))
     return Fit(why) if len(left_out) == len(gpus) else Fit(left_out=left_out, why=why)
 
 
@@ -127,8 +130,9 @@ def trouble_of_system(here: Here) -> str:
     """Return why there are no such libraries for a system or a Python; empty where there are."""
     if here.machine not in MACHINES.get(here.system, ()):
         system = SYSTEMS.get(here.system, here.system)
-        on = f" on {here.machine}" if here.system in MACHINES else ""
-        return f"there are no wheels of CUDA's libraries for {system}{on}"
+        if here.system in MACHINES:
+            return f"there are no wheels of CUDA's libraries for {system} on {here.machine}"
+        return f"there are no wheels of CUDA's libraries for {system}"
     if here.python and not OLDEST_PYTHON <= here.python[:2] <= NEWEST_PYTHON:
         return (
             f"there are no wheels of CUDA's libraries for Python {_dotted(here.python)}: take one "
@@ -147,11 +151,17 @@ def without_cupti(system: str, python: tuple[int, ...], torch: bool) -> str:
 
 
 def _trouble_of_driver(cuda: int, driver: Driver | None) -> str:
-    needs = f"CUDA {cuda} needs an NVIDIA driver {OLDEST_DRIVERS[cuda]} or newer"
+    oldest = OLDEST_DRIVERS[cuda]
     if driver is None:
-        return f"{needs}, and there is no NVIDIA driver with a GPU here"
+        return (
+            f"CUDA {cuda} needs an NVIDIA driver {oldest} or newer, and there is no NVIDIA driver "
+            "with a GPU here"
+        )
     if driver.cuda[0] < cuda:
-        return f"{needs}, and this one runs CUDA {_dotted(driver.cuda)}"
+        return (
+            f"CUDA {cuda} needs an NVIDIA driver {oldest} or newer, and this one runs CUDA "
+            f"{_dotted(driver.cuda)}"
+        )
     return ""
 
 
@@ -168,11 +178,15 @@ def _trouble_of_gpu(cuda: int, torch: bool, gpu: Gpu, machine: str, driver: Driv
     if has >= BLACKWELL and driver.cuda < BLACKWELLS_CUDA:
         return f"{gpu.words} needs an NVIDIA driver {BLACKWELLS_DRIVER} or newer"
     if torch and not _runs_on(has, TORCH_KERNELS[cuda, machine]):
-        on = " on aarch64" if machine == "aarch64" else ""
-        trouble = f"PyTorch's build for CUDA {cuda}{on} has no kernels for {gpu.words}"
+        parts = [
+            f"PyTorch's build for CUDA {cuda} on aarch64 has no kernels for {gpu.words}"
+            if machine == "aarch64"
+            else f"PyTorch's build for CUDA {cuda} has no kernels for {gpu.words}"
+        ]
         if driver.cuda[0] < 13 and _runs_on(has, TORCH_KERNELS[13, machine]):
-            trouble += f"; an NVIDIA driver {OLDEST_DRIVERS[13]} or newer brings one that has"
-        return trouble
+            newer = OLDEST_DRIVERS[13]
+            parts.append(f"an NVIDIA driver {newer} or newer brings one that has")
+        return "; ".join(parts)
     return ""
 
 

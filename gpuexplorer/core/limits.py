@@ -69,7 +69,9 @@ class Fraction:
     @property
     def words(self) -> str:
         """What they are, in words."""
-        return f"{self.noun} above 0 and {'below' if self.open else 'up to'} {self.most:.0f}"
+        if self.open:
+            return f"{self.noun} above 0 and below {self.most:.0f}"
+        return f"{self.noun} above 0 and up to {self.most:.0f}"
 
     def holds(self, value: float) -> bool:
         """Return whether a number is one of them; what is not a number is not."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.units import listed
 
 FIELD_TITLES: dict[str, str] = {
     "sm_clock_Hz": "clock",
@@ -120,7 +121,9 @@ def at_own_limit(reasons: Sequence[str]) -> bool:
 def limit_words(reasons: Sequence[str]) -> str:
     """Return ``at its power limit``, or all limits that hold the clock; empty without any."""
     names = [name for reason, name in LIMITS.items() if reason in reasons]
-    return f"at its {' and '.join(names)} limit{'s' if len(names) > 1 else ''}" if names else ""
+    if not names:
+        return ""
+    return f"at its {listed(names)} limits" if len(names) > 1 else f"at its {names[0]} limit"
 
 
 def clock_words(reasons: Sequence[str]) -> str:

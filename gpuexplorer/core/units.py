@@ -1,8 +1,9 @@
-"""The one formatter: SI base units in, a short readable quantity out."""
+"""The one formatter: SI base units in, a short readable quantity out; phrases with a count."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
@@ -60,3 +61,18 @@ def percent(fraction: float | None, digits: int = 2) -> str:
 def count(value: int) -> str:
     """Format a whole number with thin spaces between thousands."""
     return f"{value:,}".replace(",", "\u202f")
+
+
+def plural(number: int, one: str, many: str, **fields: object) -> str:
+    """Return the phrase that goes with ``number``, as gettext's ngettext chooses it.
+
+    ``plural(3, "{number} run", "{number} runs")`` is ``"3 runs"``; ``fields`` are the others that
+    the phrases name.
+    """
+    return (one if number == 1 else many).format(number=count(number), **fields)
+
+
+def listed(names: Iterable[str], template: str = "{names} and {last}") -> str:
+    """Return names as a sentence lists them, such as ``a, b and c``; empty without any."""
+    *others, last = list(names) or [""]
+    return template.format(names=", ".join(others), last=last) if others else last

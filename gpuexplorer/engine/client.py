@@ -475,8 +475,13 @@ class Engine:
         if self._process is None or time.monotonic() < self._next_due():
             return
         if self._stopping_since is not None:
-            what = "the launch" if self._stage in LAUNCH_STAGES else f"'{self._stage or 'start'}'"
-            self._give_up("cancelled", f"{what} did not end in time, so its engine was ended")
+            stage = self._stage or "start"
+            self._give_up(
+                "cancelled",
+                "the launch did not end in time, so its engine was ended"
+                if stage in LAUNCH_STAGES
+                else f"'{stage}' did not end in time, so its engine was ended",
+            )
             return
         if self._suspension.since is not None:
             self._give_up_suspended()
@@ -492,19 +497,26 @@ class Engine:
 
     def _hang(self) -> tuple[str, str]:
         """Say what did not come back in time, and what to do about it."""
-        within = f"within {self._deadline_s:.0f} s"
+        within_s = self._deadline_s
         if self._stage not in LAUNCH_STAGES or self._run is None:
-            remedy = "allow more with --deadline" if self._stage == "build" else ""
-            at = f"while the engine was at '{self._stage}'"
-            return f"nothing came back {within} {at}, so it was ended", remedy
-        look = "look for a loop without an end, or choose a smaller size"
-        never = "so its engine was ended; the kernel may never finish"
+            return (
+                f"nothing came back within {within_s:.0f} s while the engine was at "
+                f"'{self._stage}', so it was ended",
+                "allow more with --deadline" if self._stage == "build" else "",
+            )
         if self._stage == "predict" and not self._run.options.allow_long:
             return (
-                f"a part of one launch did not end {within}, {never}",
-                f"{look}, or agree to long launches with --yes",
+                f"a part of one launch did not end within {within_s:.0f} s, so its engine was "
+                "ended; the kernel may never finish",
+                "look for a loop without an end, or choose a smaller size, or agree to long "
+                "launches with --yes",
             )
-        return f"a launch did not end {within}, {never}", f"{look}, or allow more with --deadline"
+        return (
+            f"a launch did not end within {within_s:.0f} s, so its engine was ended; the kernel "
+            "may never finish",
+            "look for a loop without an end, or choose a smaller size, or allow more with "
+            "--deadline",
+        )
 
     def _process_ended(self) -> None:
         """The stream ended by itself: the process crashed, was killed, or gave up."""
@@ -553,9 +565,14 @@ class Engine:
         """End a process that was suspended and not continued."""
         process = self._process
         assert process is not None
-        how = " (SIGSTOP)" if os.name == "posix" else ""
-        within = f"within {suspension.PATIENCE_S:.0f} s"
-        reason = f"the engine was suspended from outside{how}, not continued {within}, and so ended"
+        within_s = suspension.PATIENCE_S
+        reason = (
+            f"the engine was suspended from outside (SIGSTOP), not continued within "
+            f"{within_s:.0f} s, and so ended"
+            if os.name == "posix"
+            else f"the engine was suspended from outside, not continued within {within_s:.0f} s, "
+            "and so ended"
+        )
         status = process.end(0)
         self._failed_starts += not self._ready
         self._after_loss("hang" if self._ready else "start", reason, status, outside=True)

@@ -27,5 +27,7 @@ def check_threads(threads: int | None) -> None:
     """
     most = usable_cores()
     if threads is not None and not 1 <= threads <= most:
-        offered = "1" if most == 1 else f"1 to {most}"
-        raise InputError(f"{threads} CPU threads are not to be had here", remedy=f"use {offered}")
+        raise InputError(
+            f"{threads} CPU threads are not to be had here",
+            remedy="use 1" if most == 1 else f"use 1 to {most}",
+        )

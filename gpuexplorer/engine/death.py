@@ -66,7 +66,8 @@ def how_it_ended(
         return f"{noted[-1]}, until the engine died ({name})"
     if stage == "build" and name in _CAUSES:
         return f"the compiler crashed ({name}) over this kernel, and the engine with it"
-    return f"the engine died ({name}): {_CAUSES.get(name, 'it was ended from outside')}"
+    cause = _CAUSES.get(name, "it was ended from outside")
+    return f"the engine died ({name}): {cause}"
 
 
 def what_to_do(status: int | None, stage: str, kernel: bool) -> str:

@@ -48,7 +48,7 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
     """Say how a process ended that never answered."""
     python = process.launch.command[0]
     output = list(process.output)
-    last = f": {output[-1]}" if output else ""
+    how = _status(status)
     detail = last_lines(process)
     if process.flooded:
         return FailedStart(
@@ -57,11 +57,12 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
             detail,
         )
     if process.python is not None:
-        what = f"the engine in {python} (Python {process.python})"
-        if process.launch.label is None:
-            what = "the engine"
+        last = output[-1] if output else "it said nothing"
         return FailedStart(
-            f"{what} ended before it answered, {_status(status)}{last or ': it said nothing'}",
+            f"the engine ended before it answered, {how}: {last}"
+            if process.launch.label is None
+            else f"the engine in {python} (Python {process.python}) ended before it answered, "
+            f"{how}: {last}",
             detail=detail,
         )
     text = "\n".join(output)
@@ -80,7 +81,9 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
             detail,
         )
     return FailedStart(
-        f"{python} did not run as a Python: it ended {_status(status)} before the first line{last}",
+        f"{python} did not run as a Python: it ended {how} before the first line: {output[-1]}"
+        if output
+        else f"{python} did not run as a Python: it ended {how} before the first line",
         "choose a Python interpreter, such as FOLDER/bin/python",
         detail,
     )
@@ -88,10 +91,16 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
 
 def silent(process: EngineProcess, seconds: float) -> FailedStart:
     """Say that a process did not answer in time."""
-    named = process.launch.label is not None
-    who = f"the engine in {process.launch.command[0]}" if named else "the engine"
-    at = "" if process.python is not None or not named else " and ran no line of Python"
-    return FailedStart(f"{who} did not answer within {seconds:g} s{at}", detail=last_lines(process))
+    python = process.launch.command[0]
+    if process.launch.label is None:
+        what = f"the engine did not answer within {seconds:g} s"
+    elif process.python is not None:
+        what = f"the engine in {python} did not answer within {seconds:g} s"
+    else:
+        what = (
+            f"the engine in {python} did not answer within {seconds:g} s and ran no line of Python"
+        )
+    return FailedStart(what, detail=last_lines(process))
 
 
 def another_version(process: EngineProcess, welcome: protocol.Welcome) -> FailedStart | None:

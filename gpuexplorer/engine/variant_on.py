@@ -58,9 +58,10 @@ class VariantOn:
         variant = workload.variant(name)
         if variant.call is not None:
             kernels = [n for n, v in workload.manifest.variants.items() if v.launch]
-            kind = "library call" if variant.library else "model"
             raise InputError(
-                f"variant '{name}' is the {kind} {variant.call}, whose kernels are its own",
+                f"variant '{name}' is the library call {variant.call}, whose kernels are its own"
+                if variant.library
+                else f"variant '{name}' is the model {variant.call}, whose kernels are its own",
                 remedy=f"choose one of {', '.join(kernels)}" if kernels else "",
             )
         self._workload = workload

@@ -59,8 +59,9 @@ def no_space(folder: Path, needs_B: int, *, kept: bool = True) -> ExplorerError:
     ``kept``: what was downloaded by now is still there.
     """
     missing = max(_LEAST_MISSING_B, needs_B - free_B(folder))
-    then = "; what is downloaded is kept" if kept else ""
     return WorkFailed(
         f"the disk with {folder} is full: about {quantity(missing, 'B')} are missing",
-        remedy=f"free so much and start again{then}",
+        remedy="free so much and start again; what is downloaded is kept"
+        if kept
+        else "free so much and start again",
     )

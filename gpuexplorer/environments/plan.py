@@ -160,9 +160,10 @@ def _vouched(one: Package, lock: Lock | None, sums: dict[str, str], folder: Path
         return replace(one, sha256=pinned.sha256, size_B=size, vouched_by="lock")
     if folder is not None:
         if one.file not in sums:
+            path = folder / SUMS
             raise InputError(
                 f"nothing vouches for {one.file}: this program's lock does not know it, and there "
-                f"is no line for it in {folder / SUMS}",
+                f"is no line for it in {path}",
                 remedy="make that list where the wheels come from: sha256sum *.whl > SHA256SUMS",
             )
         return replace(one, sha256=sums[one.file], vouched_by=SUMS)

@@ -107,8 +107,12 @@ def best_python(found: list[FoundPython], newest: tuple[int, int] = NEWEST_PYTHO
     able = [one for one in found if one.ok]
     for one in (*(one for one in able if one.numbers[:2] <= newest), *able):
         return one
-    seen = f": {found[0].problem}" if found else ""
-    raise CannotRunHere(f"no Python here can make an environment{seen}", remedy=_INSTALL)
+    raise CannotRunHere(
+        f"no Python here can make an environment: {found[0].problem}"
+        if found
+        else "no Python here can make an environment",
+        remedy=_INSTALL,
+    )
 
 
 # ---- where they stand

@@ -67,8 +67,10 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
         if self.lacks:
             return self.lacks
         if self.untried:
-            loads = f" and {', '.join(self.loaded)} load" if self.loaded else ""
-            return f"Its engine starts{loads}; nothing was run: {self.untried}."
+            if self.loaded:
+                modules = ", ".join(self.loaded)
+                return f"Its engine starts and {modules} load; nothing was run: {self.untried}."
+            return f"Its engine starts; nothing was run: {self.untried}."
         return "Its engine starts." if self.selftest is None else self.selftest.verdict
 
 

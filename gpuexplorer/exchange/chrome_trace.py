@@ -89,7 +89,7 @@ def _names(result: RunResult, process: int) -> Iterator[Event]:
     config = result.config
     parts = [config.workload, config.variant, size_words(config)]
     parts += ["×".join(map(str, config.block)) if config.block else "", config.precision]
-    name = " ".join(part for part in parts if part) + f" on {result.device.name}"
+    name = f"{' '.join(part for part in parts if part)} on {result.device.name}"
     yield _meta(process, 0, "process_name", {"name": name})
     yield _meta(process, 0, "process_sort_index", {"sort_index": process})
     for track, words in TRACKS.items():

@@ -194,13 +194,16 @@ class _Reader:
     ) -> tuple[list[float], str]:
         """Return the one figure that stands for all launches, and a sentence that says so."""
         launches = field(summaries.get(f"nv/{measure}/sample_size", {}), "value")
-        many = f"{text(launches)[:20]} launches" if launches is not None else "the launches"
+        number = text(launches)[:20] if launches is not None else None
         for tag in ("median", "mean"):
             figure_s = self._number(summaries, f"{base}/{tag}", what)
             if figure_s is not None:
-                return [
-                    figure_s
-                ], f"the one sample is the {tag} of {many}, which the file leaves out"
+                return [figure_s], (
+                    f"the one sample is the {tag} of the launches, which the file leaves out"
+                    if number is None
+                    else f"the one sample is the {tag} of {number} launches, which the file leaves "
+                    "out"
+                )
         raise self._wrong(f"'{what[:60]}' has no time")
 
     def _axes(self, state: dict[str, Any], what: str) -> Iterator[tuple[str, Any]]:
@@ -292,11 +295,10 @@ class _Reader:
         try:
             with file.open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
-                if size != 4 * count:
-                    raise self._wrong(
-                        f"{file} has {size} bytes, and {count} samples take {4 * count}"
-                    )
-                values = np.frombuffer(stream.read(4 * count), dtype="<f4").astype(np.float64)
+                wanted = 4 * count
+                if size != wanted:
+                    raise self._wrong(f"{file} has {size} bytes, and {count} samples take {wanted}")
+                values = np.frombuffer(stream.read(wanted), dtype="<f4").astype(np.float64)
         except OSError as error:
             raise read_error(file, error) from None
         if len(values) != count or not bool(((values >= 0) & (values <= MOST_SECONDS)).all()):

@@ -27,9 +27,10 @@ def check_run(result: RunResult, path: Path) -> None:
     """Raise InputError when a run cannot be what it says."""
     wrong = next(_wrong(result), None)
     if wrong is not None:
-        name = result.id if _ID.fullmatch(result.id) else "without a proper id"
         raise InputError(
-            f"{path}: the run {name} cannot be true: {wrong}",
+            f"{path}: the run {result.id} cannot be true: {wrong}"
+            if _ID.fullmatch(result.id)
+            else f"{path}: the run without a proper id cannot be true: {wrong}",
             remedy="export it again from the program that wrote it",
         )
 

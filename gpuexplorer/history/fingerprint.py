@@ -84,9 +84,12 @@ def fingerprint_differences(a: Fingerprint, b: Fingerprint) -> list[str]:
     """Return what ``differences`` does, from the fingerprints."""
     found = []
     if a.device != b.device:
-        names = (a.device_name, b.device_name)
-        same_name = f"two of {names[0]}" if names[0] == names[1] else f"{names[0]} and {names[1]}"
-        found.append(f"The device differs: {same_name}.")
+        first, second = a.device_name, b.device_name
+        found.append(
+            f"The device differs: two of {first}."
+            if first == second
+            else f"The device differs: {first} and {second}."
+        )
     if a.workload == b.workload:
         sources = (_short(a.source_sha256), _short(b.source_sha256))
         found += _differs("kernel source", *sources)

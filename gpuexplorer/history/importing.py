@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.imported import Imported, SkippedRun
 from gpuexplorer.history.store import Store
@@ -37,17 +37,26 @@ class ImportedFile:
     @property
     def words(self) -> str:
         """What came of it, in a sentence without a full stop."""
-        parts = [f"{_runs(len(self.added))} imported from {self.path} ({self.format})"]
+        parts = [
+            plural(
+                len(self.added),
+                "{number} run imported from {path} ({format})",
+                "{number} runs imported from {path} ({format})",
+                path=self.path,
+                format=self.format,
+            )
+        ]
         if self.duplicates:
-            verb = "was" if len(self.duplicates) == 1 else "were"
-            parts.append(f"{count(len(self.duplicates))} {verb} in the history already")
+            parts.append(
+                plural(
+                    len(self.duplicates),
+                    "{number} was in the history already",
+                    "{number} were in the history already",
+                )
+            )
         if self.skipped:
             parts.append(f"{count(len(self.skipped))} without a result, with the reason")
         return ", ".join(parts)
-
-
-def _runs(number: int) -> str:
-    return f"{count(number)} run{'' if number == 1 else 's'}"
 
 
 def import_file(store: Store, path: Path) -> ImportedFile:

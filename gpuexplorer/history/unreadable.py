@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.core.units import listed
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.model import Row
 
@@ -49,7 +50,7 @@ def row_of(number: int, values: Mapping[str, Any]) -> Row:
         found["id"] = name_of(number)
     if "tags" in unreadable:
         found["tags"] = tuple(tag for tag in values["tags"] if isinstance(tag, str))
-    return Row(**found, damaged=f"{' and '.join(unreadable)} cannot be read")
+    return Row(**found, damaged=f"{listed(unreadable)} cannot be read")
 
 
 def _blank(kind: Any) -> Any:

@@ -30,7 +30,7 @@ from gpuexplorer.core.errors import (
     OutOfMemory,
     WrongResult,
 )
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import listed, quantity
 from gpuexplorer.workloads.memory.fits import need
 from gpuexplorer.workloads.memory.predict import predict
 from gpuexplorer.workloads.plan import Plan
@@ -64,7 +64,7 @@ def out_of_memory(
     if room_B is not None:
         told.append(f"{quantity(room_B, 'B')} was there")
     return OutOfMemory(
-        f"{said}; {' and '.join(told)}" if told else said,
+        f"{said}; {listed(told)}" if told else said,
         remedy="choose a smaller size; what was measured before is kept",
         detail=getattr(error, "detail", "") or str(error),
     )

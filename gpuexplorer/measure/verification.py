@@ -61,8 +61,9 @@ def verify(
         if own is None and runner.plan.steps:
             if _differ(outputs, _launched_anew(job), verification.tolerance):
                 raise _changing(job, outputs)
-        which = f"; {job.problem.reference.explain(outputs)}" if own is None else ""
-        raise WrongResult(f"{_wrong_words(job, verification)}{which}", remedy=runner.wrong_remedy)
+        which = [job.problem.reference.explain(outputs)] if own is None else []
+        words = "; ".join([_wrong_words(job, verification), *which])
+        raise WrongResult(words, remedy=runner.wrong_remedy)
     job.verification = verification
     return verification, first, download_s
 

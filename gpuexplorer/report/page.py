@@ -30,7 +30,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import places_of, shared_text
 from gpuexplorer.core.studies import Study, study_json
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.imported import SkippedRun
@@ -133,7 +133,8 @@ def _on_study(study: Study) -> tuple[str, str]:
 def _on_runs(report: Report) -> tuple[str, str]:
     runs = list(report.runs)
     first = ranked(runs)[0]
-    title = f"{count(len(runs))} runs of {_names(runs)}"
+    names = _names(runs)
+    title = f"{count(len(runs))} runs of {names}"
     best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
     charts = [figure(make, i) for i, make in enumerate(_charts(report), start=1)]
     body = paragraph(parts.shared(runs), "lead") + paragraph(best)
@@ -149,7 +150,8 @@ def _on_runs(report: Report) -> tuple[str, str]:
 
 def _names(runs: Sequence[RunResult]) -> str:
     names = list(dict.fromkeys(r.config.workload for r in runs))
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    shown, more = ", ".join(names[:3]), len(names) - 3
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _one_of_several(result: RunResult, report: Report) -> str:
@@ -274,8 +276,12 @@ def _attached(report: Report, comparison: ComparisonResult | None, study: Study 
         data, name = runs_json(report.runs), "runs"
     packed = gzip.compress(data, 6, mtime=0)
     link = f"data:application/gzip;base64,{base64.b64encode(packed).decode()}"
-    words = f"{name}.json.gz, {len(packed) / 1024:.0f} KiB, every sample of {len(report.runs)} run"
-    words += "s" if len(report.runs) > 1 else ""
-    return f'<p><a download="{name}.json.gz" href="{link}">{text(words)}</a></p>\n' + paragraph(
-        "'gpuexplorer import' reads the unpacked file.", "note"
+    words = plural(
+        len(report.runs),
+        "{name}.json.gz, {KiB:.0f} KiB, every sample of {number} run",
+        "{name}.json.gz, {KiB:.0f} KiB, every sample of {number} runs",
+        name=name,
+        KiB=len(packed) / 1024,
     )
+    note = paragraph("'gpuexplorer import' reads the unpacked file.", "note")
+    return f'<p><a download="{name}.json.gz" href="{link}">{text(words)}</a></p>\n{note}'

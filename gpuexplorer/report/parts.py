@@ -150,6 +150,6 @@ def left_out(skipped: Sequence[SkippedRun]) -> str:
         values = ", ".join(f"{name} = {value}" for name, value in one.values.items())
         reasons.setdefault(one.reason, []).append(values)
     return bullets(
-        f"{reason}: {count(len(which))} ({'; '.join(which[:5])}{'; …' if len(which) > 5 else ''})"
+        f"{reason}: {count(len(which))} ({'; '.join([*which[:5], *(['…'] if which[5:] else [])])})"
         for reason, which in sorted(reasons.items(), key=lambda item: -len(item[1]))
     )

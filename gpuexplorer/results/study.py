@@ -104,7 +104,7 @@ def _figures_words(measured: Measured) -> list[str]:
     """Return what one run came to, a line each."""
     lines = [f"{time_words(measured)} a launch"]
     if measured.flop_per_s:
-        lines[0] += f", {quantity(measured.flop_per_s, 'FLOP/s')}"
+        lines = [f"{lines[0]}, {quantity(measured.flop_per_s, 'FLOP/s')}"]
     errors = []
     if measured.rms_rel_error is not None:
         errors.append(f"{error_words(measured.rms_rel_error)} as a whole")

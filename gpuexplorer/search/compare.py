@@ -25,6 +25,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.interleave import TURN_S, Interleaving, Measures, TurnContestant
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
@@ -122,6 +123,7 @@ class Comparing:
         seconds: float = AT_MOST_S,
         most_rounds: int | None = None,
         on_round: Callable[[Sequence[Standing]], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
@@ -131,7 +133,7 @@ class Comparing:
         runs have ids of their own. Raises what the session raises, with the entrant's name; the
         rounds before are kept.
         """
-        until = time.monotonic() + seconds
+        until = clock() + seconds
         self.stopped_by = "user"
         self._turns.rename()
         self.id = uuid.uuid4().hex
@@ -154,7 +156,7 @@ class Comparing:
             elif self.rounds == most_rounds:
                 self.stopped_by = "rounds"
                 return
-            elif time.monotonic() >= until:
+            elif clock() >= until:
                 self.stopped_by = "time"
                 return
 
@@ -363,7 +365,8 @@ def warnings_of(entrant: Entrant, run: RunResult, reference: RunResult) -> list[
     if run.config.include_transfers != reference.config.include_transfers:
         other.append("part of the program is timed")
     if other:
-        made.append(f"It does not do the same work: another {' and another '.join(other)}.")
+        others = listed(f"another {one}" for one in other)
+        made.append(f"It does not do the same work: {others}.")
     if run.environment.engine != reference.environment.engine:
         made.append(OTHER_PROCESS)
     made += [_said("Beside the reference", words) for words in differences(reference, run)]

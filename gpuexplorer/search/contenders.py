@@ -91,9 +91,10 @@ def stored_runs(run: str, workload: str | None) -> RunResult:
             return store.get(run)
         rows = store.find(Query(starred=True, workload=workload), sort="time", limit=1)
         if not rows:
-            of = f" of '{workload}'" if workload else ""
             raise InputError(
-                f"no run{of} is starred, so there is no baseline",
+                f"no run of '{workload}' is starred, so there is no baseline"
+                if workload
+                else "no run is starred, so there is no baseline",
                 remedy="star one with 'gpuexplorer history star ID', or in the window's history",
             )
         return store.get(rows[0].id)

@@ -75,7 +75,10 @@ class SweepHeld(WorkFailed):
         remedy = "wait until it has ended or stop it, or begin a new sweep instead of this one"
         if not holder.can_be_looked_at:
             minutes = SILENT_S / 60
-            remedy += f" (if that machine is gone, it counts as ended {minutes:.0f} minutes later)"
+            remedy = (
+                "wait until it has ended or stop it, or begin a new sweep instead of this one (if "
+                f"that machine is gone, it counts as ended {minutes:.0f} minutes later)"
+            )
         super().__init__(f"this sweep is being measured by {holder.words}", remedy=remedy)
         self.holder = holder
 

@@ -27,6 +27,7 @@ from gpuexplorer.core.knobs import (
     no_axis,
     request_from,
 )
+from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.planning import make_plan
@@ -297,7 +298,7 @@ def _known(axis: Axis, known: Sequence[str] | Mapping[str, Any], what: str) -> N
 def _same_as(first: Point, values: Mapping[str, Any], config: RunConfig) -> str:
     """Say why a point is the same experiment as an earlier one."""
     differ = {n: v for n, v in first.values.items() if values[n] != v}
-    titles = " and ".join(axis_title(name) for name in differ) or "this"
+    titles = listed(axis_title(name) for name in differ) or "this"
     return (
         f"variant '{config.variant}' on {config.device} does not depend on {titles}: it is "
         f"measured once, at {values_words(differ)}"

@@ -324,7 +324,7 @@ class Tuner:
     def _reasons(self) -> str:
         counted = Counter(e.reason for e in self._evaluations if e.reason)
         (reason, times), *_ = counted.most_common(1) or [("there are none", 1)]
-        return f"{reason}" + (f" ({times} times)" if times > 1 else "")
+        return f"{reason} ({times} times)" if times > 1 else f"{reason}"
 
     # ---- the final
 

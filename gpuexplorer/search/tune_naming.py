@@ -16,6 +16,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Finalist
+from gpuexplorer.core.units import listed, percent
 
 SIMPLER_AT_MOST = 1.02
 """A simpler configuration is preferred when it is surely not slower than the best by more."""
@@ -102,17 +103,17 @@ def prefer(
     simpler = [(c, found) for c, found in tied if found is not None and changes(c) < changes(best)]
     close = [(c, found) for c, found in simpler if found.ci95_high <= SIMPLER_AT_MOST]
     if not close:
-        words = "it is the fastest"
+        slower = percent(SIMPLER_AT_MOST - 1)
         if simpler:
-            words += f", and a simpler one may be over {SIMPLER_AT_MOST - 1:.0%} slower"
-        elif len(tied) > 1:
-            words += ", and none of its equals is simpler"
-        return best, words.replace("%", " %")
+            return best, f"it is the fastest, and a simpler one may be over {slower} slower"
+        if len(tied) > 1:
+            return best, "it is the fastest, and none of its equals is simpler"
+        return best, "it is the fastest"
     config, found = min(close, key=lambda entry: (changes(entry[0]), entry[1].ratio))
     kept = kept_words(config, best, start)
-    slower = math.ceil(max(0.0, found.ci95_high - 1) * 1000) / 10
+    most = math.ceil(max(0.0, found.ci95_high - 1) * 1000) / 10
     return config, (
-        f"it is at most {slower:g} % slower than the fastest, if at all, and simpler: {kept}"
+        f"it is at most {most:g} % slower than the fastest, if at all, and simpler: {kept}"
     )
 
 
@@ -134,4 +135,4 @@ def kept_words(config: RunConfig, best: RunConfig, start: RunConfig) -> str:
         else f"{name} = {start.tunables[name]}"
         for name in kept
     ]
-    return f"it keeps {' and '.join(words)}"
+    return f"it keeps {listed(words)}"

@@ -182,9 +182,9 @@ def _products(context: SelfTestContext, measured: _Measured) -> Found:
             continue
         each = f"{precision} {quantity(product, 'FLOP/s')} against {quantity(chains, 'FLOP/s')}"
         if product > most * chains:
+            faster, slower = measured.words[kind, precision], measured.words["fma", precision]
             raise WorkFailed(
-                f"a matrix product is faster than multiply-adds: {each} "
-                f"({measured.words[kind, precision]}; {measured.words['fma', precision]})"
+                f"a matrix product is faster than multiply-adds: {each} ({faster}; {slower})"
             )
         words.append(each)
         figures[f"{precision} product over chains"] = product / chains

@@ -62,9 +62,10 @@ class SelfTestOptions:
 
     def _with_variables(self, command: str) -> str:
         named = {n: os.environ[n] for n in DRIVER_VARIABLES if os.environ.get(n)}
+        words = [*(f"{n}={shlex.quote(v)}" for n, v in named.items()), command]
         if self.python is not None:
-            command += f" --python {shlex.quote(self.python)}"
-        return "".join(f"{n}={shlex.quote(v)} " for n, v in named.items()) + command
+            words += ["--python", shlex.quote(self.python)]
+        return " ".join(words)
 
 
 class SelfTestContext(Closing):

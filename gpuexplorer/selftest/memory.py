@@ -150,13 +150,14 @@ def _judge(what: str, runs: int, held_B: list[float], tolerated_B: float) -> Fou
         "runs_in_batch": float(runs),
         "batches": float(len(held_B) - 1),
     }
-    words = f"{what} grew by {quantity(max(grown_B, 0.0), 'B')} in {runs} runs"
+    grown = quantity(max(grown_B, 0.0), "B")
     if grown_B > tolerated_B:
+        first, before = quantity(held_B[0], "B"), quantity(held_B[-2], "B")
         raise WorkFailed(
-            f"{words}, and before that it had grown from {quantity(held_B[0], 'B')} to "
-            f"{quantity(held_B[-2], 'B')}; up to {quantity(tolerated_B, 'B')} are tolerated"
+            f"{what} grew by {grown} in {runs} runs, and before that it had grown from {first} to "
+            f"{before}; up to {quantity(tolerated_B, 'B')} are tolerated"
         )
-    return Found(words, figures)
+    return Found(f"{what} grew by {grown} in {runs} runs", figures)
 
 
 def _handles(batches: _Batches) -> Found:
@@ -169,5 +170,6 @@ def _handles(batches: _Batches) -> Found:
         figures |= {f"{what} before": float(old), f"{what} after": float(new)}
         if new - old > TOLERATED_HANDLES:
             raise WorkFailed(f"the engine has {new} {what} after {batches.runs} runs, {old} before")
-    files = "" if after.files is None else f"{after.files} open files and "
-    return Found(f"{files}{after.threads} threads, as before", figures)
+    if after.files is None:
+        return Found(f"{after.threads} threads, as before", figures)
+    return Found(f"{after.files} open files and {after.threads} threads, as before", figures)

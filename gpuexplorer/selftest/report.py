@@ -9,6 +9,7 @@ import msgspec
 
 from gpuexplorer.core.device import Unavailable
 from gpuexplorer.core.result import DeviceSummary, Environment
+from gpuexplorer.core.units import plural
 
 SCHEMA = "gpuexplorer/selftest/1"
 
@@ -43,9 +44,14 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What is missing, how many checks that costs, and what to do, in one sentence."""
-        reason, plural = self.missing.reason, "" if self.checks == 1 else "s"
-        here = " here" if reason.endswith("not installed") else ""
-        return f"{reason}{here}: {self.checks} check{plural} left out; {self.missing.remedy}"
+        reason = self.missing.reason
+        return plural(
+            self.checks,
+            "{reason}: {number} check left out; {remedy}",
+            "{reason}: {number} checks left out; {remedy}",
+            reason=f"{reason} here" if reason.endswith("not installed") else reason,
+            remedy=self.missing.remedy,
+        )
 
 
 class SectionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +109,12 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
         seconds = f"{self.time_s:.0f} s"
         number = len(self.failures)
         if number:
-            return f"{number} {'check' if number == 1 else 'checks'} failed, after {seconds}."
+            return plural(
+                number,
+                "{number} check failed, after {seconds}.",
+                "{number} checks failed, after {seconds}.",
+                seconds=seconds,
+            )
         if self.interrupted:
             return f"Nothing failed until it was stopped, after {seconds}."
         if not self.ok:

@@ -79,11 +79,12 @@ def plan(context: SelfTestContext) -> list[Task]:
 def _source(state: SourceState) -> Found:
     """Report what a source gives; one that gives nothing is no failure."""
     if not state.gives:
-        remedy = f"; {state.remedy}" if state.remedy else ""
-        raise Skipped(f"{state.title}: {state.reason}{remedy}")
+        why = f"{state.title}: {state.reason}"
+        raise Skipped(f"{why}; {state.remedy}" if state.remedy else why)
     lacks = "; ".join(f"{FIELD_TITLES[f]}: {why}" for f, why in state.missing.items())
     gives = ", ".join(FIELD_TITLES[f] for f in state.gives)
-    return Found(f"gives {gives}" + (f" (not {lacks})" if lacks else ""), {"source": state.source})
+    words = f"gives {gives} (not {lacks})" if lacks else f"gives {gives}"
+    return Found(words, {"source": state.source})
 
 
 def _order(watch: _Watch) -> Found:

@@ -62,20 +62,21 @@ def plan(context: SelfTestContext) -> list[Task]:
 
     product = 2048 if context.is_gpu else 192
     stream = _stream_size(context)
+    larger, longer = 2 * product, 4 * stream
 
     def check(name: str, do: Callable[[], Found]) -> Task:
         return Task(name, do, command)
 
     return [
         check(
-            f"naive product of {2 * product}² against {product}²: 8 times the operations",
-            lambda: _growth(context, matmul(product), matmul(2 * product), 8.0),
+            f"naive product of {larger}² against {product}²: 8 times the operations",
+            lambda: _growth(context, matmul(product), matmul(larger), 8.0),
         ),
         check(
-            f"triad of {4 * stream:,} against {stream:,} elements: 4 times the bytes",
-            lambda: _growth(context, triad(stream), triad(4 * stream), 4.0),
+            f"triad of {longer:,} against {stream:,} elements: 4 times the bytes",
+            lambda: _growth(context, triad(stream), triad(longer), 4.0),
         ),
-        check("a product repeats", lambda: _repeats(context, matmul(2 * product), matmul(product))),
+        check("a product repeats", lambda: _repeats(context, matmul(larger), matmul(product))),
         check("a triad repeats", lambda: _repeats(context, triad(stream), matmul(product))),
         check("resolution", lambda: _resolution(context, short)),
         check(
@@ -131,9 +132,10 @@ def _growth(context: SelfTestContext, small: RunConfig, large: RunConfig, expect
         ratios = [b.timing.median_s / a.timing.median_s for a, b in zip(before, after, strict=True)]
         grown = median(ratios)
         lowest = min(r.timing.min_s for r in after) / min(r.timing.min_s for r in before)
+        least, most = expected / GROWTH_FACTOR, expected * GROWTH_FACTOR
         words = (
             f"{grown:.2f} times as long ({_medians(before)} and {_medians(after)}); expected "
-            f"{expected / GROWTH_FACTOR:.2g} to {expected * GROWTH_FACTOR:.2g} times"
+            f"{least:.2g} to {most:.2g} times"
         )
         # Fast launches tell what the device can do; either measure shows that time follows work.
         if not any(_within(value, expected) for value in (grown, lowest)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -125,7 +126,7 @@ def legal(
 def title_of(name: str, value: SwitchValue) -> str:
     """Return a switch with its value in words, such as ``torch.compile: default``."""
     if name == THREADS:
-        return f"{value} CPU thread{'' if value == 1 else 's'}"
+        return threads_words(int(value))
     title = SWITCHES[name].title
     if isinstance(value, bool):
         return title if value else f"{title}: off"

@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -122,8 +122,11 @@ class PrecisionLab(Running[PrecisionStudy]):
     @property
     def total(self) -> str:
         """What will be measured, in a sentence."""
-        number = self.configurations
-        return f"{count(number)} precision{'s' if number != 1 else ''}, measured in turns."
+        return plural(
+            self.configurations,
+            "{number} precision, measured in turns.",
+            "{number} precisions, measured in turns.",
+        )
 
     def _measure(self, session: Measures) -> None:
         self._turns.measure(session)
@@ -432,14 +435,19 @@ def finding(study: PrecisionStudy) -> str:
     """Return the fastest precision within the tolerance, in a sentence; empty for no run."""
     able = [p for p in study.points if p.measured is not None and p.front and not p.measured.wrong]
     if not able:
-        number = len(study.runs)
-        return f"{number} precision{'' if number == 1 else 's'} measured." if number else ""
+        if not study.runs:
+            return ""
+        return plural(
+            len(study.runs), "{number} precision measured.", "{number} precisions measured."
+        )
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
-    words = f"Fastest within the tolerance: {best.precision}"
+    facts = [f"Fastest within the tolerance: {best.precision}"]
     if best.against is not None and study.reference is not None:
-        words += f", {times_as_fast(best.against)} {study.reference}"
+        facts.append(f"{times_as_fast(best.against)} {study.reference}")
     error = study.error(best)
-    return f"{words}, error {error_words(error)}." if error is not None else f"{words}."
+    if error is not None:
+        facts.append(f"error {error_words(error)}")
+    return f"{', '.join(facts)}."
 
 
 KIND = StudyKind(

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from gpuexplorer.core.studies import Study, StudyEnd
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.interleave import ROUNDS, Measures
 
 SECONDS = 0.6
@@ -141,9 +142,13 @@ class Running(ABC, Generic[S]):
 
 def turns_words(rounds: int, *, fewer: bool = False) -> str:
     """Return how a study measured; ``fewer``: in less rounds than usual, for they took long."""
-    plural = "" if rounds == 1 else "s"
-    why = " Each round takes long besides its samples, so there are fewer of them." if fewer else ""
-    return (
-        f"Measured in {rounds} turn{plural} each, in one session, in an order that chance decided."
-        f"{why}"
-    )
+    sentences = [
+        plural(
+            rounds,
+            "Measured in {number} turn each, in one session, in an order that chance decided.",
+            "Measured in {number} turns each, in one session, in an order that chance decided.",
+        )
+    ]
+    if fewer:
+        sentences.append("Each round takes long besides its samples, so there are fewer of them.")
+    return " ".join(sentences)

@@ -20,7 +20,7 @@ from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.results.study import FIGURES, REMARKS, TIME_TIP, file_only, size_rows
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
@@ -96,8 +96,12 @@ class ScalingLab(OverSizes[ScalingStudy]):
     @property
     def total(self) -> str:
         """What will be measured, in a sentence."""
-        plural = "" if len(self._configs) == 1 else "s"
-        return f"{len(self._configs)} variant{plural} at {count(len(self.sizes))} sizes, in turns."
+        return plural(
+            len(self._configs),
+            "{number} variant at {sizes} sizes, in turns.",
+            "{number} variants at {sizes} sizes, in turns.",
+            sizes=count(len(self.sizes)),
+        )
 
     def document(self) -> ScalingStudy:
         """Return the document of what is measured so far."""
@@ -145,8 +149,11 @@ def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Grow
                  f"{high:.2f}) from {symbol} = {count(size)} on.")  # fmt: skip
         return Growth(variant=variant, exponent=k, ci95_low=low, ci95_high=high, start=size,
                       factor_s=math.exp(y.mean() - k * x.mean()), words=words)  # fmt: skip
-    why = "too few sizes" if len(found) < FEWEST_POINTS else "the largest sizes lie on no line"
-    words = f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: {why}."
+    if len(found) < FEWEST_POINTS:
+        words = f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: too few sizes."
+    else:
+        words = (f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: the largest sizes "
+                 "lie on no line.")  # fmt: skip
     return Growth(variant=variant, words=words)
 
 

@@ -126,8 +126,12 @@ def _gpus(devices: DeviceList) -> list[DeviceInfo]:
     if found:
         return found
     missing = next((u for u in devices.unavailable if u.backend == "cuda"), None)
-    why = f": {missing.reason}" if missing is not None else ""
-    raise CannotRunHere(f"there is no GPU here to hold against the CPU{why}", remedy=REMEDY)
+    raise CannotRunHere(
+        "there is no GPU here to hold against the CPU"
+        if missing is None
+        else f"there is no GPU here to hold against the CPU: {missing.reason}",
+        remedy=REMEDY,
+    )
 
 
 def _side(
@@ -164,8 +168,12 @@ def _side(
             if config.device == device.id:
                 return config
     ids = ", ".join(device.id for device in candidates) or "any CPU"
-    why = f": {first_error.what}" if first_error is not None else ""
-    raise CannotRunHere(f"no variant of '{workload.name}' runs on {ids}{why}", remedy=REMEDY)
+    raise CannotRunHere(
+        f"no variant of '{workload.name}' runs on {ids}"
+        if first_error is None
+        else f"no variant of '{workload.name}' runs on {ids}: {first_error.what}",
+        remedy=REMEDY,
+    )
 
 
 def side_of(config: RunConfig, devices: DeviceList) -> Side:

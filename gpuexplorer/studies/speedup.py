@@ -101,8 +101,8 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
 
     def label(self, size: int, part: str) -> str:
         """Return what is measured, such as ``N = 32 on cuda:0 with transfers``."""
-        how = " with transfers" if part == "second_with" else ""
-        return f"{self.symbol} = {size} on {self._configs[part].device}{how}"
+        place = f"{self.symbol} = {size} on {self._configs[part].device}"
+        return f"{place} with transfers" if part == "second_with" else place
 
     def tells(self, size: int) -> bool:
         """Return whether there is a speed-up at a size."""
@@ -138,32 +138,32 @@ def break_even(
     """Return where the second device breaks even, with the sizes where the intervals cross 1."""
     how = "with transfers" if transfers else "without transfers"
     if not points:
-        return BreakEven(words=f"No size was measured on both, {how}.")
+        return BreakEven(words=", ".join(("No size was measured on both", how)) + ".")
     least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
-    size = crossing([(n, found.factor) for n, found in points])
-    low = crossing([(n, found.ci95_high) for n, found in points])
-    high = crossing([(n, found.ci95_low) for n, found in points])
+    size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
     if size is not None:
-        words = f"{second} is faster from {symbol} ≈ {size_words(size)} on, {how}"
+        low = crossing([(n, found.ci95_high) for n, found in points])
+        high = crossing([(n, found.ci95_low) for n, found in points])
+        words = f"{second} is faster from {symbol} ≈ {size_words(size)} on"
         if low is not None and high is not None and low <= size <= high:
-            words += f" (95 % interval {size_words(low)} to {size_words(high)})"
-        changes = sum(one != other for one, other in pairwise(faster))
-        if changes > 1:
-            words += f"; below that the two change places {changes - 1} times"
-        return BreakEven(size=size, low=low, high=high, words=words + ".")
-    if len(points) == 1:
-        words = (f"{second} is {'' if faster[0] else 'not '}faster at {symbol} = {least}, {how}; "
-                 "one size does not tell where it breaks even.")  # fmt: skip
+            words = f"{words} (95 % interval {size_words(low)} to {size_words(high)})"
+        if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
+            about = f"below that the two change places {changes} times"
+    elif len(points) == 1:
+        words = (f"{second} is faster at {symbol} = {least}" if faster[0] else
+                 f"{second} is not faster at {symbol} = {least}")  # fmt: skip
+        about = "one size does not tell where it breaks even"
     elif all(faster):
-        words = (f"{second} is faster at every size measured, {symbol} = {least} to {most}, {how}: "
-                 f"if there is a break-even, it lies below {symbol} = {least}.")  # fmt: skip
+        words = f"{second} is faster at every size measured, {symbol} = {least} to {most}"
+        about = f"if there is a break-even, it lies below {symbol} = {least}"
     elif not any(faster):
-        words = (f"{second} is at no size measured faster, {symbol} = {least} to {most}, {how}: "
-                 f"if there is a break-even, it lies above {symbol} = {most}.")  # fmt: skip
+        words = f"{second} is at no size measured faster, {symbol} = {least} to {most}"
+        about = f"if there is a break-even, it lies above {symbol} = {most}"
     else:
-        words = (f"{second} is faster at some sizes and not at the largest, {symbol} = {most}, "
-                 f"{how}: there is no size from which on it stays faster.")  # fmt: skip
-    return BreakEven(words=words)
+        words = f"{second} is faster at some sizes and not at the largest, {symbol} = {most}"
+        about = "there is no size from which on it stays faster"
+    words = "; ".join(filter(None, (f"{words}, {how}", about)))
+    return BreakEven(size=size, low=low, high=high, words=f"{words}.")
 
 
 def sheet(study: SpeedupStudy) -> Sheet:

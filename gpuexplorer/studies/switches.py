@@ -23,7 +23,7 @@ from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
-from gpuexplorer.core.units import count, ratio
+from gpuexplorer.core.units import plural, ratio
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import (
@@ -102,10 +102,11 @@ class SwitchesLab(Running[SwitchesStudy]):
     @property
     def total(self) -> str:
         """What will be measured, in a sentence."""
-        number = len(self.choices.offered)
-        return (
-            f"The baseline and {count(number)} switch{'es' if number != 1 else ''} beside it, "
-            "then those that pay on top of each other."
+        return plural(
+            len(self.choices.offered),
+            "The baseline and {number} switch beside it, then those that pay on top of each other.",
+            "The baseline and {number} switches beside it, then those that pay on top of each "
+            "other.",
         )
 
     @property
@@ -363,7 +364,13 @@ def finding(study: SwitchesStudy) -> str:
     if study.stopped_by == "done":
         return "No switch is sure to make it faster here."
     done = sum(one.measured is not None for one in study.alone)
-    return f"{done} switch{'' if done == 1 else 'es'} measured beside the baseline." if done else ""
+    if not done:
+        return ""
+    return plural(
+        done,
+        "{number} switch measured beside the baseline.",
+        "{number} switches measured beside the baseline.",
+    )
 
 
 def _offers(scene: Scene) -> list[Offer]:

@@ -120,8 +120,8 @@ class Ladder(TelemetrySource):
         for kind, refusal in self._refused.items():
             for field in kind.offers:
                 if field not in fields and field not in offered:
-                    remedy = f"; {refusal.remedy}" if refusal.remedy else ""
-                    found.setdefault(field, []).append(f"{kind.title}: {refusal.reason}{remedy}")
+                    why = "; ".join(filter(None, (refusal.reason, refusal.remedy)))
+                    found.setdefault(field, []).append(f"{kind.title}: {why}")
         return {field: ". ".join(reasons) for field, reasons in found.items()}
 
 

@@ -63,7 +63,7 @@ def throttle_words(bits: int) -> tuple[str, ...]:
     """Return the reasons of a bit mask in words; a bit without a name by its value."""
     words = [word for bit, word in THROTTLE_REASONS.items() if bits & bit]
     unknown = bits & ~0x1 & ~sum(THROTTLE_REASONS)
-    return (*words, f"reason 0x{unknown:x}") if unknown else tuple(words)
+    return (*words, f"reason {unknown:#x}") if unknown else tuple(words)
 
 
 def field_number(field: Any) -> float | None:

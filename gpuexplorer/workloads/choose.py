@@ -210,8 +210,12 @@ def _sizes(wanted: dict[str, int], workload: Workload) -> dict[str, int]:
 def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None:
     if variant.call is not None:
         if wanted is not None:
-            kind = "library variant" if variant.library else "framework's model"
-            raise InputError(f"a {kind} chooses its own blocks", remedy="leave --block out")
+            raise InputError(
+                "a library variant chooses its own blocks"
+                if variant.library
+                else "a framework's model chooses its own blocks",
+                remedy="leave --block out",
+            )
         return None
     if wanted is None:
         return default_block(variant)

@@ -294,13 +294,14 @@ def manifest_of(model: ModelFile, name: str) -> str:
     ]
     sizes = model.sizes or {ITERATIONS: 1}
     for symbol, default in sizes.items():
-        own = symbol in model.sizes
-        most = min(LARGEST, 1 << (default * SIZE_FACTOR).bit_length())
+        most = MOST_ITERATIONS
+        if symbol in model.sizes:
+            most = min(LARGEST, 1 << (default * SIZE_FACTOR).bit_length())
         lines += [
             "",
             f"[sizes.{symbol}]",
             "min = 1",
-            f"max = {most if own else MOST_ITERATIONS}",
+            f"max = {most}",
             f"default = {default}",
         ]
     for precision, tolerance in model.tolerances.items():

@@ -316,8 +316,11 @@ def _argument(
 def _scalar(name: str, type_: ElementType, value: float) -> Argument:
     """Return a scalar argument; InputError for an int that would be cut or wrap around."""
     if type_ == "int" and not (value == int(value) and -(2**31) <= value < 2**31):
-        which = f"argument '{name}'" if name else "a computed argument"
-        raise InputError(f"{which} is {value:g}, not a whole number of 32 bits")
+        raise InputError(
+            f"argument '{name}' is {value:g}, not a whole number of 32 bits"
+            if name
+            else f"a computed argument is {value:g}, not a whole number of 32 bits"
+        )
     return Argument(kind="scalar", name=name, type=type_, value=value)
 
 
@@ -333,9 +336,10 @@ def check_requirements(
         )
     if variant.call is not None:
         if variant.call not in device.libraries:
-            kind = "library call" if variant.library else "model"
             raise CannotRunHere(
-                f"{device.id} does not offer the {kind} {variant.call}",
+                f"{device.id} does not offer the library call {variant.call}"
+                if variant.library
+                else f"{device.id} does not offer the model {variant.call}",
                 remedy="'gpuexplorer devices' lists what each device offers",
             )
         return

@@ -188,10 +188,11 @@ class Reference:
             least = LEAST_SAMPLES if LEAST_SAMPLES * each_flop <= LEAST_SAMPLES_FLOP else 1
             share = min(SAMPLED_FLOP / each_flop, total * FULL_ELEMENTS / elements)
             wanted = min(total, max(least, int(share)))
-        if wanted * each_flop > MAX_MODEL_FLOP:
+        flop = wanted * each_flop
+        if flop > MAX_MODEL_FLOP:
             raise InputError(
-                f"a result of this size cannot be checked: float64 would need "
-                f"{wanted * each_flop:.2g} operations",
+                "a result of this size cannot be checked: float64 would need "
+                f"{flop:.2g} operations",
                 remedy="choose a smaller size",
             )
         if wanted >= total:

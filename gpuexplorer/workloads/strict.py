@@ -26,10 +26,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return what could have been meant, and everything that is allowed, as one clause."""
     names = [str(k) for k in known]
     close = difflib.get_close_matches(word, names, n=1)
-    listed = ", ".join(names[:MAX_NAMES]) if names else "nothing"
-    if len(names) > MAX_NAMES:
-        listed += f" and {len(names) - MAX_NAMES} more"
-    return f"did you mean '{close[0]}'? allowed: {listed}" if close else f"allowed: {listed}"
+    allowed, more = ", ".join(names[:MAX_NAMES]) or "nothing", len(names) - MAX_NAMES
+    if more > 0:
+        allowed = f"{allowed} and {more} more"
+    return f"did you mean '{close[0]}'? allowed: {allowed}" if close else f"allowed: {allowed}"
 
 
 def _type_name(kind: Any) -> str:
@@ -39,7 +39,7 @@ def _type_name(kind: Any) -> str:
         return " or ".join(_type_name(k) for k in typing.get_args(kind) if k is not type(None))
     if origin is typing.Literal:
         allowed = [repr(a) for a in typing.get_args(kind)]
-        return allowed[0] if len(allowed) == 1 else "one of " + ", ".join(allowed)
+        return allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
     if origin is list:
         return "a list"
     if origin is dict or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):

@@ -14,6 +14,7 @@ from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.knobs import TRANSFERS, switch_value
+from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, OWN_FAMILIES, family_of, framework_of
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.strict import suggestion
@@ -336,7 +337,7 @@ def _why_not(switch: Switch, model: str, kind: str | None, device: str) -> str |
     """Return why a model on a kind of device (None: any) does not have a switch; None if it has."""
     framework, family = framework_of(model), family_of(model)
     if framework not in switch.frameworks:
-        owners = " and ".join(FRAMEWORKS[f] for f in switch.frameworks)
+        owners = listed(FRAMEWORKS[f] for f in switch.frameworks)
         return f"switch '{switch.name}' is one of {owners}, not of {FRAMEWORKS[framework]}"
     if switch.workloads and family not in switch.workloads:
         return f"switch '{switch.name}' is for {', '.join(switch.workloads)}, not for {family}"

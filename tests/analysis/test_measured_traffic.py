@@ -130,10 +130,13 @@ LEAST = traffic("compulsory", 800.0, 400.0, source="model")
 @pytest.mark.parametrize(
     ("counted_", "words"),
     [
-        (traffic("dram", 7200.0, 400.0, source="ncu"), "reads each byte 9 times"),
-        (traffic("dram", 810.0, 400.0, source="cupti"), "reads each byte once"),
-        (traffic("dram", 80.0, 0.0, source="ncu"), "reads 10 % of the least from DRAM"),
-        (traffic("dram", None, None, combined_B=1800.0, source="gpm"), "moves each byte 1.5 times"),
+        (traffic("dram", 7200.0, 400.0, source="ncu"), "the kernel reads each byte 9 times"),
+        (traffic("dram", 810.0, 400.0, source="cupti"), "the kernel reads each byte once"),
+        (traffic("dram", 80.0, 0.0, source="ncu"), "the kernel reads 10 % of the least from DRAM"),
+        (
+            traffic("dram", None, None, combined_B=1800.0, source="gpm"),
+            "the kernel moves each byte 1.5 times",
+        ),
     ],
 )
 def test_the_ratio_in_words(counted_: Traffic, words: str) -> None:

@@ -88,7 +88,7 @@ def test_commands_on_another_history_name_it(tmp_path: Path) -> None:
     assert (tmp_path / "comparison.html").exists()
     first, _ = ids(run_cli("history", "--history", history, cwd=tmp_path))
     gone = run_cli("history", "delete", first, "--history", history, cwd=tmp_path)
-    back = run_cli(*printed(gone.stderr, "to bring them back: "), cwd=tmp_path)
+    back = run_cli(*printed(gone.stderr, "to bring it back: "), cwd=tmp_path)
     assert back.returncode == 0, back.stderr
     assert "brought back 1 run" in back.stderr
     export = run_cli("export", first, "a.json", "--history", history, cwd=tmp_path)

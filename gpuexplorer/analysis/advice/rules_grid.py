@@ -9,7 +9,7 @@ from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
 from gpuexplorer.analysis.advice.shape import edges
 from gpuexplorer.analysis.advice.situation import Situation
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity
 
 IDLE_SHARE = 0.5
 """Workers that have nothing leave memory and clock to the others, and blocks that start wait for
@@ -38,12 +38,18 @@ def idle_workers(situation: Situation) -> Advice | None:
 def _idle_words(situation: Situation, used: float) -> tuple[str, str]:
     launch, workers = situation.launch, situation.workers
     blocks = launch.blocks
-    what = "multiprocessor" if situation.is_gpu else "CPU thread"
     if blocks < workers:
+        idle = count(workers - blocks)
         return (
-            f"{count(workers - blocks)} of {count(workers)} {what}s have no block",
-            f"the grid has {count(blocks)} block{'s' if blocks > 1 else ''} of "
-            f"{launch.threads_per_block} threads",
+            f"{idle} of {count(workers)} multiprocessors have no block"
+            if situation.is_gpu
+            else f"{idle} of {count(workers)} CPU threads have no block",
+            plural(
+                blocks,
+                "the grid has {number} block of {threads} threads",
+                "the grid has {number} blocks of {threads} threads",
+                threads=launch.threads_per_block,
+            ),
         )
     resident = 1
     if situation.is_gpu and launch.block is not None:
@@ -51,16 +57,19 @@ def _idle_words(situation: Situation, used: float) -> tuple[str, str]:
         resident = max(1, shape.residency(situation, launch.block, shared_B) or 1)
     slots = workers * resident
     if blocks <= slots and situation.is_gpu:
+        fewer, busier = divmod(blocks, workers)
+        more = fewer + 1
         return (
-            f"Some {what}s have one block more than others",
-            f"{count(blocks)} blocks over {count(workers)} {what}s: {count(blocks % workers)} of "
-            f"them have {blocks // workers + 1}, the others {blocks // workers}",
+            "Some multiprocessors have one block more than others",
+            f"{count(blocks)} blocks over {count(workers)} multiprocessors: {count(busier)} of "
+            f"them have {more}, the others {fewer}",
         )
     rounds = math.ceil(blocks / slots)
+    rest = blocks - (rounds - 1) * slots
     return (
         f"The last round of blocks leaves {percent(1 - used)} of the time unused",
         f"{count(blocks)} blocks over {count(slots)} at once take {rounds} rounds, the last with "
-        f"{count(blocks - (rounds - 1) * slots)}",
+        f"{count(rest)}",
     )
 
 
@@ -97,13 +106,14 @@ def edge_tiles(situation: Situation) -> Advice | None:
     if saves < LEAST_SAVING:
         return None
     worst = min(found, key=lambda edge: edge.used)
-    tiles = -(-worst.size // worst.extent)
+    axis, tiles = "xyz"[worst.axis], -(-worst.size // worst.extent)
+    covered = tiles * worst.extent
     return Advice(
         rule="edge-tiles",
         kind="speed",
         title=f"{percent(1 - used)} of the threads have no element to work on",
-        evidence=f"along {'xyz'[worst.axis]}, {tiles} tiles of {worst.extent} cover "
-        f"{tiles * worst.extent} of {worst.symbol} = {worst.size}",
+        evidence=f"along {axis}, {tiles} tiles of {worst.extent} cover {covered} of "
+        f"{worst.symbol} = {worst.size}",
         saves=saves,
         section="Tiles that do not divide the size",
         change=search.best_block(situation, search.covering_fit(situation)),

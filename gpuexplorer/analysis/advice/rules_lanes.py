@@ -9,7 +9,7 @@ from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.analysis.occupancy import WARP
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import percent, plural, quantity
 
 WARP_SHARE = 0.5
 """Idle lanes cost nothing where memory limits; half of their share is promised."""
@@ -36,8 +36,14 @@ def partial_warps(situation: Situation) -> Advice | None:
         rule="partial-warps",
         kind="speed",
         title=f"{percent(1 - used)} of the warps' lanes have no thread",
-        evidence=f"{threads} threads a block take {warps} warp{'s' if warps > 1 else ''} of "
-        f"{WARP} lanes, {idle} of them idle",
+        evidence=plural(
+            warps,
+            "{threads} threads a block take {number} warp of {lanes} lanes, {idle} of them idle",
+            "{threads} threads a block take {number} warps of {lanes} lanes, {idle} of them idle",
+            threads=threads,
+            lanes=WARP,
+            idle=idle,
+        ),
         saves=saves,
         section="Partial warps",
         change=search.best_block(situation, search.lane_fit(situation)),
@@ -55,15 +61,21 @@ def short_rows(situation: Situation) -> Advice | None:
     if saves < LEAST_SAVING:
         return None
     whole, rest = divmod(block[0], shape.VECTOR)
-    row = f"{rest} of {block[0]} threads" if whole else "all threads of a row"
+    width = block[0]
+    evidence = [
+        f"Intel's runtime joins {shape.VECTOR} threads along x into one instruction",
+        f"here {rest} of {width} threads run one by one"
+        if whole
+        else "here all threads of a row run one by one",
+    ]
     rate = situation.launch.flops / situation.median_s if situation.median_s > 0 else 0.0
-    speed = f"; this run made {quantity(rate, 'FLOP/s')}" if rate else ""
+    if rate:
+        evidence.append(f"this run made {quantity(rate, 'FLOP/s')}")
     return Advice(
         rule="short-rows",
         kind="speed",
-        title=f"A row of {block[0]} along x does not fill this CPU's vectors",
-        evidence=f"Intel's runtime joins {shape.VECTOR} threads along x into one instruction; "
-        f"here {row} run one by one{speed}",
+        title=f"A row of {width} along x does not fill this CPU's vectors",
+        evidence="; ".join(evidence),
         saves=saves,
         section="Rows too short for a vector",
         change=search.best_block(situation, search.lane_fit(situation)),

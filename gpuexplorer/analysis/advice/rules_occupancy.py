@@ -35,12 +35,14 @@ def low_occupancy(situation: Situation) -> Advice | None:
         return None
     limiter = resources.occupancy_limiter or "an unknown limit"
     achieved = situation.achieved_occupancy
-    counted = f"; {percent(achieved)} achieved, as the hardware counted" if achieved else ""
+    evidence = [f"limited by {limiter}: {_amount(situation, limiter)}"]
+    if achieved:
+        evidence.append(f"{percent(achieved)} achieved, as the hardware counted")
     return Advice(
         rule="low-occupancy",
         kind="speed",
         title=f"Only {percent(occupancy)} of the warps that fit are resident",
-        evidence=f"limited by {limiter}: {_amount(situation, limiter)}{counted}",
+        evidence="; ".join(evidence),
         saves=saves,
         section="Occupancy",
         change=_remedy(situation, limiter),

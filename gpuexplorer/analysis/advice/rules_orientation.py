@@ -34,8 +34,9 @@ def _warps(situation: Situation) -> Advice | None:
     return Advice(
         rule="orientation",
         kind="speed",
-        title=f"A warp reads {'single elements' if run == 1 else f'pieces of {run} elements'}, "
-        "not whole rows",
+        title="A warp reads single elements, not whole rows"
+        if run == 1
+        else f"A warp reads pieces of {run} elements, not whole rows",
         evidence=f"neighbours in memory lie along {axis}, and in a block of "
         f"{block_words(block)} a warp of {WARP} threads has {run} along it",
         saves=saves,

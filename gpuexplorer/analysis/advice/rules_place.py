@@ -42,8 +42,9 @@ def _words(situation: Situation, place: Place) -> tuple[str, str]:
     if max(by_memory, by_compute) < NEAR:
         return "Far from the roofs: threads wait for something else", evidence
     if by_memory >= by_compute:
-        what = "Memory" if place.source == "memory" else "Cache"
-        return f"{what}-bound: only fewer bytes make it faster", evidence
+        if place.source == "memory":
+            return "Memory-bound: only fewer bytes make it faster", evidence
+        return "Cache-bound: only fewer bytes make it faster", evidence
     return "Compute-bound: only fewer or cheaper operations make it faster", evidence
 
 
@@ -62,8 +63,11 @@ def _evidence(place: Place) -> str:
     if above:
         shares.reverse()
     shares.append(
-        f"intensity {ratio(place.intensity, 'FLOP/B')}, {'above' if above else 'below'} the ridge "
-        f"at {ratio(place.ridge, 'FLOP/B')}"
+        f"intensity {ratio(place.intensity, 'FLOP/B')}, above the ridge at "
+        f"{ratio(place.ridge, 'FLOP/B')}"
+        if above
+        else f"intensity {ratio(place.intensity, 'FLOP/B')}, below the ridge at "
+        f"{ratio(place.ridge, 'FLOP/B')}"
     )
     return "; ".join(shares)
 

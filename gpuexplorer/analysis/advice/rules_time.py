@@ -45,16 +45,19 @@ def short_launch(situation: Situation) -> Advice | None:
     seconds = situation.median_s
     if situation.config.include_transfers or not 0 < seconds < SHORT_S:
         return None
-    step = ""
-    if situation.resolution_s > 0.01 * seconds:
-        step = f"; the clock's step of {quantity(situation.resolution_s, 's', 2)} is "
-        step += f"{percent(situation.resolution_s / seconds)} of it"
+    evidence = [
+        f"{quantity(seconds, 's')} a launch, and starting one costs the host "
+        f"{quantity(LAUNCH_S, 's', 1)} or more"
+    ]
+    share = situation.resolution_s / seconds
+    if share > 0.01:
+        step = quantity(situation.resolution_s, "s", 2)
+        evidence.append(f"the clock's step of {step} is {percent(share)} of it")
     return Advice(
         rule="short-launch",
         kind="speed",
         title="The kernel is about as short as the launch that starts it",
-        evidence=f"{quantity(seconds, 's')} a launch, and starting one costs the host "
-        f"{quantity(LAUNCH_S, 's', 1)} or more{step}",
+        evidence="; ".join(evidence),
         saves=min(0.5, LAUNCH_S / (seconds + LAUNCH_S)),
         section="Launches that are too short",
         change=_larger(situation),

@@ -61,15 +61,17 @@ def throttled(situation: Situation) -> Advice | None:
         return None
     parts = [", ".join(reasons)] if reasons else []
     if situation.clock_Hz is not None:
-        of_highest = _of_highest(situation)
-        parts.append(f"clock held at {quantity(situation.clock_Hz, 'Hz')}{of_highest}")
+        clock = ", ".join([quantity(situation.clock_Hz, "Hz"), *_of_highest(situation)])
+        parts.append(f"clock held at {clock}")
     if situation.marked_throttled:
         parts.append(f"{count(situation.marked_throttled)} samples marked, not in the median")
     slower = held is not None and held < HELD
     return Advice(
         rule="throttled",
         kind="trust",
-        title="The clock is held down" + (", so every time is longer" if slower else ""),
+        title="The clock is held down, so every time is longer"
+        if slower
+        else "The clock is held down",
         evidence="; ".join(parts),
         saves=1 - held if held is not None and held < 1 else 0.0,
         section="Held clocks",
@@ -82,11 +84,12 @@ def at_limit(situation: Situation) -> Advice | None:
     held = _held(situation)
     if not words or slowdowns(situation.throttle_reasons) or held is None or held >= HELD:
         return None
+    clock = ", ".join([quantity(situation.clock_Hz, "Hz"), *_of_highest(situation)])
     return Advice(
         rule="at-limit",
         kind="place",
         title=f"The device runs {words}",
-        evidence=f"clock at {quantity(situation.clock_Hz, 'Hz')}{_of_highest(situation)}",
+        evidence=f"clock at {clock}",
         saves=0.0,
         section="Held clocks",
     )
@@ -98,11 +101,11 @@ def _held(situation: Situation) -> float | None:
     return clock_Hz / highest_Hz if clock_Hz is not None and highest_Hz else None
 
 
-def _of_highest(situation: Situation) -> str:
+def _of_highest(situation: Situation) -> list[str]:
     held = _held(situation)
     if held is None or held >= 1:
-        return ""
-    return f", {percent(held)} of {quantity(situation.clock_high_Hz, 'Hz')}"
+        return []
+    return [f"{percent(held)} of {quantity(situation.clock_high_Hz, 'Hz')}"]
 
 
 def no_spare_core(situation: Situation) -> Advice | None:

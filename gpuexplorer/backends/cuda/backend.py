@@ -151,17 +151,18 @@ def cupy_trouble(major: int, minor: int, gpus: tuple[Gpu, ...] = ()) -> tuple[st
         said = lines[0] if lines else "no reason given"
         return f"CuPy {cupy_version()} cannot be imported ({said})", remedy
     built = int(runtime.runtimeGetVersion()) // 1000
+    package = f"cupy-cuda{built}x"
     if built > major:
         return (
             f"CuPy is built for CUDA {built}, and the NVIDIA driver supports {major}.{minor}",
-            f"pip uninstall cupy-cuda{built}x, then {remedy}",
+            f"pip uninstall {package}, then {remedy}",
         )
     # It is there, wherever it came from, so neither the system nor the Python is asked about.
     anywhere = Here("linux", "x86_64", driver)
     trouble = fit(built, False, anywhere).trouble if built in OLDEST_GPUS else ""
     if trouble and choice.cuda not in (None, built):
         return f"CuPy is built for CUDA {built}: {trouble}", (
-            f"pip uninstall cupy-cuda{built}x, then {remedy}"
+            f"pip uninstall {package}, then {remedy}"
         )
     return (trouble, "until then measure on the CPU") if trouble else None
 

@@ -170,7 +170,7 @@ class Driver:
             or _INSTANCE.search(name) is not None
             or f"MIG-{number}" in os.environ.get("CUDA_VISIBLE_DEVICES", "")
         )
-        return f"{'MIG' if is_instance else 'GPU'}-{number}"
+        return f"MIG-{number}" if is_instance else f"GPU-{number}"
 
     def _uuid_of(self, function: str, device: ctypes.c_int) -> uuid.UUID | None:
         """Return what a function says, None where this driver does not have it."""

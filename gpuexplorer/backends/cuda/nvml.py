@@ -74,7 +74,7 @@ def _uuid_and_clock(nvml: Any, uuid: str) -> tuple[str, float | None]:
 
 def _known_as(nvml: Any, uuid: str) -> str:
     prefix, _, number = uuid.partition("-")
-    for candidate in (uuid, f"{'GPU' if prefix == 'MIG' else 'MIG'}-{number}"):
+    for candidate in (uuid, f"GPU-{number}" if prefix == "MIG" else f"MIG-{number}"):
         try:
             nvml.nvmlDeviceGetHandleByUUID(candidate)
         except nvml.NVMLError:

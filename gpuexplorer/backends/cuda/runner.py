@@ -58,7 +58,7 @@ class CudaRunner(Runner):
         else:
             words = timing.GATED
         if self._no_records:
-            words += f" ({self._no_records})"
+            words = f"{words} ({self._no_records})"
         return f"{words}; {self.cache_words}"
 
     @property
@@ -123,7 +123,7 @@ class CudaRunner(Runner):
         else:
             where = f"right behind the end of '{name}'"
         raise WrongResult(
-            f"{config.workload}/{config.variant} wrote outside its arrays, {where}",
+            f"{config.workload}/{config.variant} wrote outside its arrays: {where}",
             remedy="compare the kernel's indexes with the arrays' sizes",
         )
 

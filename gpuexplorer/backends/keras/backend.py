@@ -20,6 +20,7 @@ from gpuexplorer.backends.tensorflow.backend import (
 )
 from gpuexplorer.backends.torch.backend import torch_cuda, torch_version
 from gpuexplorer.core.device import DeviceInfo, Unavailable
+from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.plan import Plan
 
@@ -116,9 +117,13 @@ def _default_framework() -> tuple[str, ...]:
 def _without(chosen: str) -> Unavailable:
     """Return the answer of a Keras whose framework is not installed."""
     others = [name for name, one in FRAMEWORK_INFO.items() if one.version() is not None]
-    instead = f", or set KERAS_BACKEND to {' or '.join(others)}" if others else ""
+    command = pip_install(FRAMEWORK_INFO[chosen].package())
+    remedy = f"install it with {command}"
+    if others:
+        names = listed(others, "{names} or {last}")
+        remedy = f"install it with {command}, or set KERAS_BACKEND to {names}"
     return Unavailable(
         backend=KerasBackend.name,
         reason=f"Keras is set to {FRAMEWORKS[chosen]}, which is not installed",
-        remedy=f"install it with {pip_install(FRAMEWORK_INFO[chosen].package())}{instead}",
+        remedy=remedy,
     )

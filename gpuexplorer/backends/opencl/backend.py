@@ -55,8 +55,11 @@ class OpenCLBackend(Backend):
         installed = installed_drivers()
         if not installed:
             chosen = os.environ.get(CHOICE_VARIABLE)
-            which = f" named '{chosen}' ({CHOICE_VARIABLE})" if chosen else ""
-            return self._unavailable(f"no OpenCL driver{which} is installed")
+            if chosen:
+                return self._unavailable(
+                    f"no OpenCL driver named '{chosen}' ({CHOICE_VARIABLE}) is installed"
+                )
+            return self._unavailable("no OpenCL driver is installed")
         self._drivers = []
         devices: list[ProbedDevice] = []
         problems: list[str] = []
@@ -81,7 +84,10 @@ class OpenCLBackend(Backend):
         packages = pip_install("pyopencl", "intel-opencl-rt")
         remedy = f"install Intel's CPU runtime with {packages}"
         if "pocl" in reason:
-            remedy += ", or what PoCL needs: binutils, libgcc-12-dev, libc6-dev"
+            remedy = (
+                f"install Intel's CPU runtime with {packages}, or what PoCL needs: binutils, "
+                "libgcc-12-dev, libc6-dev"
+            )
         return Unavailable(backend=self.name, reason=reason, remedy=remedy)
 
     def _info(self, name: str, probed: ProbedDevice) -> DeviceInfo:

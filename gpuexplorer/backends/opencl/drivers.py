@@ -257,7 +257,10 @@ def _probe_in_child(driver: Driver, threads: int) -> ProbeAnswer:
         return msgspec.json.decode(lines[-1] if lines else "", type=ProbeAnswer)
     except msgspec.MsgspecError:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"code {done.returncode}"
-        return ProbeAnswer(
-            error=f"ended its process ({ended}){': ' + said[-1] if said else ''}",
+        code = done.returncode
+        ended = (
+            f"ended its process (signal {-code})"
+            if code < 0
+            else f"ended its process (code {code})"
         )
+        return ProbeAnswer(error=f"{ended}: {said[-1]}" if said else ended)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.backends.opencl import faults
+from gpuexplorer.core.units import plural
 
 ALIGNMENT_B = 64
 """Of an array's start: a line of the cache, for vectors across two lines cost a fifth of a copy's
@@ -61,7 +62,9 @@ class Stray:
     def words(self, name: str, itemsize_B: int) -> str:
         """Say in a sentence what was done outside array ``name``."""
         distance = self.distance_B // itemsize_B + 1
-        elements = f"{distance:,} element{'s' * (distance > 1)}"
+        elements = plural(
+            distance, "{elements} element", "{elements} elements", elements=f"{distance:,}"
+        )
         return f"the kernel {self.did} outside array {name}: {elements} {self.place} it"
 
 

@@ -42,7 +42,7 @@ class TorchBackend(Backend):
         )
         if built_for is None:
             return (cpu,)
-        driver += f" for CUDA {built_for}"
+        driver = f"{driver} for CUDA {built_for}"
         return (cpu, *gpu_devices(self.name, driver, precisions=gpu_precisions, models=models))
 
     @property

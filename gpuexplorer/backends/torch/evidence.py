@@ -43,20 +43,26 @@ SHOWN = 3
 def asked_for(model: TorchModel) -> str:
     """Return what weights and data are stored as, and who decides about products."""
     torch = model.torch
-    stored = f"weights and data are {model.format.stored}"
+    stored = model.format.stored
     if model.format.autocast is not None:
-        return f"{stored}, and autocast computes products in {model.format.autocast}"
+        autocast = model.format.autocast
+        return f"weights and data are {stored}, and autocast computes products in {autocast}"
     if model.precision in ("fp32", "tf32") and model.kind == "gpu":
-        allowed = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
-        return f"{stored}, and tf32 is {allowed}"
+        if torch.backends.cuda.matmul.allow_tf32:
+            return f"weights and data are {stored}, and tf32 is on"
+        return f"weights and data are {stored}, and tf32 is off"
     if model.precision == "int8":
         packed = any(isinstance(part, Int8CpuLinear) for part in model.module.modules())
         layer = "quantized::linear_dynamic" if packed else "torch._int_mm"
-        return f"{stored}; layers are {layer} with int8 weights and inputs rounded as they come"
+        return (
+            f"weights and data are {stored}; layers are {layer} with int8 weights and "
+            "inputs rounded as they come"
+        )
     if model.precision == "fp8_e4m3":
-        how = "torch._scaled_mm" if model.kind == "gpu" else "those in fp32"
-        return f"{stored}; products are {how} of e4m3 numbers"
-    return stored
+        if model.kind == "gpu":
+            return f"weights and data are {stored}; products are torch._scaled_mm of e4m3 numbers"
+        return f"weights and data are {stored}; products are those in fp32 of e4m3 numbers"
+    return f"weights and data are {stored}"
 
 
 def accumulates_in(model: TorchModel) -> tuple[str, str]:
@@ -164,7 +170,7 @@ def arithmetic_of(
     if model.switches.get("reduced_accumulation"):
         how.append("parts of a sum may be added in 16 bits, as was asked for")
     if same is not None:
-        how.append("the results are" + ("" if same else " not") + " those of fp32")
+        how.append("the results are those of fp32" if same else "the results are not those of fp32")
     elif why_not:
         how.append(f"not compared with fp32: {why_not}")
     fallback = fallback_of(model, same, kernels)

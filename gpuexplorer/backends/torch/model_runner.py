@@ -112,10 +112,12 @@ class TorchModelRunner(ModelRunner):
     @property
     def method(self) -> str:
         """How launches are timed and what the caches hold, as it stands beside the number."""
-        words = f"{self.timed_words}; {self.cache_words}"
+        facts = [self.timed_words, self.cache_words]
         if self._compiled_again:
-            words += f"; torch.compile compiled {self._compiled_again} × again, outside the times"
-        return words
+            facts.append(
+                f"torch.compile compiled {self._compiled_again} × again, outside the times"
+            )
+        return "; ".join(facts)
 
     @property
     def made(self) -> TorchModel:
@@ -169,15 +171,20 @@ class TorchModelRunner(ModelRunner):
         if found is not None or not isinstance(error, RuntimeError):
             return found
         if any(words in str(error) for words in NO_ATTENTION):
+            attention, precision = self.plan.switches.get("sdpa"), self.plan.config.precision
+            refusal = (
+                f"PyTorch's '{attention}' attention cannot run this in {precision} on "
+                f"{self.device.id}"
+            )
+            why = self._reason()
             return CannotRunHere(
-                f"PyTorch's '{self.plan.switches.get('sdpa')}' attention cannot run this in "
-                f"{self.plan.config.precision} on {self.device.id}{self._reasons()}",
+                f"{refusal}: {why}" if why else refusal,
                 remedy="choose another value of the switch sdpa",
                 detail=str(error),
             )
         return explain(self._torch, error, self.device.id, doing)
 
-    def _reasons(self) -> str:
+    def _reason(self) -> str:
         """Return why no attention kernel runs, in PyTorch's words, which it gives as warnings."""
         if self._made is None:
             return ""
@@ -188,7 +195,7 @@ class TorchModelRunner(ModelRunner):
             except RuntimeError:
                 pass
         words = [str(w.message).splitlines()[0].split(" (Triggered")[0] for w in said]
-        return f": {words[-1]}" if words else ""
+        return words[-1] if words else ""
 
 
 class TorchCpuModelRunner(CountsOnCpu, TorchModelRunner):

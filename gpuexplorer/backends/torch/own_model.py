@@ -334,9 +334,11 @@ class OwnModel(TorchModel):
     def _check_loss(self, loss: Any) -> None:
         torch = self.torch
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-            shape = f" of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else ""
+            kind = type(loss).__name__
             raise InputError(
-                f"{self.file.origin}: the loss is a {type(loss).__name__}{shape}",
+                f"{self.file.origin}: the loss is a {kind} of shape {tuple(loss.shape)}"
+                if isinstance(loss, torch.Tensor)
+                else f"{self.file.origin}: the loss is a {kind}",
                 remedy="return one number as a tensor, such as a mean",
             )
 

@@ -57,7 +57,7 @@ def check(model: OwnModel, results: Any) -> Verification | str:
         ok=worst <= tolerance,
         max_rel_error=worst,
         tolerance=tolerance,
-        method=f"{METHOD}, {'loss and gradients' if model.trains else 'every output'}",
+        method=f"{METHOD}, loss and gradients" if model.trains else f"{METHOD}, every output",
         rms_rel_error=_distance(torch, found, expected),
     )
 

@@ -139,17 +139,20 @@ class UserFile:
         torch = self._torch
         code = getattr(build, "__code__", None)
         line = f":{code.co_firstlineno}" if code and code.co_filename == self.origin else ""
-        where = f"{self.origin}{line}: build() returned"
+        where = f"{self.origin}{line}"
         remedy = "return (module, example inputs), and a loss after them if there is one"
         if isinstance(made, torch.nn.Module):
-            raise InputError(f"{where} a module without example inputs", remedy=remedy)
+            raise InputError(
+                f"{where}: build() returned a module without example inputs", remedy=remedy
+            )
         if not isinstance(made, tuple | list) or not 2 <= len(made) <= 3:
             what = f"{len(made)} things" if isinstance(made, tuple | list) else _kind_words(made)
-            raise InputError(f"{where} {what}", remedy=remedy)
+            raise InputError(f"{where}: build() returned {what}", remedy=remedy)
         module, inputs = made[0], made[1]
         if not isinstance(module, torch.nn.Module):
             raise InputError(
-                f"{where} {_kind_words(module)} first, which is not a torch.nn.Module",
+                f"{where}: build() returned {_kind_words(module)} first, which is not a "
+                "torch.nn.Module",
                 remedy=remedy,
             )
         args: tuple[Any, ...] = ()
@@ -162,13 +165,15 @@ class UserFile:
             args = (inputs,)
         if not tensors_in(torch, (args, kwargs)):
             raise InputError(
-                f"{where} no tensor among its example inputs, but {_kind_words(inputs)}",
+                f"{where}: build() returned no tensor among its example inputs, but "
+                f"{_kind_words(inputs)}",
                 remedy="return a tensor, a tuple of them, or a dict of them by argument name",
             )
         loss = made[2] if len(made) == 3 else getattr(self._module, "loss", None)
         if loss is not None and not callable(loss):
             raise InputError(
-                f"{where} {_kind_words(loss)} as its loss, which cannot be called",
+                f"{where}: build() returned {_kind_words(loss)} as its loss, which cannot be "
+                "called",
                 remedy="a loss is a function of the module's output that returns one number",
             )
         return Built(module, args, kwargs, loss)
@@ -195,9 +200,9 @@ class UserFile:
     # ---- what went wrong
 
     def _exited(self, error: SystemExit, doing: str) -> WorkFailed:
-        status = "" if error.code is None else f"({error.code!r})"
+        call = "exit()" if error.code is None else f"exit({error.code!r})"
         return WorkFailed(
-            f"{self._place(error)}: exit{status or '()'} was called while {doing}",
+            f"{self._place(error)}: {call} was called while {doing}",
             remedy="let it return instead; a model's file has no program around it to end",
             detail=self._detail(error),
         )
@@ -286,7 +291,7 @@ def _kind_words(value: Any) -> str:
     if value is None:
         return "None"
     name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
 def mapped(torch: Any, value: Any, change: Callable[[Any], Any]) -> Any:

@@ -65,15 +65,18 @@ def _oddities(
     above_s = outlier_above_s(samples_s, resolution_s=resolution_s)
     drift = find_drift(samples_s)
     if drift is not None:
-        word = "slower" if drift.change > 0 else "faster"
+        change = percent(abs(drift.change))
         said.append(
-            f"the times drift: the last fifth is {percent(abs(drift.change))} {word} than the first"
+            f"the times drift: the last fifth is {change} slower than the first"
+            if drift.change > 0
+            else f"the times drift: the last fifth is {change} faster than the first"
         )
     modes = find_modes(samples_s, resolution_s=resolution_s)
     if modes is not None:
+        lower_share = 1 - modes.upper_share
         said.append(
-            f"the times have two modes: {percent(1 - modes.upper_share)} of the launches take "
-            f"about {quantity(modes.lower_s, 's')} and {percent(modes.upper_share)} about "
+            f"the times have two modes: {percent(lower_share)} of the launches take about "
+            f"{quantity(modes.lower_s, 's')} and {percent(modes.upper_share)} about "
             f"{quantity(modes.upper_s, 's')}"
         )
         # The slower mode is no outlier; what lies far above it is.

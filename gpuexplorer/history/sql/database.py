@@ -130,7 +130,7 @@ class Database:
             ) from None
         options = f"-c lock_timeout={int(self._busy_s * 1000)} -c timezone=UTC"
         if not self.can_write:
-            options += " -c default_transaction_read_only=on"
+            options = f"{options} -c default_transaction_read_only=on"
         try:
             url = make_url(str(self.place.url))
         except (ArgumentError, ValueError):

@@ -85,13 +85,18 @@ def check_fits(
             return False
 
     if room_B is not None and wanted.total_B > room_B * MEMORY_SHARE:
-        has = "has" if free_B is None else "now has free"
-        error = InputError if free_B is None else MemoryTaken
-        raise error(
-            f"this size needs {quantity(wanted.total_B, 'B')} of memory, and {device.id} {has} "
-            f"{quantity(room_B, 'B')}, of which a run may take {percent(MEMORY_SHARE)}"
-            f" ({wanted.words})",
-            remedy=_remedy(plan, sizes, fits_with),
+        needed, room, share = quantity(wanted.total_B, "B"), quantity(room_B, "B"), MEMORY_SHARE
+        remedy = _remedy(plan, sizes, fits_with)
+        if free_B is None:
+            raise InputError(
+                f"this size needs {needed} of memory, and {device.id} has {room}, of which a run "
+                f"may take {percent(share)} ({wanted.words})",
+                remedy=remedy,
+            )
+        raise MemoryTaken(
+            f"this size needs {needed} of memory, and {device.id} now has free {room}, of which a "
+            f"run may take {percent(share)} ({wanted.words})",
+            remedy=remedy,
         )
     if largest is not None and not fits(plan):
         raise InputError(
