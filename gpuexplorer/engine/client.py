@@ -8,7 +8,6 @@ itself, as by Ctrl-Z, counts towards no deadline (see ``suspension``).
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -23,6 +22,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine import failed_start, protocol, suspension
+from gpuexplorer.engine.deadlines import CANCEL_GRACE_S, NEVER, Deadlines
 from gpuexplorer.engine.death import (
     for_memory,
     from_outside,
@@ -39,16 +39,6 @@ from gpuexplorer.workloads.workload import Workload
 
 HANDSHAKE_S = 30.0
 """How long an engine may take to answer: a cold disk and a slow machine included."""
-CANCEL_GRACE_S = 0.25
-"""How long a launch has to end by itself after a cancel, before the process is ended."""
-CANCEL_GRACE_OTHER_S = 2.0
-"""The same for steps that end by themselves: making inputs, building, copying."""
-REPLACE_GRACE_S = 15.0
-"""The same when another run waits for one that looks for devices or builds: what that has loaded
-and compiled by then serves the next run, and a fresh process would do it all again."""
-LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
-LASTING_STAGES = frozenset({"", "check", "build"})
-"""Steps whose outcome the engine keeps."""
 SUSPENDED = "suspended"
 """The stage that a run is told to be at while its engine is suspended from outside."""
 MAX_FAILED_STARTS = 3
@@ -137,7 +127,6 @@ class Engine:
         self._ready = False
         self._was_ready = False
         """Whether an engine of these options has ever answered."""
-        self._started_at = 0.0
         self._starts = 0
         self._killed_before: int | None = None
         """How many processes the system had ended for want of memory when this one started."""
@@ -155,13 +144,7 @@ class Engine:
         self._resent = 0
         self._cancelled = False
         """Whether the latest run was cancelled after it was sent."""
-        self._stage = ""
-        """The step the engine is at, of whatever run; empty for a fresh engine."""
-        self._deadline_s: float | None = None
-        self._overdue_at: float | None = None
-        self._stopping_since: float | None = None
-        """Since when the engine should leave what it is doing: cancelled or replaced."""
-        self._suspension = suspension.SuspensionWatch()
+        self._deadlines = Deadlines(options.handshake_s)
 
     # ---- asking
 
@@ -205,8 +188,8 @@ class Engine:
         a number among the options that would never end it.
         """
         options.check()
-        if self._run is not None and self._sent and self._stopping_since is None:
-            self._stopping_since = time.monotonic()
+        if self._run is not None and self._sent:
+            self._deadlines.stop()
         self._generation += 1
         self._workload = workload
         self._run = protocol.Run(
@@ -230,8 +213,7 @@ class Engine:
             self._run = None
             self._on_event(protocol.Cancelled(generation=self._generation))
             return
-        if self._stopping_since is None:
-            self._stopping_since = time.monotonic()
+        self._deadlines.stop()
         self._cancelled = True
         self._process.send(protocol.Cancel(generation=self._generation))
 
@@ -245,7 +227,7 @@ class Engine:
         """Handle what arrived and what is overdue; wait up to ``timeout_s`` for something."""
         limit = time.monotonic() + timeout_s
         waited = False
-        self._discount()
+        self._deadlines.discount()
         while True:
             now = time.monotonic()
             due = min(limit, self._next_due(), now + suspension.LOOK_EVERY_S)
@@ -256,13 +238,13 @@ class Engine:
                     else self._inbox.get(timeout=max(0.0, due - now))
                 )
             except queue.Empty:
-                self._discount()
+                self._deadlines.discount()
                 self._look_for_suspension()
                 self._check_overdue()
                 if waited or time.monotonic() >= limit:
                     return
                 continue
-            self._discount()
+            self._deadlines.discount()
             if item is not None:
                 self._handle(*item)
                 self._handled.set()
@@ -294,8 +276,7 @@ class Engine:
 
     def _spawn(self) -> None:
         self._ready = False
-        self._started_at = time.monotonic()
-        self._suspension = suspension.SuspensionWatch()
+        self._deadlines.started()
         self._starts += 1
         self._killed_before = killed_for_memory()
         try:
@@ -339,7 +320,7 @@ class Engine:
     def _handle(self, process: EngineProcess, message: protocol.EngineMessage | None) -> None:
         if process is not self._process:
             return  # a process that was given up
-        if self._suspension.heard():
+        if self._deadlines.suspension.heard():
             self._continued()
         if message is None:
             self._process_ended()
@@ -368,7 +349,7 @@ class Engine:
         self._on_event(
             EngineReady(
                 welcome=welcome,
-                handshake_s=time.monotonic() - self._started_at,
+                handshake_s=time.monotonic() - self._deadlines.started_at,
                 restarted=self._starts > 1,
             )
         )
@@ -395,50 +376,24 @@ class Engine:
         if not self._began:
             self._began = True
             self._failed_starts = 0
-            self._stopping_since = None  # the run before it has made way
+            self._deadlines.stopping_since = None  # the run before it has made way
         if isinstance(message, protocol.Stage):
-            self._stage = message.name
-            self._deadline_s = message.deadline_s
-        self._overdue_at = None
+            self._deadlines.begin(message.name, message.deadline_s)
         if isinstance(message, _LAST_MESSAGES):
             self._run = None
-            self._stopping_since = None
-        elif self._deadline_s is not None:
-            self._overdue_at = time.monotonic() + self._deadline_s
+            self._deadlines.done()
+        else:
+            self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
             message = _labelled(message, self._process.launch.label, self._workload)
         self._on_event(message)
 
     # ---- what is overdue
 
-    def _grace_s(self) -> float:
-        if self._stage in LAUNCH_STAGES:
-            return CANCEL_GRACE_S
-        if self._stage in LASTING_STAGES and not self._cancelled:
-            return REPLACE_GRACE_S
-        return CANCEL_GRACE_OTHER_S
-
     def _next_due(self) -> float:
         if self._process is None:
-            return float("inf")
-        if self._stopping_since is not None:
-            return self._stopping_since + self._grace_s()
-        if self._suspension.due is not None:
-            return self._suspension.due
-        if not self._ready:
-            return self._started_at + self.options.handshake_s
-        return float("inf") if self._overdue_at is None else self._overdue_at
-
-    def _discount(self) -> None:
-        """Let time for which this program stood still count towards nothing."""
-        away_s = self._suspension.away_s()
-        if not away_s:
-            return
-        self._started_at += away_s
-        if self._overdue_at is not None:
-            self._overdue_at += away_s
-        if self._stopping_since is not None:
-            self._stopping_since += away_s
+            return NEVER
+        return self._deadlines.due(ready=self._ready, cancelled=self._cancelled)
 
     def _look_for_suspension(self, *, at_once: bool = False) -> bool:
         """Return whether an engine that owes an answer is found to be suspended now.
@@ -447,9 +402,10 @@ class Engine:
         """
         process = self._process
         awaited = not self._ready or self._run is not None or self._asked_devices
-        if process is None or not awaited or not self._suspension.look(process, at_once=at_once):
+        watch = self._deadlines.suspension
+        if process is None or not awaited or not watch.look(process, at_once=at_once):
             return False
-        if self._suspension.since is None:
+        if watch.since is None:
             self._continued()
             return False
         self._log(
@@ -460,12 +416,9 @@ class Engine:
         return True
 
     def _continued(self) -> None:
-        """Give an engine that was suspended and continued its full deadline again."""
         self._log("the engine was continued")
-        self._started_at = time.monotonic()
-        if self._overdue_at is not None and self._deadline_s is not None:
-            self._overdue_at = time.monotonic() + self._deadline_s
-        self._tell_stage(self._stage)
+        self._deadlines.continued()
+        self._tell_stage(self._deadlines.stage)
 
     def _tell_stage(self, name: str) -> None:
         if self._run is not None and self._began:
@@ -474,49 +427,26 @@ class Engine:
     def _check_overdue(self) -> None:
         if self._process is None or time.monotonic() < self._next_due():
             return
-        if self._stopping_since is not None:
-            stage = self._stage or "start"
-            self._give_up(
-                "cancelled",
-                "the launch did not end in time, so its engine was ended"
-                if stage in LAUNCH_STAGES
-                else f"'{stage}' did not end in time, so its engine was ended",
-            )
+        if self._deadlines.stopping_since is not None:
+            self._give_up("cancelled", self._deadlines.not_stopped())
             return
-        if self._suspension.since is not None:
+        if self._deadlines.suspension.since is not None:
             self._give_up_suspended()
             return
         if self._look_for_suspension(at_once=True):
             return
         if self._ready:
-            self._give_up("hang", *self._hang())
+            running = self._run is not None
+            self._give_up("hang", *self._deadlines.hang(running=running, agreed=self._agreed))
         else:
             status = self._process.end(0)
             why = failed_start.silent(self._process, self.options.handshake_s)
             self._start_failed(why, status)
 
-    def _hang(self) -> tuple[str, str]:
-        """Say what did not come back in time, and what to do about it."""
-        within_s = self._deadline_s
-        if self._stage not in LAUNCH_STAGES or self._run is None:
-            return (
-                f"nothing came back within {within_s:.0f} s while the engine was at "
-                f"'{self._stage}', so it was ended",
-                "allow more with --deadline" if self._stage == "build" else "",
-            )
-        if self._stage == "predict" and not self._run.options.allow_long:
-            return (
-                f"a part of one launch did not end within {within_s:.0f} s, so its engine was "
-                "ended; the kernel may never finish",
-                "look for a loop without an end, or choose a smaller size, or agree to long "
-                "launches with --yes",
-            )
-        return (
-            f"a launch did not end within {within_s:.0f} s, so its engine was ended; the kernel "
-            "may never finish",
-            "look for a loop without an end, or choose a smaller size, or allow more with "
-            "--deadline",
-        )
+    @property
+    def _agreed(self) -> bool:
+        """Whether the launches of the run that is going may take long."""
+        return self._run is not None and self._run.options.allow_long
 
     def _process_ended(self) -> None:
         """The stream ended by itself: the process crashed, was killed, or gave up."""
@@ -526,11 +456,11 @@ class Engine:
         if not self._ready:
             self._start_failed(failed_start.ended(process, status), status)
         else:
-            words = how_it_ended(status, self._killed_before, process.output, self._stage)
+            words = how_it_ended(status, self._killed_before, process.output, self._deadlines.stage)
             config = self._run.config if self._run is not None and self._began else None
             own = ended_by_file(self._workload, config, status, words, list(process.output))
             told = own or FileLoss(
-                words, what_to_do(status, self._stage, _kernel(self._workload, config))
+                words, what_to_do(status, self._deadlines.stage, _kernel(self._workload, config))
             )
             outside = own is None and (from_outside(status) or for_memory(status, process.output))
             self._after_loss(
@@ -556,8 +486,7 @@ class Engine:
         """End a process that does not do what it should."""
         process = self._process
         assert process is not None
-        agreed = self._run is not None and self._run.options.allow_long
-        long = kind == "hang" and self._stage == "predict" and not agreed
+        long = kind == "hang" and self._deadlines.stage == "predict" and not self._agreed
         status = process.end(0)
         self._after_loss(kind, reason, status, remedy, may_be_long=long)
 
@@ -565,14 +494,7 @@ class Engine:
         """End a process that was suspended and not continued."""
         process = self._process
         assert process is not None
-        within_s = suspension.PATIENCE_S
-        reason = (
-            f"the engine was suspended from outside (SIGSTOP), not continued within "
-            f"{within_s:.0f} s, and so ended"
-            if os.name == "posix"
-            else f"the engine was suspended from outside, not continued within {within_s:.0f} s, "
-            "and so ended"
-        )
+        reason = suspension.not_continued()
         status = process.end(0)
         self._failed_starts += not self._ready
         self._after_loss("hang" if self._ready else "start", reason, status, outside=True)
@@ -592,8 +514,7 @@ class Engine:
         self._failed_starts += self._asked_devices and self._run is None
         self._process = None
         self._ready = self._asked_devices = False
-        self._overdue_at = self._deadline_s = self._stopping_since = None
-        self._stage = ""
+        self._deadlines.ended()
         restarting = self._failed_starts < MAX_FAILED_STARTS
         ask_again = (
             restarting

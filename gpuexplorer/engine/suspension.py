@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Protocol
 
@@ -23,6 +24,19 @@ AWAY_S = 3.0
 """A longer gap between two readings of the clock was no waiting: this program stood still."""
 PATIENCE_S = 10.0
 """How long a suspended engine may take to be continued."""
+
+
+def not_continued() -> str:
+    """Return that an engine was suspended and not continued in time."""
+    if os.name == "posix":
+        return (
+            f"the engine was suspended from outside (SIGSTOP), not continued within "
+            f"{PATIENCE_S:.0f} s, and so ended"
+        )
+    return (
+        f"the engine was suspended from outside, not continued within {PATIENCE_S:.0f} s, and so "
+        "ended"
+    )
 
 
 class Suspendable(Protocol):

@@ -21,6 +21,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import client, protocol, suspension
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
+from gpuexplorer.engine.deadlines import Deadlines
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
@@ -242,17 +243,13 @@ def test_a_run_cancelled_while_it_waits_does_not_come_back(watched: Watched) -> 
     assert of_run == [lost]
 
 
-def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_for(
-    watched: Watched,
-) -> None:
-    engine = watched.engine
+def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_for() -> None:
+    deadlines = Deadlines(1.0)
     grace_s = {}
     for stage in ("measure", "build", "inputs"):
-        engine._stage = stage
-        engine._cancelled = False
-        replaced_s = engine._grace_s()
-        engine._cancelled = True
-        grace_s[stage] = (replaced_s, engine._grace_s())
+        deadlines.begin(stage, None)
+        replaced_s = deadlines.grace_s(cancelled=False)
+        grace_s[stage] = (replaced_s, deadlines.grace_s(cancelled=True))
     assert grace_s == {"measure": (0.25, 0.25), "build": (15.0, 2.0), "inputs": (2.0, 2.0)}
 
 
@@ -328,16 +325,11 @@ def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched)
     ],
 )
 def test_what_did_not_come_back_is_told_with_what_would_help(
-    watched: Watched, stage: str, allow_long: bool, reason: str, remedy: str
+    stage: str, allow_long: bool, reason: str, remedy: str
 ) -> None:
-    engine = watched.engine
-    engine._stage, engine._deadline_s = stage, 10.0
-    engine._run = protocol.Run(
-        generation=1, config=config(watched.devices(), size={"N": 64}), workload_sha256="",
-        options=RunOptions(allow_long=allow_long),
-    )  # fmt: skip
-    words, help_ = engine._hang()
-    engine._run = None
+    deadlines = Deadlines(1.0)
+    deadlines.begin(stage, 10.0)
+    words, help_ = deadlines.hang(running=True, agreed=allow_long)
     assert reason in words
     assert remedy in help_ and bool(remedy) == bool(help_)
     assert ("kernel" in words) == (stage in ("predict", "measure"))
@@ -367,8 +359,10 @@ def test_an_engine_that_is_suspended_is_told_soon_and_works_on_when_it_is_contin
     watched: Watched, deadline_s: float | None
 ) -> None:
     process = stop(watched)
-    watched.engine._deadline_s = deadline_s  # as at a stage that may take long
-    watched.engine._overdue_at = None if deadline_s is None else time.monotonic() + deadline_s
+    watched.engine._deadlines.deadline_s = deadline_s  # as at a stage that may take long
+    watched.engine._deadlines.overdue_at = (
+        None if deadline_s is None else time.monotonic() + deadline_s
+    )
     began = time.monotonic()
     watched.until(lambda: stages(watched)[-1] == "suspended", timeout_s=8.0)
     assert time.monotonic() - began < 6.0
@@ -387,7 +381,7 @@ def test_a_suspended_engine_that_is_not_continued_is_replaced(
 ) -> None:
     monkeypatch.setattr(suspension, "PATIENCE_S", 1.0)
     stop(watched)
-    watched.engine._overdue_at = time.monotonic() + 600.0
+    watched.engine._deadlines.overdue_at = time.monotonic() + 600.0
     lost = watched.wait(EngineLost, timeout_s=8.0)
     assert isinstance(lost, EngineLost)
     assert (lost.kind, lost.outside) == ("hang", True)
@@ -398,7 +392,7 @@ def test_a_suspended_engine_that_is_not_continued_is_replaced(
 @posix
 def test_an_engine_suspended_at_its_deadline_is_no_kernel_that_never_ends(watched: Watched) -> None:
     process = stop(watched)
-    watched.engine._overdue_at = time.monotonic()
+    watched.engine._deadlines.overdue_at = time.monotonic()
     watched.until(lambda: stages(watched)[-1] == "suspended")
     process.resume()
     watched.wait(protocol.Samples, more_than=len(watched.of(protocol.Samples)))
@@ -420,9 +414,9 @@ with EngineSession() as session:
     told = []
 
     def look(progress):
-        engine = session._engine
-        if engine._overdue_at is not None:  # a deadline that passes while this program is suspended
-            engine._overdue_at = min(engine._overdue_at, time.monotonic() + 3.0)
+        due = session._engine._deadlines
+        if due.overdue_at is not None:  # a deadline that passes while this program is suspended
+            due.overdue_at = min(due.overdue_at, time.monotonic() + 3.0)
         if progress.samples and not told:
             told.append(True)
             print(session.pid, flush=True)
