@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import allocator, resources
+from gpuexplorer.gui import allocator, resources, typeface
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
@@ -94,6 +94,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     icon = resources.folder() / "icons" / "gpuexplorer.svg"
     if icon.is_file():
         application.setWindowIcon(QIcon(str(icon)))
+    typeface.choose(application)
     settings = Settings()
     make_theme(application, settings.theme)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)

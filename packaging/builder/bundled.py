@@ -18,10 +18,12 @@ from pathlib import Path, PurePosixPath
 
 from builder.errors import BuildError
 from builder.parts import (
+    FONTS,
     Kind,
     Part,
     debian_part,
     dpkg_query,
+    font_part,
     normal_name,
     python_part,
     wheel_part,
@@ -39,6 +41,7 @@ _OURS: Owner = (Kind.WHEEL, PRODUCT)
 _LOADER: Owner = (Kind.WHEEL, "pyinstaller")
 _PYTHON: Owner = (Kind.PYTHON, "python")
 _WINDOWS: Owner = (Kind.WINDOWS, "windows")
+_FONT: Owner = (Kind.FONT, "inter")
 
 
 def parts(context: Context, folder: Path | None = None) -> list[Part]:
@@ -157,7 +160,7 @@ class Owners:
         if any(real.is_relative_to(place) for place in self._python):
             return _PYTHON
         if real.is_relative_to(self._root) and not source.is_relative_to(sys.prefix):
-            return _OURS
+            return _FONT if real.is_relative_to(self._root / FONTS) else _OURS
         windows = os.environ.get("SYSTEMROOT")
         if windows and _key(real).startswith(_key(windows)):
             return _WINDOWS
@@ -172,6 +175,8 @@ class Owners:
             return wheel_part(distribution, files, self._root, wheel)
         if kind is Kind.DEBIAN:
             return debian_part(name, files)
+        if kind is Kind.FONT:
+            return font_part(files, self._root)
         return python_part(files) if kind is Kind.PYTHON else windows_part(files)
 
 

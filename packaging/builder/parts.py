@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from builder.errors import BuildError
 
+FONTS = "resources/fonts"
 LICENCES = "packaging/licences"
 """Texts for parts that bring none: called after the part, or after an SPDX identifier."""
 _NAME = re.compile(
@@ -35,6 +36,7 @@ class Kind(Enum):
     DEBIAN = "Debian package"
     PYTHON = "Python"
     WINDOWS = "Windows"
+    FONT = "font"
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,20 @@ def python_part(files: Sequence[str]) -> Part:
             )
     raise BuildError(
         f"there is no LICENSE.txt of Python's below {sys.base_prefix}; it must go along"
+    )
+
+
+def font_part(files: Sequence[str], root: Path) -> Part:
+    """Return the font that the window brings along."""
+    return Part(
+        kind=Kind.FONT,
+        name="inter",
+        version="3.19",
+        licence="OFL-1.1",
+        is_spdx=True,
+        homepage="https://github.com/rsms/inter",
+        texts=(Text("LICENSE.txt", read_text(root / FONTS / "LICENSE.txt")),),
+        files=tuple(files),
     )
 
 

@@ -77,6 +77,7 @@ def context(tmp_path: Path, site: Path) -> Context:
     (internal / "lib.so").symlink_to("qt6/lib.so")
     (internal / "base_library.zip").write_bytes(b"modules")
     (internal / "kernel.cu").write_bytes(b"ours")
+    (internal / "Inter-Regular.ttf").write_bytes(b"letters")
     (made.frozen / "gpuexplorer").write_bytes(b"program")
     collected = [
         ("num_py/c.so", str(site / "num_py/c.so"), "EXTENSION"),
@@ -84,6 +85,7 @@ def context(tmp_path: Path, site: Path) -> Context:
         ("lib.so", "qt6/lib.so", "SYMLINK"),
         ("base_library.zip", str(tables / "base_library.zip"), "DATA"),
         ("kernel.cu", str(ROOT / "kernels/kernel.cu"), "DATA"),
+        ("Inter-Regular.ttf", str(ROOT / "resources/fonts/Inter-Regular.ttf"), "DATA"),
         ("gpuexplorer", str(tables / "gpuexplorer"), "EXECUTABLE"),
         ("left/out.so", str(site / "left/out.so"), "BINARY"),
     ]
@@ -110,7 +112,9 @@ def no_dpkg(*_: str) -> str:
 
 def test_every_file_and_module_has_its_owner(context: Context) -> None:
     parts = found(context)
-    assert parts.keys() == {"num-py", "pure", "pyinstaller", "python", "qt6"}
+    assert parts.keys() == {"inter", "num-py", "pure", "pyinstaller", "python", "qt6"}
+    assert parts["inter"].files == ("_internal/Inter-Regular.ttf",)
+    assert "SIL OPEN FONT LICENSE" in parts["inter"].texts[0].words
     assert parts["num-py"].files == ("_internal/num_py/c.so",)
     assert parts["qt6"].files == ("_internal/qt6/lib.so",)
     assert parts["pure"].files == ()  # packed into the program

@@ -23,6 +23,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.model.steady import Steady
 from gpuexplorer.gui.panels.advice import AdviceSection
@@ -102,9 +103,7 @@ class InsightPanel(QScrollArea):
         self.headline = Words("–")
         self.headline.setObjectName("headline")
         self.headline.setProperty("role", "headline")
-        font = self.headline.font()
-        font.setPointSizeF(font.pointSizeF() * 2.1)
-        self.headline.setFont(font)
+        self.headline.setFont(typeface.large(self.headline.font()))
         self.headline.setToolTip("Median time of one launch, in seconds with an SI prefix")
         self.precision = self._quiet(
             "precisionOfMedian",

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 from gpuexplorer.charts.memory import EXACT, PART_COLOURS, has_memory, memory_words
 from gpuexplorer.core.memory import PARTS, MemoryUse
 from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
 
@@ -89,8 +90,7 @@ class MemoryBar(QWidget):
         if use.peak_B:
             width = use.peak_B / longest_B * self.width()
             painter.fillRect(QRectF(0, BAR + GAP, width, BAR), colours.q("muted"))
-        font = painter.font()
-        font.setPointSizeF(font.pointSizeF() * 0.9)
+        font = typeface.small(painter.font())
         painter.setFont(font)
         y = 2 * (BAR + GAP) + 2
         error = use.relative_error

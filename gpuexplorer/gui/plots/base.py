@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.core.units import quantity, si_scale
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import Words
@@ -232,9 +233,7 @@ class LineSample(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the sample and the words."""
         painter = QPainter(self)
-        font = painter.font()
-        font.setPointSizeF(font.pointSizeF() * 0.9)
-        painter.setFont(font)
+        painter.setFont(typeface.small(painter.font()))
         middle = self.height() // 2
         if self._fill is not None:
             painter.fillRect(QRectF(0, middle - 4, 24, 8), self._fill)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import AXIS_WIDTH, SIDE_WIDTH, Plot
 from gpuexplorer.gui.theme import blend, theme
@@ -160,8 +161,7 @@ class DevicePlots(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw every row that the exposed part touches."""
         painter = QPainter(self)
-        small = QFont(self.font())
-        small.setPointSizeF(small.pointSizeF() * 0.85)
+        small = typeface.small(self.font())
         left, right = self._area()
         low_s, high_s = (float(v) for v in self._timing.box.viewRange()[0])
         top = float(PADDING)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, 
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.charts.operators import OTHER
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Visible, Whole
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.theme import blend, theme
@@ -104,9 +105,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
     def _paint_words(
         self, painter: QPainter, flame: Flame, seen: Visible, rects: list[QRectF]
     ) -> None:
-        font = painter.font()
-        font.setPointSizeF(max(6.0, font.pointSizeF() * 0.85))
-        painter.setFont(font)
+        painter.setFont(typeface.small(painter.font()))
         metrics = painter.fontMetrics()
         dims = self._picked is not None
         for i in np.flatnonzero(seen.index >= 0).tolist():

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.charts.colours import colour_at, is_light
 from gpuexplorer.core.config import Block
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.knobs import is_power_of_two
 from gpuexplorer.gui.model.map_look import Look, guesses, occupancy_of, place_of
 from gpuexplorer.gui.model.map_surface import Surface
@@ -384,8 +385,7 @@ class MapDrawing(QWidget):
 
     def _paint_axes(self, painter: QPainter, held: Surface) -> None:
         grid, area = held.wanted.grid, self.area
-        font = QFont(self.font())
-        font.setPointSizeF(font.pointSizeF() * 0.9)
+        font = typeface.small(self.font())
         metrics = QFontMetricsF(font)
         painter.setFont(font)
         painter.setPen(theme().q("muted"))
@@ -414,8 +414,7 @@ class MapDrawing(QWidget):
         for i in range(33):
             gradient.setColorAt(i / 32, QColor(self._colour(i / 32)))
         painter.fillRect(bar, gradient)
-        font = QFont(self.font())
-        font.setPointSizeF(font.pointSizeF() * 0.9)
+        font = typeface.small(self.font())
         painter.setFont(font)
         painter.setPen(theme().q("text"))
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

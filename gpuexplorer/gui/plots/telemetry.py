@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout,
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.theme import theme
@@ -55,9 +56,7 @@ class Sparkline(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the words at the left and the line at the right."""
         colours, painter = theme(), QPainter(self)
-        title_font = QFont(painter.font())
-        title_font.setPointSizeF(title_font.pointSizeF() * 0.85)
-        painter.setFont(title_font)
+        painter.setFont(typeface.small(painter.font()))
         painter.setPen(colours.q("muted"))
         painter.drawText(QRectF(0, 4, 84, 16), Qt.AlignmentFlag.AlignLeft, self._title)
         value_font = QFont(self.font())

@@ -21,7 +21,7 @@ from gpuexplorer.charts.colours import colour_scale, is_light
 from gpuexplorer.charts.spec import Axis, Floats, Panel, Series
 from gpuexplorer.charts.style import Theme
 from gpuexplorer.core.units import percent, quantity
-from gpuexplorer.gui.show.overlay import WORDS_SIZE
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import blend, theme
 
 LEAST_HEIGHT = 15
@@ -119,8 +119,7 @@ class HeatItem(pg.GraphicsObject):  # type: ignore[misc]
         """Write the words into cells, dark on light and light on dark."""
         one = self._one
         assert one is not None
-        font = QFont()
-        font.setPointSizeF(font.pointSizeF() * WORDS_SIZE)
+        font = typeface.small(QFont())
         painter.setFont(font)
         metrics = painter.fontMetrics()
         longest = max((metrics.horizontalAdvance(words) for words in one.labels), default=0)
@@ -157,8 +156,7 @@ class ColourScale(QWidget):
         if axis is None:
             return
         painter = QPainter(self)
-        font = painter.font()
-        font.setPointSizeF(font.pointSizeF() * WORDS_SIZE)
+        font = typeface.small(painter.font())
         painter.setFont(font)
         line = painter.fontMetrics().height()
         wrap = int((Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft).value)

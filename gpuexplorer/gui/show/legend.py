@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.charts.spec import Panel, Series
 from gpuexplorer.charts.style import Theme
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.plots.base import line_pen
 from gpuexplorer.gui.show.items import BAND_SHARE, colour_of, fill_of, pen_of, symbol_of
-from gpuexplorer.gui.show.overlay import WORDS_SIZE
 from gpuexplorer.gui.theme import blend, theme
 
 SAMPLE_PX, GAP_PX, SIDE_PX = 22, 16, 8
@@ -105,9 +105,7 @@ class Head(QWidget):
         return 1 if self._title or self._axis else 0
 
     def _metrics(self) -> QFontMetrics:
-        font = self.font()
-        font.setPointSizeF(font.pointSizeF() * WORDS_SIZE)
-        return QFontMetrics(font)
+        return QFontMetrics(typeface.small(self.font()))
 
     @property
     def _line_px(self) -> int:
@@ -136,8 +134,7 @@ class Head(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colours = theme().chart
-        font = painter.font()
-        font.setPointSizeF(font.pointSizeF() * WORDS_SIZE)
+        font = typeface.small(painter.font())
         line, y = self._line_px, 2.0
         if self._first_lines:
             font.setBold(True)

@@ -9,10 +9,10 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
 
+from gpuexplorer.gui import typeface
+
 PADDING = 2.0
 RING_PX = 7.0
-WORDS_SIZE = 0.88
-"""Of the window's letters."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class Texts(_Overlay):
         """Show these instead; ``line_colour`` is that of leaders."""
         if (tuple(texts), line_colour) != (self.texts, self._line_colour):
             self.texts, self._line_colour = tuple(texts), line_colour
-            self._font = QFont(font)
-            self._font.setPointSizeF(font.pointSizeF() * WORDS_SIZE)
+            self._font = typeface.small(font)
             self.update()
 
     def paint(self, painter: QPainter, *args: object) -> None:

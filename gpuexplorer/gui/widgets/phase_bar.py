@@ -7,6 +7,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
 
 TITLES = {
@@ -69,8 +70,7 @@ class PhaseBar(QWidget):
                 width = self._phases[name] / total * self.width()
                 painter.fillRect(QRectF(x, 0, width, BAR), self._brush(name))
                 x += width
-        font = painter.font()
-        font.setPointSizeF(font.pointSizeF() * 0.9)
+        font = typeface.small(painter.font())
         painter.setFont(font)
         for row, (name, title) in enumerate(TITLES.items()):
             y = BAR + 6 + row * ROW

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QSlider, QToolTip, QWidget
 
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.knobs import next_step, snapped
 from gpuexplorer.gui.theme import theme
 
@@ -191,8 +192,7 @@ class SnapSlider(QSlider):
 
     def _paint_steps(self, painter: QPainter, y: float) -> None:
         colours = theme()
-        font = painter.font()
-        font.setPointSizeF(max(6.0, font.pointSizeF() * 0.75))
+        font = typeface.small(painter.font())
         painter.setFont(font)
         step = 1
         last_end = -1.0

@@ -1,0 +1,51 @@
+"""The window's letters: the system's own, or Inter where it has none made for interfaces.
+
+Three sizes, and figures of one width, so that numbers that change do not move.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFont, QFontDatabase, QFontInfo
+from PySide6.QtWidgets import QApplication
+
+from gpuexplorer.gui import resources
+
+SMALL, LARGE = 0.88, 2.1
+"""Times the usual size."""
+FALLBACKS = ("DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "Nimbus Sans", "FreeSans")
+"""What a system without a font for interfaces takes."""
+OURS = "Inter"
+FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
+
+
+def choose(application: QApplication) -> None:
+    """Give the program its font; what Inter lacks comes from the system's fonts."""
+    font = application.font()
+    if QFontInfo(font).family() in FALLBACKS and _load():
+        font.setFamilies([OURS, *font.families()])
+    font.setFeature(QFont.Tag("tnum"), 1)
+    application.setFont(font)
+
+
+def _load() -> bool:
+    """Return whether Inter is there, loaded from our files where it is not the system's."""
+    if OURS not in QFontDatabase.families():
+        for name in FILES:
+            QFontDatabase.addApplicationFont(str(resources.folder() / "fonts" / name))
+    return OURS in QFontDatabase.families()
+
+
+def small(font: QFont) -> QFont:
+    """Return a font for what stands beside."""
+    return _scaled(font, SMALL)
+
+
+def large(font: QFont) -> QFont:
+    """Return a font for a result."""
+    return _scaled(font, LARGE)
+
+
+def _scaled(font: QFont, size: float) -> QFont:
+    made = QFont(font)
+    made.setPointSizeF(font.pointSizeF() * size)
+    return made

@@ -1,0 +1,73 @@
+"""The window's letters: the system's where they are made for it, else those brought along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QFontMetricsF, QRawFont
+from PySide6.QtWidgets import QApplication
+
+from gpuexplorer.gui import resources, typeface
+
+
+@pytest.fixture(autouse=True)
+def _put_back(qapp: QApplication) -> Iterator[None]:
+    before = QFont(qapp.font())
+    yield
+    qapp.setFont(before)
+
+
+def test_a_system_without_a_font_for_interfaces_takes_ours(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = QFont("DejaVu Sans", 9)
+    monkeypatch.setattr(typeface, "FALLBACKS", (QFontInfo(plain).family(),))
+    qapp.setFont(plain)
+    typeface.choose(qapp)
+    assert QFontInfo(qapp.font()).family() == "Inter"
+    assert qapp.font().families()[1:], "what it lacks comes from the system's"
+    assert qapp.font().pointSizeF() == 9
+    typeface.choose(qapp)
+    assert qapp.font().families().count("Inter") == 1
+
+
+def test_a_systems_own_font_stays(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typeface, "FALLBACKS", ())
+    qapp.setFont(QFont("DejaVu Sans", 11))
+    typeface.choose(qapp)
+    assert qapp.font().families()[0] == "DejaVu Sans"
+
+
+@pytest.mark.parametrize("weight", [QFont.Weight.Normal, QFont.Weight.DemiBold])
+def test_figures_have_one_width_so_that_they_do_not_move(
+    qapp: QApplication, weight: QFont.Weight
+) -> None:
+    assert typeface._load()
+    typeface.choose(qapp)
+    font = QFont(qapp.font())
+    font.setFamilies(["Inter"])
+    font.setWeight(weight)
+    assert QFontInfo(font).family() == "Inter"
+    widths = {round(QFontMetricsF(font).horizontalAdvance(d * 10), 3) for d in "0123456789"}
+    assert len(widths) == 1
+
+
+def test_there_are_three_sizes(qapp: QApplication) -> None:
+    usual = QFont("Inter", 10)
+    assert typeface.small(usual).pointSizeF() < 10 < typeface.large(usual).pointSizeF()
+    assert usual.pointSizeF() == 10
+
+
+def test_its_licence_lies_beside_it() -> None:
+    folder = resources.folder() / "fonts"
+    assert "SIL OPEN FONT LICENSE" in (folder / "LICENSE.txt").read_text(encoding="utf-8")
+    assert {path.name for path in folder.glob("*.ttf")} == set(typeface.FILES)
+    assert sum(path.stat().st_size for path in folder.glob("*.ttf")) < 200_000
+
+
+def test_it_has_the_letters_of_the_window(qapp: QApplication) -> None:
+    assert typeface._load()
+    assert "Inter" in QFontDatabase.families()
+    raw = QRawFont.fromFont(QFont("Inter", 10))
+    assert [c for c in "aZ09µ×±–→−≤≥²·…«»éß✓★●" if not raw.supportsCharacter(ord(c))] == []
