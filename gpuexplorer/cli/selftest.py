@@ -12,7 +12,6 @@ from gpuexplorer.cli.messages import output_console, say, shorten
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import Steps, StepSink, steps_progress
 from gpuexplorer.cli.sessions import python_of
-from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
@@ -74,31 +73,17 @@ class _Checks:
 def _print(report: SelfTestReport, console: Console, verbose: bool) -> None:
     from rich.text import Text
 
+    from gpuexplorer.cli.sheets import print_sheet
+    from gpuexplorer.selftest.sheet import sheet_of
+
     device = report.device
     console.print(f"{device.name} ({device.id}), {device.driver}\n", markup=False)
-    figures = ("checks", "passed", "failed", "skipped", "seconds")
-    table = plain_table("section", *figures, figures=figures)
-    for section in report.sections:
-        table.add_row(
-            Text.assemble((section.name, "bold"), f"  {section.title}"),
-            _of(section),
-            Text(str(section.passed or ""), style="green"),
-            Text(str(section.failed or ""), style="bold red"),
-            str(section.skipped or ""),
-            f"{section.time_s:.1f}",
-        )
-    console.print(table)
+    print_sheet(sheet_of(report.sections), console)
     for section in report.sections:
         _print_skipped(section, console)
     for check in report.failures:
         _print_failure(check, console, verbose)
     console.print(Text(f"\n{report.verdict}", style=_style(report)))
-
-
-def _of(section: SectionResult) -> str:
-    if section.tried == section.planned:
-        return str(section.planned)
-    return f"{section.tried} of {section.planned}"
 
 
 def _style(report: SelfTestReport) -> str:

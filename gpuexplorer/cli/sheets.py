@@ -15,7 +15,7 @@ SPACE = 2
 """Characters between two columns."""
 STYLES = {
     "skipped": "dim", "best": "bold", "reference": "dim", "can't tell": "dim", "faster": "green",
-    "slower": "red", "same": "cyan",
+    "slower": "red", "same": "cyan", "passed": "green", "failed": "bold red",
 }  # fmt: skip
 WORDS = 8
 """Characters that a column of words has at the least, before figures go on in a next line."""

@@ -13,7 +13,17 @@ from functools import cached_property
 from typing import Literal
 
 Role = Literal[
-    "", "best", "reference", "wrong", "skipped", "faster", "slower", "same", "can't tell"
+    "",
+    "best",
+    "reference",
+    "wrong",
+    "skipped",
+    "faster",
+    "slower",
+    "same",
+    "can't tell",
+    "passed",
+    "failed",
 ]
 
 

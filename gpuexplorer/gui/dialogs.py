@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -14,8 +13,8 @@ from gpuexplorer.gui.notice import Notice
 if TYPE_CHECKING:
     from gpuexplorer.gui.help import HelpWindow
     from gpuexplorer.gui.main_window import MainWindow
-    from gpuexplorer.gui.selftest import SelfTestDialog
     from gpuexplorer.gui.session_dialogs import NotesDialog
+    from gpuexplorer.gui.views.selftest import SelfTestDialog
 
 
 class Dialogs(QObject):
@@ -38,26 +37,19 @@ class Dialogs(QObject):
 
     def show_self_test(self) -> None:
         """Open the self-test for the chosen device; a run ends only when it starts."""
-        from gpuexplorer.gui.selftest import SelfTestDialog
-        from gpuexplorer.selftest.context import SelfTestOptions
+        from gpuexplorer.gui.views.selftest import SelfTestDialog
 
         window, session = self._window, self._window.session
-        device = session.experiment.device
-        if device is None:
+        if session.experiment.device is None:
             window.status.say("There is no device yet.")
             return
         if session.jobs.current is not None:
             window.show_notice(notices.engine_busy(session.jobs.current.doing))
             return
         if self.self_test is None:
-            self.self_test = SelfTestDialog(window, partial(session.set_live, False))
-        options = SelfTestOptions(
-            device=device.id,
-            kernels=tuple(window.kernels.folders),
-            python=session.options.python,
-            threads=session.options.threads,
-        )
-        self.self_test.offer(options, f"{device.name} ({device.id})")
+            self.self_test = SelfTestDialog(window, session, window.settings)
+            self.self_test.view.kernel_folders = lambda: window.kernels.folders
+        self.self_test.open()
 
     def show_notes(self) -> None:
         """Open the session's notes."""

@@ -111,6 +111,8 @@ def _do(section: Section, task: Task) -> CheckResult:
     try:
         found = task.do()
         status, words, figures = "passed", found.words, found.figures
+    except Interrupted:
+        raise
     except Skipped as reason:
         status, words, missing = "skipped", str(reason), reason.missing
     except ExplorerError as error:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.selftest import ROWS, SelfTestDialog
+from gpuexplorer.gui.views.selftest import SelfTestDialog
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import SelfTestReport
 from tests.gui.driver import PATIENCE_MS, find, until
@@ -29,13 +30,23 @@ def dialog(qtbot: QtBot, window: MainWindow) -> SelfTestDialog:
 
 def only(dialog: SelfTestDialog, *sections: str) -> None:
     """Have the dialog run a few sections."""
-    dialog._options = replace(dialog._options, sections=sections)
+    assert dialog.view.options is not None
+    dialog.view.options = replace(dialog.view.options, sections=sections)
 
 
-def cell(dialog: SelfTestDialog, section: str, column: int) -> str:
-    item = dialog.table.item(ROWS[section], column)
-    assert item is not None
-    return item.text()
+def cell(dialog: SelfTestDialog, section: str, name: str) -> str:
+    shown = dialog.view.table.shown
+    row = next(row for row in shown.rows if row.key == section)
+    return row.cells[name].text
+
+
+def report_of(dialog: SelfTestDialog) -> SelfTestReport | None:
+    result = dialog.view.model.result
+    return result.report if result is not None else None
+
+
+def measured_in_part(dialog: SelfTestDialog) -> bool:
+    return cell(dialog, "kernels", "passed") != ""
 
 
 def test_a_self_test_is_shown_and_exported(
@@ -44,57 +55,64 @@ def test_a_self_test_is_shown_and_exported(
 ) -> None:  # fmt: skip
     device = window.session.experiment.device
     assert device is not None
-    assert device.name in dialog.device_words.text()
+    assert device.name in dialog.view.device_words.text()
     window.session.set_live(True)
     only(dialog, "occupancy", "telemetry")
     export = find(window, "selfTestExport", QPushButton)
     assert not export.isEnabled()
     find(window, "selfTestStart", QPushButton).click()
     assert not window.session.live  # a run beside it would disturb both
-    assert dialog.running
-    until(qtbot, lambda: not dialog.running, PATIENCE_MS * 2)
-    report = dialog.report
+    assert dialog.view.running
+    until(qtbot, lambda: not dialog.view.running, PATIENCE_MS * 2)
+    until(qtbot, lambda: window.session.live)  # which goes on afterwards
+    report = report_of(dialog)
     assert report is not None and report.ok and report.quick
     assert report.device.id == device.id
-    assert dialog.words.text() == report.verdict
+    assert dialog.view.head.words.text() == report.verdict
     by_name = {s.name: s for s in report.sections}
-    assert cell(dialog, "telemetry", 2) == str(by_name["telemetry"].passed)
-    assert cell(dialog, "occupancy", 4) == "1"
-    assert "Skipped in occupancy: " in dialog.details.toPlainText()
+    assert cell(dialog, "telemetry", "passed") == str(by_name["telemetry"].passed)
+    assert cell(dialog, "occupancy", "skipped") == "1"
+    assert "Skipped in occupancy: " in dialog.view.details.toPlainText()
 
     path = tmp_path / "report.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     export.click()
-    assert dialog.words.text() == f"Saved {path}"
+    until(qtbot, lambda: dialog.words.text() == f"Saved {path}")
     assert msgspec.json.decode(path.read_bytes(), type=SelfTestReport) == report
     monkeypatch.setattr(
         QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "r.json"), "")
     )
     export.click()
-    assert dialog.words.text().startswith("The report was not saved: ")
+    until(qtbot, lambda: dialog.words.text().startswith("Cannot write "))
+    table = tmp_path / "report.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(table), ""))
+    export.click()
+    until(qtbot, lambda: dialog.words.text() == f"Saved {table}")
+    assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + len(report.checks)
 
 
 def test_a_self_test_can_be_stopped(
     qtbot: QtBot, window: MainWindow, dialog: SelfTestDialog
 ) -> None:
     only(dialog, "kernels")
-    dialog.start()
-    until(qtbot, lambda: cell(dialog, "kernels", 2) != "", PATIENCE_MS * 2)
-    assert " of " in cell(dialog, "kernels", 1)
-    find(window, "selfTestStart", QPushButton).click()
-    until(qtbot, lambda: not dialog.running)
-    report = dialog.report
-    assert report is not None and report.interrupted
+    dialog.view.start()
+    until(qtbot, lambda: measured_in_part(dialog), PATIENCE_MS * 2)
+    assert " of " in cell(dialog, "kernels", "checks")
+    assert " left: kernels: " in dialog.view.head.words.text()
+    find(window, "selfTestStop", QPushButton).click()
+    until(qtbot, lambda: not dialog.view.running)
+    report = report_of(dialog)
+    assert report is not None and report.interrupted and not report.failures
     assert 0 < len(report.checks) < sum(s.planned for s in report.sections)
-    assert find(window, "selfTestStart", QPushButton).text() == "&Start"
+    assert find(window, "selfTestStart", QPushButton).isVisible()
 
 
 def test_a_device_that_cannot_be_tested_is_said(qtbot: QtBot, dialog: SelfTestDialog) -> None:
-    dialog._options = SelfTestOptions(device="opencl:99")
-    dialog.start()
-    until(qtbot, lambda: not dialog.running, PATIENCE_MS * 2)
-    assert dialog.report is None
-    assert "no device 'opencl:99'" in dialog.words.text()
+    dialog.view.options = SelfTestOptions(device="opencl:99")
+    dialog.view.start()
+    until(qtbot, lambda: not dialog.view.running, PATIENCE_MS * 2)
+    assert report_of(dialog) is None
+    assert "No device 'opencl:99'" in dialog.view.head.words.text()
     assert not dialog.export_button.isEnabled()
 
 
@@ -102,7 +120,16 @@ def test_closing_the_window_ends_a_self_test(
     qtbot: QtBot, window: MainWindow, dialog: SelfTestDialog
 ) -> None:
     only(dialog, "kernels")
-    dialog.start()
-    until(qtbot, lambda: cell(dialog, "kernels", 2) != "", PATIENCE_MS * 2)
+    dialog.view.start()
+    until(qtbot, lambda: measured_in_part(dialog), PATIENCE_MS * 2)
     window.close()
-    assert not dialog.running
+    assert window.session.jobs.current is None or window.session.jobs.current.isFinished()
+
+
+def test_the_self_test_is_copied_as_a_command(dialog: SelfTestDialog) -> None:
+    dialog.view.head.copy.click()
+    words = shlex.split(QApplication.clipboard().text())
+    assert words[:2] == ["gpuexplorer", "selftest"] and "--quick" in words
+    dialog.view.quick_box.setChecked(False)
+    dialog.view.head.copy.click()
+    assert "--quick" not in QApplication.clipboard().text()

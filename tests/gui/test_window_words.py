@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.tune import TuneDialog
-from gpuexplorer.gui.selftest import SelfTestDialog
+from gpuexplorer.gui.views.selftest import SelfTestDialog
 from tests.gui.conftest import OpenWindow
 from tests.test_words import NOT_IN_USE
 
@@ -33,7 +33,7 @@ def window(open_window: OpenWindow) -> MainWindow:
         made.panels.tabs.setCurrentIndex(index)
     made.engine._made().setup  # noqa: B018  (made when it is first asked for)
     TuneDialog(made, made.session, made.settings)
-    SelfTestDialog(made, lambda: None)
+    SelfTestDialog(made, made.session, made.settings)
     return made
 
 

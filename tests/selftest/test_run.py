@@ -151,6 +151,15 @@ def test_ctrl_c_keeps_what_was_done(ran: Ran) -> None:
     assert [(s.planned, s.tried) for s in report.sections] == [(3, 1), (1, 0)]
 
 
+def test_a_check_that_is_stopped_has_not_failed(ran: Ran) -> None:
+    def stopped() -> Found:
+        raise Interrupted
+
+    report, _ = ran([good, stopped, good])
+    assert report.interrupted and not report.failures
+    assert [c.status for c in report.checks] == ["passed"]
+
+
 def test_another_thread_can_stop_it(ran: Ran) -> None:
     report, followed = ran([good] * 5, stop_asked=lambda: len(followed_so_far) >= 2)
     assert report.interrupted

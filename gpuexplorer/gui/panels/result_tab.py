@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -16,7 +16,7 @@ from gpuexplorer import exchange
 from gpuexplorer.charts.spec import ChartSpec, encode
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.exchange import atomic_file
-from gpuexplorer.gui.export import CHARTS, Exporter, render
+from gpuexplorer.gui.export import Exporter, render
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.late import LateView
@@ -34,6 +34,11 @@ FORMATS = {
 }
 
 
+def no_chart() -> ChartSpec:
+    """Refuse a chart of what has none."""
+    raise InputError("there is no chart of this", remedy="choose another format")
+
+
 @dataclass(frozen=True)
 class Exported:
     """What is to be written: a file's name without its ending, and how each format comes about.
@@ -44,7 +49,9 @@ class Exported:
     stem: str
     json: Callable[[], bytes]
     csv: Callable[[Path], None]
-    chart: Callable[[], ChartSpec]
+    chart: Callable[[], ChartSpec] = no_chart
+    formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
+    """The endings of its files, with words for each."""
 
 
 class Codec(Protocol):
@@ -150,7 +157,7 @@ class ResultTab(LateView):
 
 def ask_and_write(found: Exported, exporter: Exporter, suffix: str) -> None:
     """Ask for a file name and have a result written there."""
-    path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", FORMATS)
+    path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", found.formats)
     if path is not None:
         scheme = theme().scheme
         exporter.do(path, lambda target: write(found, target, scheme))
@@ -164,10 +171,9 @@ def file_stem(words: str) -> str:
 def write(found: Exported, path: Path, scheme: str) -> None:
     """Write a result by the file's ending: chart, table or document; raises ExplorerError."""
     suffix = path.suffix.lower().lstrip(".")
-    if suffix not in FORMATS:
-        raise InputError(
-            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
-        )
+    if suffix not in found.formats:
+        endings = ", ".join(found.formats)
+        raise InputError(f"cannot tell a format from '{path.name}'", remedy=f"end it in {endings}")
     exchange.check_target(path)
     if suffix == "json":
         data = found.json()
@@ -175,7 +181,7 @@ def write(found: Exported, path: Path, scheme: str) -> None:
             stream.write(data)
     elif suffix == "csv":
         found.csv(path)
-    elif suffix in CHARTS:
+    else:
         render(encode(found.chart()), path, scheme)
 
 

@@ -31,7 +31,9 @@ WIDEST_PX = 230
 LOOKED_AT = 1000
 """Rows whose words decide how wide columns are."""
 
-COLOURS = {"skipped": "muted", "wrong": "warning", "best": "good"}
+COLOURS = {
+    "skipped": "muted", "wrong": "warning", "best": "good", "passed": "good", "failed": "bad",
+}  # fmt: skip
 """The theme's colours for the words of cells; a row that is the best is bold instead."""
 
 Index = QModelIndex | QPersistentModelIndex
