@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF
@@ -150,3 +152,16 @@ def test_the_crosshair_names_the_configuration_before(plot: TimingPlot, live: Li
     point_at(plot, 3.0, 1.5e-3)
     assert words(plot).endswith("1.00 ms") and "launch" in words(plot)
     assert live.past[0].label in words(plot)
+
+
+def test_the_legend_leaves_out_what_there_is_no_room_for(plot: TimingPlot, qtbot: QtBot) -> None:
+    entries = list(plot._legend.values())
+    assert all(entry.isVisible() for entry in entries)
+    plot.resize(480, 300)
+    qtbot.waitUntil(lambda: not entries[-1].isVisible())
+    assert entries[0].isVisible()
+    assert plot.minimumSizeHint().width() < 400
+    plot.resize(900, 300)
+    qtbot.waitUntil(lambda: all(entry.isVisible() for entry in entries))
+    ends = [entry.geometry() for entry in entries]
+    assert all(a.right() < b.left() for a, b in itertools.pairwise(ends))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QGraphicsItem,
     QGraphicsView,
@@ -250,6 +251,38 @@ class LineSample(QWidget):
             words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value
         )
         painter.end()
+
+
+class SampleRow(QWidget):
+    """Legend entries side by side, as many as there is room for."""
+
+    def __init__(self, samples: Sequence[LineSample], spacing: int) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._samples, self._spacing = tuple(samples), spacing
+        for sample in samples:
+            sample.setParent(self)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height of one entry: there may be room for none."""
+        return QSize(0, max(sample.sizeHint().height() for sample in self._samples))
+
+    def sizeHint(self) -> QSize:
+        """Return the room that all of them take."""
+        hints = [sample.sizeHint().width() for sample in self._samples]
+        return QSize(sum(hints) + self._spacing * (len(hints) - 1), self.minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the first ones, as many as fit."""
+        super().resizeEvent(event)
+        left = 0
+        for sample in self._samples:
+            hint = sample.sizeHint()
+            top = (self.height() - hint.height()) // 2
+            sample.setGeometry(left, top, hint.width(), hint.height())
+            left += hint.width()
+            sample.setVisible(left <= self.width())
+            left += self._spacing
 
 
 class SideHistogram(pg.GraphicsObject):  # type: ignore[misc]

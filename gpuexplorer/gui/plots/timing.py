@@ -16,6 +16,7 @@ from gpuexplorer.gui.plots.base import (
     AXIS_WIDTH,
     LineSample,
     Plot,
+    SampleRow,
     line_pen,
     muted_label,
     small_button,
@@ -111,10 +112,7 @@ class TimingPlot(QWidget):
         head = QHBoxLayout()
         head.setSpacing(12)
         head.addWidget(title_label("Time per launch"))
-        for sample in self._legend.values():
-            sample.setFixedWidth(sample.sizeHint().width())
-            head.addWidget(sample)
-        head.addStretch(1)
+        head.addWidget(SampleRow(list(self._legend.values()), 12), 1)
         head.addWidget(self.follow_button)
         head.addWidget(self.log_button)
         head.addWidget(self._span_box)
