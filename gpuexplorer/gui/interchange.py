@@ -181,11 +181,6 @@ class Interchange(QObject):
         """Return a file name and the document of what is shown; None when there is nothing."""
         panels = self._window.panels
         current = panels.tabs.currentWidget()
-        if current is panels.compare and panels.compare.bench.model.result is not None:
-            from gpuexplorer.core.compared import comparison_json
-
-            result = panels.compare.bench.model.result
-            return f"comparison.{suffix}", lambda: comparison_json(result)
         if isinstance(current, ResultTab) and current.result is not None:
             try:
                 found = current.result.exported()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, Q
 
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.panels.advice import AdviceSection
-from gpuexplorer.gui.panels.compare import CompareView
+from gpuexplorer.gui.panels.compare import CompareTab
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
@@ -54,7 +54,7 @@ class Panels(QSplitter):
         self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
         self.sweep = SweepTab(session)
         self.lab = LabTab(session)
-        self.compare = CompareView(session)
+        self.compare = CompareTab(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
@@ -85,9 +85,6 @@ class Panels(QSplitter):
         """Have the view in front write what it has of its own; False: it has nothing but runs."""
         view = self.tabs.currentWidget()
         exporter = self.exporter
-        if view is self.compare and suffix != "csv":
-            self.compare.bench.export(suffix)
-            return True
         if exporter is not None and isinstance(view, ResultTab):
             view.export(exporter, suffix)
             return True

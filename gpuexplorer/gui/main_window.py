@@ -173,8 +173,9 @@ class MainWindow(QMainWindow):
         commands.stop.setEnabled(session.live or session.jobs.measuring)
         has_samples = session.live_model.current is not None
         commands.pin.setEnabled(has_samples)
+        has_result = any(tab.held() is not None for tab in (self.panels.lab, self.panels.compare))
         for widget in (commands.export, self._bar.export_button, self.menus.export):
-            widget.setEnabled(has_samples or self.panels.lab.has_study)
+            widget.setEnabled(has_samples or has_result)
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
         self.status.show_state()

@@ -14,7 +14,7 @@ MODULES = (
     "gpuexplorer.gui.views.sweep",
     "gpuexplorer.gui.views.lab",
     "gpuexplorer.gui.views.tune",
-    "gpuexplorer.gui.panels.compare_bench",
+    "gpuexplorer.gui.views.compare",
     "gpuexplorer.gui.views.blockmap",
     "gpuexplorer.gui.panels.operators",
 )

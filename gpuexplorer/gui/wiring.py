@@ -57,14 +57,13 @@ def connect_views(window: MainWindow) -> None:
     history.acts.ghost_asked.connect(window.pin_stored)
     history.acts.compare_asked.connect(window.compare)
     history.acts.kernel_folders = lambda: window.insight.kernel_folders
-    for tab in (panels.sweep, panels.lab, panels.block_map):
+    for tab in (panels.sweep, panels.lab, panels.block_map, panels.compare):
         tab.notice.connect(window.show_notice)
         tab.message.connect(status.say)
         tab.restored.connect(window.restore_run)
         tab.kernel_folders = lambda: window.kernels.folders
-    panels.lab.changed.connect(window.show_state)
-    panels.compare.restored.connect(window.restore_run)
-    panels.compare.message.connect(status.say)
+    for other in (panels.lab, panels.compare):
+        other.changed.connect(window.show_state)
     window.tuning.kernel_folders = lambda: window.kernels.folders
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)

@@ -1,45 +1,83 @@
-"""A comparison as a table: a row for each that was measured, held against the reference."""
+"""A comparison as a table: a row for each that takes part, held against the reference."""
 
 from __future__ import annotations
 
-from gpuexplorer.charts.comparison import interval_words, ratio_words
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpuexplorer.charts.comparison import Line, interval_words, lines_of, ratio_words
 from gpuexplorer.charts.words import median_words
-from gpuexplorer.core.compared import ComparisonResult, Contestant
-from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
+
+ENDS = {"ci95_low": "low", "ci95_high": "high"}
+COLUMNS = (
+    Column("reference", "", "The reference: the others' times are divided by its. Click another "
+           "to take that one", media=Medium.WINDOW),
+    Column("configuration", "configuration", "What tells it from the others; the whole is its "
+           "tooltip", words=True, fields={"configuration": ""}),
+    Column("median", "median", "Median time of one launch", "s", fields={"median_s": ""}),
+    Column("ratio", "time ratio", "Its time over the reference's: below 1 it is faster",
+           fields={"ratio": ""}),
+    Column("interval", "95 % interval", "Of the ratio", fields=ENDS),
+    Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
+           "be told", words=True, fields={"verdict": ""}),
+    Column("too_slow", "too slow", "Whether it is slower by more than the limit", words=True,
+           media=Medium.PAGE),
+    Column("warnings", "to know", "What differs beside the configuration: source, compiler, "
+           "driver, device", words=True, media=Medium.WINDOW, fields={"to_know": ""}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One that takes part, as far as it was measured; without a ratio there are too few rounds."""
+
+    line: Line
+    reference: bool
+    median: Cell = EMPTY
+    warnings: tuple[str, ...] = ()
+    too_slow: bool | None = None
+    tip: str = ""
+    """What else to know of it."""
 
 
 def sheet_of(result: ComparisonResult) -> Sheet:
     """Return a comparison as a table; the marks of its chart are the places of the rows."""
-    columns = [
-        Column("configuration", "configuration", "What tells it from the others", words=True),
-        Column("median", "median", "Median time of one launch", "s"),
-        Column("ratio", "time ratio", "Its time over the reference's: below 1 it is faster"),
-        Column("interval", "95 % interval", "Of the ratio"),
-        Column("verdict", "verdict", "What the interval says", words=True),
-    ]
-    if result.fail_if_slower is not None:
-        tip = "Whether it is slower by more than the limit"
-        columns.append(Column("too_slow", "too slow", tip, words=True, media=Medium.PAGE))
-    rows = tuple(
-        _row(one, place, reference=place == result.reference)
-        for place, one in enumerate(result.contestants)
-    )
-    warnings = tuple(f"{one.label}: {w}" for one in result.contestants for w in one.warnings)
-    return Sheet("Verdicts", tuple(columns), rows, warnings)
+    entries = [
+        Entry(
+            line, place == result.reference, Cell(median_words(one.run), one.run.timing.median_s),
+            one.warnings, one.too_slow,
+        )
+        for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
+    ]  # fmt: skip
+    warnings = tuple(f"{one.line.label}: {w}" for one in entries for w in one.warnings)
+    return sheet_of_entries(entries, warnings, limited=result.fail_if_slower is not None)
 
 
-def _row(one: Contestant, place: int, *, reference: bool) -> Row:
-    low, high = one.ci95_low, one.ci95_high
-    verdict = "reference" if reference else one.verdict or ""
-    role: Role = "reference" if reference else one.verdict or ""
+def sheet_of_entries(
+    entries: Iterable[Entry], notes: tuple[str, ...] = (), *, limited: bool = False
+) -> Sheet:
+    """Return those who take part as a table; ``limited``: whether any can be too slow."""
+    columns = tuple(one for one in COLUMNS if limited or one.name != "too_slow")
+    return Sheet("Verdicts", columns, tuple(map(_row, entries)), notes)
+
+
+def _row(one: Entry) -> Row:
+    line = one.line
+    known = line.ratio is not None and line.low is not None and line.high is not None
+    verdict = "reference" if one.reference else line.verdict or ""
+    role: Role = "reference" if one.reference else line.verdict or ""
+    interval = interval_words(line.low, line.high) if line.low and line.high else ""
     cells = {
-        "configuration": Cell(one.label, one.label),
-        "median": Cell(median_words(one.run), one.run.timing.median_s),
-        "ratio": Cell(ratio_words(one.ratio) if one.ratio is not None else "", one.ratio),
-        "interval": Cell(
-            interval_words(low, high) if low is not None and high is not None else "", one.ratio
-        ),
+        "reference": Cell("◉" if one.reference else "○", one.reference),
+        "configuration": Cell(line.label, line.label),
+        "median": one.median,
+        "ratio": Cell(ratio_words(line.ratio) if known else "", line.ratio),
+        "interval": Cell(interval, line.ratio, line),
         "verdict": Cell(verdict, verdict, role=role),
         "too_slow": Cell({True: "yes", False: "no", None: "–"}[one.too_slow], one.too_slow),
+        "warnings": Cell(" ".join(one.warnings), " ".join(one.warnings), role="wrong"),
     }
-    return Row(one.label, cells, "\n".join((one.label, *one.warnings)), {str(place): one.label})
+    tip = "\n".join((line.label, *([one.tip] if one.tip else []), *one.warnings))
+    return Row(line.label, cells, tip, {line.key: line.label}, role=role)

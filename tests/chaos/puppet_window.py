@@ -185,18 +185,19 @@ class Puppet:
         """Compare the present knobs with another block."""
         panels, experiment = self.window.panels, self.window.session.experiment
         panels.tabs.setCurrentWidget(panels.compare)
-        if not self.until(lambda: panels.compare.built):
+        if not self.until(lambda: panels.compare.comparing is not None):
             return
-        bench = panels.compare.bench
-        if bench.measuring:
-            bench.stop()
+        view = panels.compare.comparing
+        assert view is not None
+        if view.running:
+            view.stop()
             return
-        bench.clear()
-        bench.add_present()
+        view.clear()
+        view.add_present()
         x = (experiment.knobs.block or (32, 1, 1))[0]
         experiment.set_block((64 if x != 64 else 32, 1, 1))
-        bench.add_present()
-        bench.begin()
+        view.add_present()
+        view.start()
 
     def block_map(self) -> None:
         """Map the blocks."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import shlex
+import time
 from pathlib import Path
 
 import msgspec
@@ -14,15 +16,16 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import MOST
-from gpuexplorer.gui.panels.compare import RUNS_MIME
-from gpuexplorer.gui.panels.compare_bench import CompareBench
-from gpuexplorer.gui.panels.compare_table import CompareTable
+from gpuexplorer.gui.panels.history_model import RUNS_MIME
 from gpuexplorer.gui.plots.base import round_values
 from gpuexplorer.gui.show.chart import ChartView
+from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.views.compare import CompareView
 from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
@@ -36,21 +39,35 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def open_compare(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, CompareBench]:
+def open_compare(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, CompareView]:
     """Return the window with a small problem measured, and the view with nothing in it."""
     window = open_window()
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.experiment.set_size("N", 64)
     wait_measured(qtbot, window)
-    view = window.panels.compare
-    assert not view.built
-    window.panels.tabs.setCurrentWidget(view)
-    until(qtbot, lambda: view.built)
-    return window, view.bench
+    tab = window.panels.compare
+    assert tab.comparing is None
+    window.panels.tabs.setCurrentWidget(tab)
+    until(qtbot, lambda: tab.view is not None and tab.view.isVisible())
+    view = find(window, "compareView", CompareView)
+    return window, view
 
 
 def click(window: MainWindow, name: str) -> None:
     find(window, name, QPushButton).click()
+
+
+def cell(view: CompareView, row: int, column: str) -> str:
+    """Return the words of a cell by its column's name."""
+    shown = view.result.table.shown
+    return shown.rows[row].cells[column].text
+
+
+def click_circle(qtbot: QtBot, view: CompareView, row: int) -> None:
+    """Click the circle of a row, which makes it the reference."""
+    table = view.result.table
+    at = table.visualRect(table.model().index(row, 0)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=at)  # type: ignore[no-untyped-call]
 
 
 def press(qtbot: QtBot, widget: QWidget, key: Qt.Key) -> None:
@@ -60,32 +77,33 @@ def press(qtbot: QtBot, widget: QWidget, key: Qt.Key) -> None:
 def test_knobs_and_pins_are_measured_in_turns_and_kept(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window, bench = open_compare(qtbot, open_window)
-    assert not bench.start.isEnabled()
+    window, view = open_compare(qtbot, open_window)
+    assert not view.head.start.isEnabled()
     assert not find(window, "addPinsButton", QPushButton).isEnabled()
     window.pin()
     window.session.experiment.set_block((1, 64, 1))
     wait_measured(qtbot, window)
     click(window, "addPinsButton")
-    assert bench.words.text() == "One more is needed."
+    assert view.head.words.text() == "One more is needed."
     click(window, "addKnobsButton")
     click(window, "addKnobsButton")
-    assert bench.words.text() == "That configuration is here already."
-    assert not bench.export_button.isEnabled()
-    assert bench.model.labels == ["naive · block 16×16", "naive · block 1×64"]
-    click(window, "startCompareButton")
+    assert view.head.words.text() == "That configuration is here already."
+    with pytest.raises(InputError, match="nothing was compared yet"):
+        view.exported()
+    assert view.model.labels == ["naive · block 16×16", "naive · block 1×64"]
+    click(window, "compareStart")
     assert (window.session.jobs.current is not None, window.session.live) == (True, False)
-    until(qtbot, lambda: bench.words.text().startswith("Round"))
-    table = find(window, "compareTable", CompareTable)
-    assert not bench.add_knobs.isEnabled()
-    until(qtbot, lambda: not bench.measuring)
-    assert bench.words.text().startswith("All is clear after")
+    until(qtbot, lambda: view.head.words.text().startswith("Round"))
+    table = find(window, "compareTable", SheetTable)
+    assert not view.bar.add_knobs.isEnabled()
+    until(qtbot, lambda: not view.running)
+    assert view.head.words.text().startswith("All is clear after")
     assert window.session.live  # goes on as it was before
-    result = bench.model.result
+    result = view.model.result
     assert result is not None and result.interleaved
     assert result.others[0].verdict == "slower"
-    assert "slower" in table.item(1, 5).text()
-    plot = find(window, "forestPlot", ChartView)
+    assert cell(view, 1, "verdict") == "slower" and table.isVisible()
+    plot = find(window, "compareChart", ChartView)
     assert [words.split()[-1] for words in plot.panels[0].words()] == ["reference", "slower"]
     assert plot.spec == comparison_chart(result), "the window shows what a file would"
     (_, left), (_, right) = (plot.place_of(key) or pytest.fail(key) for key in ("0", "1"))
@@ -100,43 +118,49 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     with Store.open_to_read() as store:
         (group,) = store.groups("comparison")
         assert group.runs == 2
-    other_reference_and_tolerance(bench, result)
-    files_and_command(qtbot, window, bench, tmp_path, monkeypatch)
-    more_rounds(qtbot, window, bench)
+    other_reference_and_tolerance(qtbot, view, result)
+    files_and_command(qtbot, window, view, tmp_path, monkeypatch)
+    more_rounds(qtbot, window, view)
 
 
-def other_reference_and_tolerance(bench: CompareBench, before: ComparisonResult) -> None:
+def other_reference_and_tolerance(
+    qtbot: QtBot, view: CompareView, before: ComparisonResult
+) -> None:
     """Neither needs another measurement."""
-    bench.table.cellClicked.emit(1, 0)
-    after = bench.model.result
-    assert after is not None and not bench.measuring
+    click_circle(qtbot, view, 1)
+    after = view.model.result
+    assert after is not None and not view.running
     assert (after.reference, after.contestants[0].verdict) == (1, "faster")
     assert (after.contestants[0].ratio or 0) == pytest.approx(1 / (before.others[0].ratio or 1))
-    bench.same.setCurrentIndex(3)
-    bench.same.activated.emit(3)
-    assert bench.model.result is not None and bench.model.result.tolerance == 0.05
-    bench.table.cellClicked.emit(0, 0)
+    view.bar.same.setCurrentIndex(3)
+    view.bar.same.activated.emit(3)
+    assert view.model.result is not None and view.model.result.tolerance == 0.05
+    click_circle(qtbot, view, 0)
 
 
 def files_and_command(
     qtbot: QtBot,
     window: MainWindow,
-    bench: CompareBench,
+    view: CompareView,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for suffix in ("json", "svg"):
+    for suffix in ("json", "svg", "csv"):
         path = tmp_path / f"compared.{suffix}"
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
-        if suffix == "json":
-            window.export(suffix)  # the window's own export is this view's while it is shown
-        else:
-            bench.export(suffix)
-        until(qtbot, lambda: not bench.exporter.busy)
+        window.export(suffix)  # which is this view's while it is shown
+        until(qtbot, lambda: not window.exporter.busy)
     written = msgspec.json.decode((tmp_path / "compared.json").read_bytes(), type=ComparisonResult)
-    assert written == bench.model.result
+    assert written == view.model.result
     assert "block 1×64" in (tmp_path / "compared.svg").read_text()
-    bench.copy.click()
+    with (tmp_path / "compared.csv").open() as stream:
+        table = list(csv.DictReader(stream))
+    assert [row["configuration"] for row in table] == view.model.labels
+    other = written.contestants[1]
+    figures = (other.run.timing.median_s, other.ratio, other.ci95_low, other.ci95_high)
+    names = ("median_s", "ratio", "ci95_low", "ci95_high")
+    assert tuple(float(table[1][name]) for name in names) == figures
+    view.head.copy.click()
     words = shlex.split(QApplication.clipboard().text())
     assert words[:2] == ["gpuexplorer", "compare"]
     assert words[2].startswith("naive:16x16,N=64")
@@ -144,53 +168,101 @@ def files_and_command(
     assert words[-2:] == ["--same-within", "5%"]
 
 
-def more_rounds(qtbot: QtBot, window: MainWindow, bench: CompareBench) -> None:
-    before = bench.model.result
+def more_rounds(qtbot: QtBot, window: MainWindow, view: CompareView) -> None:
+    before = view.model.result
     assert before is not None
-    assert bench.start.text() == "Continue"
-    click(window, "startCompareButton")
-    until(qtbot, lambda: not bench.measuring)
-    more = bench.model.result
+    assert view.head.pause.text() == "Continue"
+    click(window, "comparePause")
+    until(qtbot, lambda: not view.running)
+    more = view.model.result
     assert more is not None and more.rounds > before.rounds
     assert {c.run.id for c in more.contestants}.isdisjoint(c.run.id for c in before.contestants)
 
 
 def test_stopping_keeps_the_rounds_that_were_done(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, bench = open_compare(qtbot, open_window)
+    window, view = open_compare(qtbot, open_window)
     click(window, "addKnobsButton")
     window.session.experiment.set_block((16, 15, 1))
     click(window, "addKnobsButton")
-    click(window, "startCompareButton")
-    comparing = bench.model.comparing
+    click(window, "compareStart")
+    comparing = view.model.comparing
     assert comparing is not None
     until(qtbot, lambda: comparing.rounds >= 2)
-    click(window, "cancelCompareButton")
-    until(qtbot, lambda: not bench.measuring)
-    result = bench.model.result
+    click(window, "compareStop")
+    until(qtbot, lambda: not view.running)
+    result = view.model.result
     assert result is not None and result.rounds >= 2
     assert window.session.live
     if result.stopped_by != "verdict":
-        assert bench.words.text().startswith(f"Stopped after {result.rounds} rounds")
+        assert view.head.words.text().startswith(f"Stopped after {result.rounds} rounds")
+
+
+def test_a_comparison_waits_in_a_pause_that_is_no_part_of_its_time(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_compare(qtbot, open_window)
+    click(window, "addKnobsButton")
+    window.session.experiment.set_block((16, 15, 1))
+    click(window, "addKnobsButton")
+    click(window, "compareStart")
+    job, comparing = window.session.jobs.current, view.model.comparing
+    assert job is not None and comparing is not None
+    comparing.fixed_rounds = 1_000_000  # it goes on until it is stopped
+    began = time.monotonic()
+    until(qtbot, lambda: comparing.rounds >= 2)
+    click(window, "comparePause")
+    wait_measured(qtbot, window)
+    rounds = comparing.rounds
+    assert view.head.words.text().startswith(f"Paused after {rounds} round")
+    assert not view.bar.clear.isEnabled() and view.head.pause.text() == "Continue"
+    click(window, "comparePause")
+    until(qtbot, lambda: comparing.rounds > rounds and view.model.spent_s > 0)
+    spent_s = view.model.spent_s
+    assert spent_s <= time.monotonic() - began - job.waited_s
+    click(window, "compareStop")
+    until(qtbot, lambda: not view.running)
+    assert view.model.result is not None and view.model.result.rounds >= rounds
+
+
+def test_it_is_measured_anew_beside_what_was_kept(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window, view = open_compare(qtbot, open_window)
+    click(window, "addKnobsButton")
+    window.session.experiment.set_block((1, 64, 1))
+    click(window, "addKnobsButton")
+    found = []
+    for words in ("Start", "Measure again"):
+        assert view.head.start.text() == words
+        click(window, "compareStart")
+        until(qtbot, lambda: not view.running)
+        found.append(view.model.result)
+    first, second = found
+    assert first is not None and second is not None and first.time_utc < second.time_utc
+
+    def both() -> bool:
+        with Store.open_to_read() as store:
+            return len(store.groups("comparison")) == 2
+
+    until(qtbot, both)
 
 
 def test_the_window_closes_while_it_measures(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, bench = open_compare(qtbot, open_window)
+    window, view = open_compare(qtbot, open_window)
     click(window, "addKnobsButton")
     window.session.experiment.set_block((16, 15, 1))
     click(window, "addKnobsButton")
-    click(window, "startCompareButton")
-    assert bench.measuring
+    click(window, "compareStart")
+    assert view.running
     window.close()
-    until(qtbot, lambda: not bench.measuring)  # and nothing is left running, as after every test
+    until(qtbot, lambda: not view.running)  # and nothing is left running, as after every test
 
 
 def test_the_rounds_are_kept_when_the_window_closes(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, bench = open_compare(qtbot, open_window)
+    window, view = open_compare(qtbot, open_window)
     click(window, "addKnobsButton")
     window.session.experiment.set_block((16, 15, 1))
     click(window, "addKnobsButton")
-    click(window, "startCompareButton")
-    comparing = bench.model.comparing
+    click(window, "compareStart")
+    comparing = view.model.comparing
     assert comparing is not None
     comparing.fixed_rounds = 1_000_000  # it goes on until the window closes
     until(qtbot, lambda: comparing.rounds >= 2)
@@ -205,7 +277,7 @@ def test_the_rounds_are_kept_when_the_window_closes(qtbot: QtBot, open_window: O
 def test_runs_dropped_from_the_history_are_measured_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, bench = open_compare(qtbot, open_window)
+    window, view = open_compare(qtbot, open_window)
     run = window.session.live_model.current
     assert run is not None and run.record is not None and run.prepared is not None
     threads = run.prepared.config.threads
@@ -223,60 +295,59 @@ def test_runs_dropped_from_the_history_are_measured_again(
         store.add_all(stored)
     data = QMimeData()
     data.setData(RUNS_MIME, "\n".join(one.id for one in stored).encode())
-    view = window.panels.compare
-    view.dropEvent(
+    tab = window.panels.compare
+    tab.dropEvent(
         QDropEvent(
             QPointF(50, 50), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
             Qt.KeyboardModifier.NoModifier,
         )
     )  # fmt: skip
-    until(qtbot, lambda: len(bench.model.candidates) == 2)
-    assert [one.stored.id for one in bench.model.candidates if one.stored] == [s.id for s in stored]
-    bench.budget.setCurrentIndex(0)
-    click(window, "startCompareButton")
-    comparing = bench.model.comparing
+    until(qtbot, lambda: len(view.model.candidates) == 2)
+    assert [one.stored.id for one in view.model.candidates if one.stored] == [s.id for s in stored]
+    view.bar.budget.setCurrentIndex(0)
+    click(window, "compareStart")
+    comparing = view.model.comparing
     assert comparing is not None
     until(qtbot, lambda: comparing.rounds >= 1)
-    bench.stop()
-    until(qtbot, lambda: not bench.measuring)
-    result = bench.model.result
+    view.stop()
+    until(qtbot, lambda: not view.running)
+    result = view.model.result
     assert result is not None
     assert result.contestants[0].stored_id == stored[0].id
     said = " ".join(result.contestants[0].warnings)
     assert "Since it was stored: the device differs" in said
-    noted = bench.table.item(0, 6)
-    assert noted is not None and "Since it was stored: the device differs" in noted.text()
-    bench.clear()
+    assert "Since it was stored: the device differs" in cell(view, 0, "warnings")
+    view.clear()
     window.panels.tabs.setCurrentIndex(0)
     window.panels.history.acts.compare_asked.emit([one.id for one in stored])
-    assert window.panels.tabs.currentWidget() is view
-    until(qtbot, lambda: len(bench.model.candidates) == 2)
-    bench.add_results([made_result(threads=(threads or 0) + 1, device=device.id)])
-    click(window, "startCompareButton")
-    assert not bench.measuring
-    assert f"used {(threads or 0) + 1} CPU threads" in bench.words.text()
+    assert window.panels.tabs.currentWidget() is tab
+    until(qtbot, lambda: len(view.model.candidates) == 2)
+    view.add_results([made_result(threads=(threads or 0) + 1, device=device.id)])
+    click(window, "compareStart")
+    assert not view.running
+    assert f"used {(threads or 0) + 1} CPU threads" in view.head.words.text()
 
 
 def test_rows_can_be_removed_and_restored_by_keys(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, bench = open_compare(qtbot, open_window)
+    window, view = open_compare(qtbot, open_window)
     for block in ((16, 16, 1), (8, 8, 1), (4, 4, 1)):
         window.session.experiment.set_block(block)
         click(window, "addKnobsButton")
-    bench.table.setFocus()
-    bench.table.selectRow(1)
-    bench.table.setCurrentCell(1, 1)
-    press(qtbot, bench.table, Qt.Key.Key_R)
-    assert bench.model.reference == 1
-    press(qtbot, bench.table, Qt.Key.Key_Return)
+    table = view.result.table
+    table.setFocus()
+    table.show_key("1")
+    press(qtbot, table, Qt.Key.Key_R)
+    assert view.model.reference == 1
+    press(qtbot, table, Qt.Key.Key_Return)
     until(qtbot, lambda: window.session.experiment.knobs.block == (8, 8, 1))
-    bench.table.setCurrentCell(0, 1)
-    press(qtbot, bench.table, Qt.Key.Key_Delete)
-    assert (len(bench.model.candidates), bench.model.reference) == (2, 0)
+    table.show_key("0")
+    press(qtbot, table, Qt.Key.Key_Delete)
+    assert (len(view.model.candidates), view.model.reference) == (2, 0)
     theme().choose("dark")
     until(qtbot, lambda: theme().scheme == "dark")
     theme().choose("light")
     click(window, "clearCompareButton")
-    assert bench.pages.currentIndex() == 0
+    assert view.result.currentWidget() is view.result.empty
 
 
 def test_of_the_model_who_takes_part() -> None:

@@ -168,34 +168,35 @@ def test_knobs_are_compared_in_two_engines_and_one_that_does_not_start_ends_it(
     until(qtbot, lambda: session.experiment.devices is not None)
     session.experiment.set_variant("numpy")
     session.experiment.set_size("N", 64)
-    view = window.panels.compare
-    window.panels.tabs.setCurrentWidget(view)
-    until(qtbot, lambda: view.built)
-    bench = view.bench
-    bench.elsewhere.aboutToShow.emit()
-    (action,) = bench.elsewhere.actions()
+    tab = window.panels.compare
+    window.panels.tabs.setCurrentWidget(tab)
+    until(qtbot, lambda: tab.comparing is not None)
+    view = tab.comparing
+    assert view is not None
+    view.bar.elsewhere.aboutToShow.emit()
+    (action,) = view.bar.elsewhere.actions()
     assert action.text() == "other"
-    bench.add_present()
+    view.add_present()
     action.trigger()
-    assert bench.model.labels == ["numpy · built-in", "numpy · other"]
-    bench.add_in("other")
-    assert bench.words.text() == "That configuration is here already."
-    bench.begin()
-    comparing = bench.model.comparing
+    assert view.model.labels == ["numpy · built-in", "numpy · other"]
+    view.add_in("other")
+    assert view.head.words.text() == "That configuration is here already."
+    view.start()
+    comparing = view.model.comparing
     assert comparing is not None
-    until(qtbot, lambda: not bench.measuring or comparing.rounds >= 6)
-    bench.stop()
-    until(qtbot, lambda: not bench.measuring)
-    result = bench.model.result
+    until(qtbot, lambda: not view.running or comparing.rounds >= 6)
+    view.stop()
+    until(qtbot, lambda: not view.running)
+    result = view.model.result
     assert result is not None
     assert [c.run.environment.engine for c in result.contestants] == [None, "other"]
-    assert bench.model.command()[0].endswith(",engine=built-in")
-    assert bench.model.command()[1].endswith(",engine=other")
+    assert view.model.command()[0].endswith(",engine=built-in")
+    assert view.model.command()[1].endswith(",engine=other")
     Interpreters().add("dies", str(pretend(tmp_path / "dies", "exit 4")))
-    bench.add_in("dies")
-    bench.begin()
-    until(qtbot, lambda: not bench.measuring)
-    assert bench.words.text().startswith("Engine 'dies': ")
+    view.add_in("dies")
+    view.start()
+    until(qtbot, lambda: not view.running)
+    assert view.head.words.text().startswith("Engine 'dies': ")
     assert session.engine_state == "ready"
 
 

@@ -178,7 +178,9 @@ def test_a_comparison_of_a_file_is_held_against_another_of_its_runs() -> None:
     model = CompareModel()
     model.show(compare_file.decode(compare_file.encode(a_comparison()), "a.gpux"))
     before = model.result
-    assert before is not None and [row.label for row in model.rows()] == model.labels
+    assert before is not None and [row.line.label for row in model.rows()] == [
+        one.label for one in before.contestants
+    ]
     model.refer_to(1)
     model.tolerate(0.05)
     after = model.result
@@ -302,7 +304,8 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     assert comparison is not None and comparison.result == made_comparison()
     assert studies is not None and {kind_of(one.result).name for one in studies} == set(STUDIES)
     panels.tabs.setCurrentWidget(panels.compare)
-    assert panels.compare.bench.words.text().startswith("From file all.gpux.")
+    view = panels.compare.comparing
+    assert view is not None and view.head.words.text().startswith("From file all.gpux.")
     panels.tabs.setCurrentWidget(panels.lab)
     assert (
         panels.lab.lab is not None

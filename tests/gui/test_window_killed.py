@@ -37,13 +37,13 @@ until(lambda: experiment.devices is not None)
 COMPARISON = f"""{WINDOW}
 experiment.set_size("N", 64)
 panels.tabs.setCurrentWidget(panels.compare)
-until(lambda: panels.compare.built)
-bench = panels.compare.bench
-bench.add_present()
+until(lambda: panels.compare.comparing is not None)
+view = panels.compare.comparing
+view.add_present()
 experiment.set_block((16, 15, 1))
-bench.add_present()
-bench.begin()
-bench.model.comparing.fixed_rounds = 1_000_000  # whatever the verdict, it is killed before its end
+view.add_present()
+view.start()
+view.model.comparing.fixed_rounds = 1_000_000  # whatever the verdict, it is killed before its end
 application.exec()
 """
 BLOCK_MAP = f"""{WINDOW}

@@ -61,7 +61,7 @@ def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
         "tuneCancel", "planningCancel", "cancelCalibrationButton",
     }  # fmt: skip
     assert {name for name, words, _ in offered if words == "Stop"} >= {
-        "makingCancel", "tuneStop", "blockMapStop", "cancelCompareButton",
+        "makingCancel", "tuneStop", "blockMapStop", "compareStop",
     }  # fmt: skip
     for name, words, tip in offered:
         if words == "Cancel":

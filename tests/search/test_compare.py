@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import msgspec
@@ -122,6 +123,17 @@ def test_what_cannot_be_told_uses_the_whole_budget_and_more_can_be_asked_for() -
     assert comparing.result().others[0].verdict == "can't tell"
     comparing.measure(session, seconds=0.0)
     assert (comparing.result().stopped_by, comparing.rounds) == ("time", 21)
+
+
+def test_the_time_that_it_may_take_is_that_of_its_clock() -> None:
+    times = np.exp(0.3 * rng(3).standard_normal(8000 * LAUNCHES))
+    comparing, session = Comparing([entrant(0), entrant(0.004)], seed=1), Machine(times)
+    comparing.measure(session, seconds=0.0, most_rounds=20, clock=itertools.repeat(-1e9).__next__)
+    assert (comparing.result().stopped_by, comparing.rounds) == ("time", 1)
+    comparing.measure(session, seconds=4.0, most_rounds=20, clock=itertools.count().__next__)
+    assert (comparing.result().stopped_by, comparing.rounds) == ("time", 5)
+    comparing.measure(session, seconds=0.1, most_rounds=20, clock=itertools.repeat(7.0).__next__)
+    assert (comparing.result().stopped_by, comparing.rounds) == ("rounds", 20)
 
 
 def test_a_number_of_rounds_is_kept_and_knows_a_little_more() -> None:

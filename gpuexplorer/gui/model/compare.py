@@ -1,9 +1,9 @@
-"""What the Compare view shows: the contestants, their ratios, and the axis for them."""
+"""What the Compare view shows: the contestants, their ratios, and how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
@@ -15,26 +15,19 @@ from gpuexplorer.charts.comparison import (
     ratio_panel,
 )
 from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import TOLERANCE, Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sheet import Cell, Sheet
+from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.gui.model.compare_file import MOST, Candidate, HeldComparison
+from gpuexplorer.gui.model.job import State
+from gpuexplorer.results.comparison import Entry, sheet_of_entries
 from gpuexplorer.search.compare import Comparing, Entrant, Standing, held_against
 from gpuexplorer.search.contenders import command_words, labels
 from gpuexplorer.workloads.workload import Workload
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One row: its name, its figures in seconds and its line, and what to know of it."""
-
-    label: str
-    candidate: Candidate
-    median_s: float | None
-    line: Line
-    """Without a ratio before there are rounds enough."""
-    warnings: tuple[str, ...] = ()
 
 
 class CompareModel:
@@ -51,6 +44,9 @@ class CompareModel:
         self.standings: Sequence[Standing] = ()
         self.origin = ""
         """The file that brought the result; empty for one measured here."""
+        self.state: State = "empty"
+        self.spent_s = self.most_s = 0.0
+        """How long it measures by now, and at the most."""
 
     # ---- who takes part
 
@@ -113,7 +109,7 @@ class CompareModel:
     def _forget(self) -> None:
         self.comparing = self.result = None
         self.standings = ()
-        self.origin = ""
+        self.origin, self.state = "", "empty"
 
     @property
     def labels(self) -> list[str]:
@@ -129,26 +125,51 @@ class CompareModel:
 
     # ---- measuring
 
-    def begin(self, workloads: Sequence[Workload], *, allow_long: bool = False) -> Comparing:
-        """Return the comparison to go on with; a new one after a change. One workload each."""
-        if self.comparing is None or allow_long:
-            self.comparing = Comparing(
-                [
-                    Entrant(label, one.config, workload, one.stored, one.engine)
-                    for label, one, workload in zip(
-                        self.labels, self.candidates, workloads, strict=True
-                    )
-                ],
-                reference=self.reference,
-                tolerance=self.tolerance,
-                allow_long=allow_long,
-            )
-            self.standings = ()
-        self.result, self.origin = None, ""
-        return self.comparing
+    def new_comparison(self, workloads: Sequence[Workload], *, allow_long: bool) -> Comparing:
+        """Return a comparison of those who take part, which have one workload each."""
+        return Comparing(
+            [
+                Entrant(label, one.config, workload, one.stored, one.engine)
+                for label, one, workload in zip(
+                    self.labels, self.candidates, workloads, strict=True
+                )
+            ],
+            reference=self.reference,
+            tolerance=self.tolerance,
+            allow_long=allow_long,
+        )
 
-    def rows(self) -> list[Shown]:
-        """Return what is to be seen now."""
+    def begin(self, comparing: Comparing, most_s: float) -> None:
+        """Note that a comparison has begun, or that one goes on."""
+        self.comparing, self.result, self.origin = comparing, None, ""
+        self.standings = comparing.standings()
+        self.state, self.spent_s, self.most_s = "running", 0.0, most_s
+
+    def end(self, result: ComparisonResult | None) -> None:
+        """Note that nothing is measured any more."""
+        self.result = result
+        clear = result is not None and all(one.verdict != "can't tell" for one in result.others)
+        self.state = "done" if clear else "stopped"
+
+    @property
+    def words(self) -> str:
+        """How far it is, or what it came to, in a line."""
+        rounds = self.comparing.rounds if self.comparing is not None else 0
+        if self.state == "paused":
+            return plural(rounds, "Paused after {number} round", "Paused after {number} rounds")
+        if self.state == "running":
+            if not rounds:
+                return "The first round: compiling and verifying"
+            return f"Round {rounds}, {self.spent_s:.0f} s of at most {self.most_s:.0f} s"
+        if len(self.candidates) < 2:
+            return "One more is needed." if self.candidates else ""
+        if self.result is None:
+            return "Press Start; live measuring pauses meanwhile."
+        words = end_words(self.result)
+        return f"From file {self.origin}. {words}" if self.origin else words
+
+    def rows(self) -> list[Entry]:
+        """Return who takes part, as far as it was measured."""
         names = self.labels
         lines = [
             line_of(i, Standing(name, 0.0, None, None), is_reference=i == self.reference)
@@ -169,11 +190,24 @@ class CompareModel:
             ]
             medians_s = [s.median_s for s in self.standings]
         return [
-            Shown(label, one, median_s, line, said)
-            for label, one, median_s, line, said in zip(
-                names, self.candidates, medians_s, lines, warnings, strict=True
+            Entry(
+                line, place == self.reference, Cell(quantity(median_s, "s"), median_s), notes,
+                tip=candidate_words(self.candidates[place]),
             )
-        ]
+            for place, (line, median_s, notes) in enumerate(
+                zip(lines, medians_s, warnings, strict=True)
+            )
+        ]  # fmt: skip
+
+    def sheet(self) -> Sheet:
+        """Return the table of what is known now; keys are places."""
+        rows = self.rows()
+        if self.result is None:  # what has no ratio yet has no verdict, either
+            rows = [
+                one if one.line.ratio else replace(one, line=replace(one.line, verdict=None))
+                for one in rows
+            ]
+        return sheet_of_entries(rows)
 
     def chart(self) -> ChartSpec | None:
         """Return the chart of what is known now, keys are places; None without anyone."""
@@ -182,25 +216,24 @@ class CompareModel:
         rows = self.rows()
         if not rows:
             return None
-        begun = self.comparing is not None and self.comparing.rounds > 0
-        waiting = "too few rounds yet" if begun else "not measured yet"
+        waiting = "too few rounds yet" if self.standings else "not measured yet"
         lines = [
-            shown.line
-            if shown.line.verdict is None or shown.line.ratio
-            else replace(shown.line, beside=waiting)
-            for shown in rows
+            one.line
+            if one.line.verdict is None or one.line.ratio
+            else replace(one.line, beside=waiting)
+            for one in rows
         ]
-        reference = rows[self.reference].label
+        reference = rows[self.reference].line.label
         panel = ratio_panel(lines, reference, self.tolerance)
         return ChartSpec(title=f"Time beside {reference}", rows=((panel,),))
 
-    def words(self, key: str) -> str:
+    def words_of(self, key: str) -> str:
         """Return what is known of one in the chart."""
         rows = self.rows()
         place = int(key)
         if place >= len(rows):
             return ""
-        return line_words(rows[place].line, rows[self.reference].label)
+        return line_words(rows[place].line, rows[self.reference].line.label)
 
     # ---- in a session file
 
@@ -223,6 +256,8 @@ class CompareModel:
             self.comparing = held.comparing
         if self.comparing is not None:
             self.standings = self.comparing.standings()
+        if self.result is not None:
+            self.end(self.result)
 
     def command(self) -> list[str]:
         """Return the arguments of ``gpuexplorer compare`` that do the same."""
@@ -237,6 +272,34 @@ class CompareModel:
 def comparable(config: RunConfig) -> RunConfig:
     """Return a configuration without what a plan adds to it, so that two can be told apart."""
     return msgspec.structs.replace(config, grid=None)
+
+
+def candidate_words(one: Candidate) -> str:
+    """Return a configuration in full, and what the stored run that it repeats took."""
+    words = config_words(one.config)
+    if one.stored is None:
+        return words
+    took = quantity(one.stored.timing.median_s, "s")
+    day = one.stored.time_utc[:10]
+    return f"{words}\nstored as {one.stored.id[:8]} on {day}, median {took}"
+
+
+def end_words(result: ComparisonResult) -> str:
+    """Return what ended a comparison, in words."""
+    open_ones = sum(one.verdict == "can't tell" for one in result.others)
+    if not open_ones:
+        clear = "All is clear after {number} round.", "All is clear after {number} rounds."
+        return plural(result.rounds, *clear)
+    stopped = (
+        "Stopped after {number} round; {open_ones} of {others} cannot be told yet.",
+        "Stopped after {number} rounds; {open_ones} of {others} cannot be told yet.",
+    )
+    time_up = (
+        "The time was up after {number} round; {open_ones} of {others} cannot be told yet.",
+        "The time was up after {number} rounds; {open_ones} of {others} cannot be told yet.",
+    )
+    words = stopped if result.stopped_by == "user" else time_up
+    return plural(result.rounds, *words, open_ones=open_ones, others=len(result.others))
 
 
 def line_of(place: int, standing: Standing, *, is_reference: bool) -> Line:

@@ -16,9 +16,10 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableView
 
+from gpuexplorer.charts.comparison import VERDICT_COLOURS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.rows_table import show_as_rows
@@ -128,6 +129,8 @@ class SheetModel(QAbstractTableModel):
             return font
         if role == Roles.ForegroundRole:
             shade = row.cell(column).role or ("skipped" if row.role == "skipped" else "")
+            if shade in VERDICT_COLOURS:
+                return QColor(theme().chart.palette[VERDICT_COLOURS[shade]])
             colour = COLOURS.get(shade)
             return theme().q(colour) if colour is not None else None
         return None

@@ -5,6 +5,7 @@ Whoever is measured in another Python has an engine of its own meanwhile, which 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.gui.job import EngineJob
@@ -39,10 +41,12 @@ class Present:
 
 
 class CompareJob(EngineJob):
-    """Goes on with a comparison; ``stepped`` carries how everyone stands after each round.
+    """Goes on with a comparison.
 
+    ``stepped`` carries how everyone stands after each round, and the seconds that it took so far.
     ``result`` is the document of the rounds done, however the job ended; None for none.
-    ``restless`` names the engines that kept the processor busy in another's turn.
+    ``restless`` names the engines that kept the processor busy in another's turn, and ``long``
+    says that a launch would take long and that it needs an agreement.
     """
 
     doing = "comparing"
@@ -65,34 +69,45 @@ class CompareJob(EngineJob):
         """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("compare")
-        self._comparing, self._seconds, self._present = comparing, seconds, present
+        self.comparing, self._seconds, self._present = comparing, seconds, present
+        self._began = 0.0
         self.keeping = keeping
         self.result: ComparisonResult | None = None
         self.restless: Sequence[str] = ()
+        self.long = False
 
     def work(self) -> object:
         """Measure until it is clear, or the time is up."""
-        entrants = self._comparing.entrants
+        entrants = self.comparing.entrants
+        self._began = self._clock()
         with SideBySide(self._seat) as engines:
             try:
-                if not self._comparing.rounds:
+                if not self.comparing.rounds:
                     for entrant in entrants:
                         self._check(entrant, engines)
-                self._comparing.measure(
+                self.comparing.measure(
                     [engines.measures(entrant.engine) for entrant in entrants],
                     seconds=self._seconds,
                     on_round=self._round,
+                    clock=self._clock,
                 )
+            except LongRun:
+                self.long = True
+                raise
             finally:
                 self.restless = engines.restless
-                if self._comparing.rounds:
-                    self.result = self._comparing.result()
+                if self.comparing.rounds:
+                    self.result = self.comparing.result()
                     self.keeping.end(*document_and_runs(self.result))
         return self.result
 
     def _round(self, standings: Sequence[Standing]) -> None:
-        self.stepped.emit(standings)
-        self.keeping.offer(lambda: document_and_runs(self._comparing.result()))
+        self.stepped.emit((standings, self._clock() - self._began))
+        self.keeping.offer(lambda: document_and_runs(self.comparing.result()))
+
+    def _clock(self) -> float:
+        """Return the time without pauses, in seconds."""
+        return time.monotonic() - self.waited_s
 
     def _check(self, entrant: Entrant, engines: SideBySide) -> None:
         """Raise what keeps an entrant from running in its own engine, with its name."""

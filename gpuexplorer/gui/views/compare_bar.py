@@ -1,0 +1,68 @@
+"""Who takes part in a comparison and how it is measured: a line of buttons and lists."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
+
+from gpuexplorer.core.units import percent
+from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.search.compare import AT_MOST_S
+
+TOLERANCES = (0.005, 0.01, 0.02, 0.05)
+BUDGETS_S = {10.0: "10 s", AT_MOST_S: "20 s", 60.0: "1 min", 300.0: "5 min"}
+
+
+class CompareBar(QWidget):
+    """What its buttons do is the view's to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_knobs = _button(
+            "Add knobs", "addKnobsButton", "Add the configuration the knobs stand at"
+        )
+        self.add_elsewhere = QToolButton()
+        self.add_elsewhere.setObjectName("addElsewhereButton")
+        self.add_elsewhere.setText("Add knobs in ▾")
+        self.add_elsewhere.setProperty("role", "boxed")
+        self.add_elsewhere.setToolTip(
+            "Add the configuration the knobs stand at, measured in another Python\n"
+            "(Settings > Engines), in a process of its own"
+        )
+        self.add_elsewhere.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.elsewhere = QMenu(self.add_elsewhere)
+        self.elsewhere.setObjectName("addElsewhereMenu")
+        self.add_elsewhere.setMenu(self.elsewhere)
+        self.add_pins = _button("Add pins", "addPinsButton", "Add every pinned run")
+        self.clear = _button("Clear", "clearCompareButton", "Take all out")
+        self.same = ListBox("sameWithinBox", "Ratios this near to 1 count as the same")
+        for tolerance in TOLERANCES:
+            self.same.addItem(f"same within {percent(tolerance)}", tolerance)
+        self.budget = ListBox(
+            "compareBudgetBox", "How long to measure until all is clear, at the most"
+        )
+        for seconds, words in BUDGETS_S.items():
+            self.budget.addItem(f"at most {words}", seconds)
+        self.budget.setCurrentIndex(self.budget.findData(AT_MOST_S))
+        line = QHBoxLayout(self)
+        line.setContentsMargins(12, 2, 8, 2)
+        line.setSpacing(6)
+        for widget in (self.add_knobs, self.add_elsewhere, self.add_pins, self.clear):
+            line.addWidget(widget)
+        line.addStretch(1)
+        for choice in (self.same, self.budget):
+            line.addWidget(choice)
+
+    def show_state(self, *, running: bool, can_add: bool, pins: bool, some: bool) -> None:
+        """Show what can be done now; ``some``: whether anything takes part."""
+        for widget, able in (
+            (self.add_knobs, can_add), (self.add_elsewhere, can_add), (self.add_pins, pins),
+            (self.clear, some), (self.same, True), (self.budget, True),
+        ):  # fmt: skip
+            widget.setEnabled(able and not running)
+
+
+def _button(words: str, name: str, tip: str) -> QPushButton:
+    button = QPushButton(words)
+    button.setObjectName(name)
+    button.setToolTip(tip)
+    return button
