@@ -103,7 +103,7 @@ def test_a_circle_is_found_however_it_is_closed(back: str) -> None:
 
 
 def read(*arguments: str) -> set[str]:
-    """Return the parts of the package that are imported once a command line is read."""
+    """Return what is imported once a command line is read: libraries, and parts of the package."""
     code = (
         "import sys\n"
         "from gpuexplorer.cli.parser import parse\n"
@@ -116,7 +116,7 @@ def read(*arguments: str) -> set[str]:
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     modules = done.stdout.splitlines()[-1].split()
-    return {name.split(".")[1] for name in modules if name.startswith(f"{PACKAGE}.")}
+    return {name.removeprefix(f"{PACKAGE}.").split(".")[0] for name in modules}
 
 
 @pytest.mark.parametrize("arguments", ["--help", "run matmul", "history", "study --help"])
@@ -126,3 +126,9 @@ def test_reading_a_command_line_imports_the_studies_for_studies_alone(arguments:
     for part in ("studies", "results", "charts", "engine", "search"):
         assert (part in imported) <= arguments.startswith("study"), part
     assert ("studies" in imported) == arguments.startswith("study")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "run matmul --block 16x16", "sweep matmul"])
+def test_a_command_line_is_read_without_numpy(arguments: str) -> None:
+    imported = read(*arguments.split())
+    assert imported >= {"cli", "core"} and not imported & {"numpy", "exchange", "calibration"}

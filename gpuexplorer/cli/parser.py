@@ -23,7 +23,6 @@ from gpuexplorer.cli import (
 from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 from gpuexplorer.workloads.strict import suggestion
 
 Give = Callable[[argparse.ArgumentParser], None]
@@ -264,7 +263,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if getattr(options, "deadline", None):  # for the engines that this program starts
         os.environ[BUILD_DEADLINE_VARIABLE] = str(options.deadline)
     if getattr(options, "history", None):  # for whatever opens the history in this program
-        os.environ[HISTORY_VARIABLE] = options.history
+        from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
+
+        os.environ[ENVIRONMENT_VARIABLE] = options.history
     return options
 
 

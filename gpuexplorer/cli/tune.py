@@ -19,7 +19,6 @@ from gpuexplorer.cli.output import check_targets, json_path
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
-from gpuexplorer.cli.tune_options import DEFAULT_BUDGET
 from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
@@ -33,6 +32,7 @@ from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load, pick
 
 MOST_REASONS = 5
+DEFAULT_BUDGET_S = 60.0
 
 
 def command(options: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def budget_of(options: argparse.Namespace) -> Budget:
     if options.budget is not None:
         found: Budget = options.budget
         return found
-    return Budget() if options.sampler == "grid" else DEFAULT_BUDGET
+    return Budget() if options.sampler == "grid" else Budget(seconds=DEFAULT_BUDGET_S)
 
 
 def options_of(options: argparse.Namespace) -> TuningOptions:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from typing import TYPE_CHECKING
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import add_knob, add_knobs
 from gpuexplorer.core import limits
 from gpuexplorer.core.knobs import BY_AXIS
-from gpuexplorer.core.tuning import Budget
+
+if TYPE_CHECKING:
+    from gpuexplorer.core.tuning import Budget
 
 EXAMPLES = """examples:
   gpuexplorer tune matmul --variant naive
@@ -20,7 +23,6 @@ EXAMPLES = """examples:
   gpuexplorer tune mine --kernels ~/kernels --sampler grid --set TILE=8,16,32
   gpuexplorer run matmul --variant naive --tuned"""
 
-DEFAULT_BUDGET = Budget(seconds=60.0)
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 SAMPLERS = ("tpe", "random", "grid", "cmaes", "qmc")
 """Named again here, so that the help needs no search; a test holds them equal."""
@@ -71,6 +73,8 @@ def add_options(tune: argparse.ArgumentParser) -> None:
 
 def budget(text: str) -> Budget:
     """Read ``60s``, ``5m``, ``1h``, or a number of configurations."""
+    from gpuexplorer.core.tuning import Budget
+
     words = text.strip().lower()
     if re.fullmatch(r"\d{1,9}", words, re.ASCII) and int(words) >= limits.EVALUATIONS.least:
         return Budget(evaluations=int(words))
