@@ -41,7 +41,7 @@ from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
 from gpuexplorer.search.call import kept_in, not_kept, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
-from gpuexplorer.search.contenders import entrants_of, one_number_of_threads, read_words
+from gpuexplorer.search.contestants import contestants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
@@ -116,7 +116,7 @@ def run(
 
 @arguments()
 def compare(
-    *contenders: str | RunResult,
+    *contestants: str | RunResult,
     workload: str | None = None,
     seconds: float = 20.0,
     rounds: int | None = None,
@@ -131,7 +131,7 @@ def compare(
 ) -> ComparisonResult:
     """Measure two or more in turns and hold each against the first; return the document.
 
-    A contender is a word as ``gpuexplorer compare`` takes it, such as ``"naive:16x16"``, the
+    A contestant is a word as ``gpuexplorer compare`` takes it, such as ``"naive:16x16"``, the
     beginning of a stored run's id, ``"baseline"`` or ``"tiled,TILE=32"``, or a run's result, which
     is measured again. What a word leaves open is as ``workload`` and all the others say, or else as
     in the first run. A word may name its engine, such as ``"torch,engine=torch-2.11"``: then each
@@ -141,13 +141,13 @@ def compare(
     ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called
     with each contestant's standing.
 
-    Raises as ``run`` does, with the contender's name.
+    Raises as ``run`` does, with the contestant's name.
     """
-    if len(contenders) < 2:
+    if len(contestants) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
     threads = knobs.pop("threads", None)
     request = request_of(workload or "", **knobs)
-    wanted = read_words(contenders, request, trusted(kernels, trust=trust), engine=python)
+    wanted = read_words(contestants, request, trusted(kernels, trust=trust), engine=python)
     wanted, threads = one_number_of_threads(wanted, threads)
     ceilings = CeilingStore().find
 
@@ -155,15 +155,15 @@ def compare(
         return EngineSession(python=engine, threads=threads, ceilings=ceilings)
 
     with SideBySide(open_session) as engines:
-        entrants = entrants_of(wanted, engines.devices, python)
+        compared = contestants_of(wanted, engines.devices, python)
         comparing = Comparing(
-            entrants,
+            compared,
             tolerance=tolerance,
             fail_if_slower=fail_if_slower,
             rounds=rounds,
             allow_long=allow_long,
         )
-        measures = [engines.measures(one.engine) for one in entrants]
+        measures = [engines.measures(one.engine) for one in compared]
         comparing.measure(measures, seconds=seconds, on_round=on_round)
     return comparing.result()
 

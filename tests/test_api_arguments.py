@@ -187,8 +187,8 @@ def test_whatever_is_given_the_call_ends_well_or_in_one_sentence(
             continue
         arguments: tuple[Any, ...] = ()
         if function is compare:
-            arguments = (*place, value) if name == "contenders" else place
-        given = {**named, **more, **({} if name == "contenders" else {name: value})}
+            arguments = (*place, value) if name == "contestants" else place
+        given = {**named, **more, **({} if name == "contestants" else {name: value})}
         if name == "trust":  # of a file that is there
             given |= {"workload": "vector"}
         with one_sentence(f"{function.__name__}({name}={title})"):

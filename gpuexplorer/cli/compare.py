@@ -33,10 +33,16 @@ from gpuexplorer.core.units import percent, plural, quantity
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
-from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant, Standing, compare_stored
-from gpuexplorer.search.contenders import (
-    ContenderRequest,
-    entrants_of,
+from gpuexplorer.search.compare import (
+    AT_MOST_S,
+    Comparing,
+    ContestantConfig,
+    Standing,
+    compare_stored,
+)
+from gpuexplorer.search.contestants import (
+    ContestantRequest,
+    contestants_of,
     labels,
     one_number_of_threads,
     read_words,
@@ -67,20 +73,20 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _measure(
-    wanted: Sequence[ContenderRequest], options: argparse.Namespace, keeping: Keeping
+    wanted: Sequence[ContestantRequest], options: argparse.Namespace, keeping: Keeping
 ) -> int:
     """Measure what is not stored, and deliver what comes of it."""
     wanted, options.threads = one_number_of_threads(wanted, options.threads)
     general = python_of(options)
     with SideBySide(lambda engine: open_session(options, engine or BUILT_IN)) as engines:
-        entrants = entrants_of(wanted, engines.devices, general)
+        contestants = contestants_of(wanted, engines.devices, general)
         if options.stored:
-            result = _partly_stored(engines, entrants, wanted, options)
+            result = _partly_stored(engines, contestants, wanted, options)
             new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
                    if one.stored is None]  # fmt: skip
             return _deliver(result, options, keeping, new)
         comparing = Comparing(
-            entrants,
+            contestants,
             tolerance=options.same_within or TOLERANCE,
             fail_if_slower=options.fail_if_slower,
             rounds=options.rounds,
@@ -95,7 +101,7 @@ def _measure(
                     keeping.offer(lambda: document_and_runs(comparing.result()))
 
                 comparing.measure(
-                    [engines.measures(one.engine) for one in entrants],
+                    [engines.measures(one.engine) for one in contestants],
                     seconds=options.seconds or AT_MOST_S,
                     on_round=on_round,
                 )
@@ -119,7 +125,7 @@ def _measure(
     return code
 
 
-def _wanted(options: argparse.Namespace) -> list[ContenderRequest]:
+def _wanted(options: argparse.Namespace) -> list[ContestantRequest]:
     options.workload = options.workload or ""
     shared = request_of(options)
     return read_words(
@@ -130,42 +136,44 @@ def _wanted(options: argparse.Namespace) -> list[ContenderRequest]:
 # ---- stored runs as they are
 
 
-def _as_stored(wanted: Sequence[ContenderRequest], options: argparse.Namespace) -> ComparisonResult:
+def _as_stored(
+    wanted: Sequence[ContestantRequest], options: argparse.Namespace
+) -> ComparisonResult:
     runs = [one.stored for one in wanted if one.stored is not None]
     names = labels([run.config for run in runs])
-    entrants = [
-        Entrant(name, run.config, one.workload, run)
+    contestants = [
+        ContestantConfig(name, run.config, one.workload, run)
         for name, run, one in zip(names, runs, wanted, strict=True)
     ]
-    return _apart(entrants, runs, options)
+    return _apart(contestants, runs, options)
 
 
 def _partly_stored(
     engines: SideBySide,
-    entrants: Sequence[Entrant],
-    wanted: Sequence[ContenderRequest],
+    contestants: Sequence[ContestantConfig],
+    wanted: Sequence[ContestantRequest],
     options: argparse.Namespace,
 ) -> ComparisonResult:
     """Measure the configurations, each by itself, and hold them against the stored runs."""
     runs = []
     fresh = sum(one.stored is None for one in wanted)
-    for entrant in entrants:
-        if entrant.stored is not None:
-            runs.append(entrant.stored)
+    for contestant in contestants:
+        if contestant.stored is not None:
+            runs.append(contestant.stored)
             continue
-        assert entrant.workload is not None  # as every configuration has
+        assert contestant.workload is not None  # as every configuration has
         seconds = (options.seconds or AT_MOST_S) / fresh
         how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
-        session = engines.measures(entrant.engine)
-        runs.append(session.measure(entrant.config, entrant.workload, how).result())
-    return _apart(entrants, runs, options)
+        session = engines.measures(contestant.engine)
+        runs.append(session.measure(contestant.config, contestant.workload, how).result())
+    return _apart(contestants, runs, options)
 
 
 def _apart(
-    entrants: Sequence[Entrant], runs: Sequence[RunResult], options: argparse.Namespace
+    contestants: Sequence[ContestantConfig], runs: Sequence[RunResult], options: argparse.Namespace
 ) -> ComparisonResult:
     return compare_stored(
-        entrants,
+        contestants,
         runs,
         tolerance=options.same_within or TOLERANCE,
         fail_if_slower=options.fail_if_slower,

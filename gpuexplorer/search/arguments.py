@@ -123,11 +123,11 @@ def history(value: object, name: str) -> bool | str:
     return flag(value, name) if isinstance(unwrapped(value), bool) else place(value, name)
 
 
-def contenders(value: object, name: str) -> tuple[str | RunResult, ...]:
+def contestants(value: object, name: str) -> tuple[str | RunResult, ...]:
     """Return what takes part in a comparison: words, and runs at hand."""
     assert isinstance(value, tuple)  # as a call hands over what has no name
     return tuple(
-        one if isinstance(one, RunResult) else text(one, f"contender {number}")
+        one if isinstance(one, RunResult) else text(one, f"contestant {number}")
         for number, one in enumerate(value, start=1)
     )
 
@@ -272,7 +272,7 @@ READERS: dict[str, Reader] = {
     "block_y": _sides,
     "block_z": _sides,
     "cache": text,
-    "contenders": contenders,
+    "contestants": contestants,
     "defines": optional(_whole_by_name),
     "device": text,
     "devices": optional(some(_names)),

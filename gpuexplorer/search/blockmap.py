@@ -119,7 +119,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Step:
+class MapStep:
     """One look that was taken: which cell, and how far the map is."""
 
     cell: MapCell
@@ -277,7 +277,7 @@ class BlockMap:
 
     # ---- measuring
 
-    def run(self, measure: Measure, on_step: Callable[[Step], None] | None = None) -> None:
+    def run(self, measure: Measure, on_step: Callable[[MapStep], None] | None = None) -> None:
         """Measure until the race is over; what ``measure`` raises leaves the map as it was.
 
         A cell whose launch would take too long, that fails or is wrong is withdrawn with its
@@ -351,9 +351,9 @@ class BlockMap:
             resources=record.prepared.resources,
         )
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int) -> MapStep:
         upcoming = None if self.race.done else self.race.next()
-        return Step(
+        return MapStep(
             cell=self._cell(number, self.race.leaders.against_best()),
             next=self._block(upcoming.number) if upcoming is not None else None,
             looks=self.race.looks,

@@ -39,7 +39,7 @@ WARM_UP_S = 0.02
 
 
 @dataclass(frozen=True)
-class Entrant:
+class ContestantConfig:
     """One that takes part: what is measured, its name, and the stored run it repeats."""
 
     label: str
@@ -51,15 +51,15 @@ class Entrant:
     """The word for the engine that measures it; None: the built-in one."""
 
 
-def _workload(entrant: Entrant) -> Workload:
-    if entrant.workload is None:
-        raise ValueError(f"{entrant.label} has no workload to measure")
-    return entrant.workload
+def _workload(contestant: ContestantConfig) -> Workload:
+    if contestant.workload is None:
+        raise ValueError(f"{contestant.label} has no workload to measure")
+    return contestant.workload
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How an entrant stands beside the reference so far; no comparison for the reference itself."""
+    """How a contestant stands beside the reference; no comparison for the reference itself."""
 
     label: str
     median_s: float
@@ -78,7 +78,7 @@ class Comparing:
 
     def __init__(
         self,
-        entrants: Sequence[Entrant],
+        contestants: Sequence[ContestantConfig],
         *,
         reference: int = 0,
         tolerance: float = TOLERANCE,
@@ -89,9 +89,9 @@ class Comparing:
         seed: int | None = None,
     ) -> None:
         """``fail_if_slower`` is the share above which a slower one is too slow, such as 0.05."""
-        if len(entrants) < 2:
+        if len(contestants) < 2:
             raise ValueError("a comparison takes two")
-        self.entrants = tuple(entrants)
+        self.contestants = tuple(contestants)
         self.reference = reference
         self.tolerance = tolerance
         self.fail_if_slower = fail_if_slower
@@ -100,7 +100,7 @@ class Comparing:
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by: ComparisonEnd = "user"
         self._turns = Interleaving(
-            [TurnContestant(e.config, _workload(e)) for e in entrants],
+            [TurnContestant(e.config, _workload(e)) for e in contestants],
             RunOptions(
                 samples=MOST_SAMPLES,
                 seconds=turn_s,
@@ -127,10 +127,10 @@ class Comparing:
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
-        One session measures all of them, or each entrant has its own, in their order.
+        One session measures all of them, or each contestant has its own, in their order.
         A fixed number of rounds is done whatever the time and the verdict. At least one round is
         done. A second call goes on from there, whether it was clear or not, and its document and
-        runs have ids of their own. Raises what the session raises, with the entrant's name; the
+        runs have ids of their own. Raises what the session raises, with the contestant's name; the
         rounds before are kept.
         """
         until = clock() + seconds
@@ -142,7 +142,7 @@ class Comparing:
             try:
                 self._turns.round(session, () if again else self._resting())
             except ExplorerError as error:
-                error.what = f"{self.entrants[self._turns.current].label}: {error.what}"
+                error.what = f"{self.contestants[self._turns.current].label}: {error.what}"
                 raise
             if on_round is not None:
                 on_round(self.standings())
@@ -163,7 +163,7 @@ class Comparing:
     @property
     def clear(self) -> bool:
         """Whether every verdict is clear, and whether each is too slow, where that was asked."""
-        return len(self._clear()) == len(self.entrants) - 1
+        return len(self._clear()) == len(self.contestants) - 1
 
     def _clear(self) -> list[int]:
         """Return the places of those whose verdict is clear."""
@@ -180,10 +180,10 @@ class Comparing:
         return self._clear() if self.fixed_rounds is None else []
 
     def standings(self) -> list[Standing]:
-        """Return each entrant's standing, in the order given; nothing before the first round."""
+        """Return each contestant's standing, in the order given; nothing before the first round."""
         if not self.rounds:
             return []
-        return [self._standing(index) for index in range(len(self.entrants))]
+        return [self._standing(index) for index in range(len(self.contestants))]
 
     def _standing(self, index: int) -> Standing:
         ours = self._turns.medians_s(index)
@@ -193,7 +193,7 @@ class Comparing:
             fixed = self.fixed_rounds is not None
             found = _in_turns(theirs, ours, self.tolerance, fixed=fixed)
         return Standing(
-            label=self.entrants[index].label,
+            label=self.contestants[index].label,
             median_s=float(np.nanmedian(ours)),
             comparison=found,
             too_slow=too_slow(found, self.fail_if_slower),
@@ -217,33 +217,33 @@ class Comparing:
             fail_if_slower=self.fail_if_slower,
             contestants=[
                 _contestant(
-                    entrant, run, runs[self.reference], standing.comparison, self.fail_if_slower,
+                    contestant, run, runs[self.reference], standing.comparison, self.fail_if_slower,
                     [None if math.isnan(v) else v for v in turn.medians_s.tolist()],
                 )
-                for entrant, run, standing, turn in zip(
-                    self.entrants, runs, self.standings(), turns, strict=True
+                for contestant, run, standing, turn in zip(
+                    self.contestants, runs, self.standings(), turns, strict=True
                 )
             ],
         )  # fmt: skip
 
 
 def held_against(
-    result: ComparisonResult, reference: int, entrants: Sequence[Entrant]
+    result: ComparisonResult, reference: int, contestants: Sequence[ContestantConfig]
 ) -> ComparisonResult:
     """Return a comparison that was measured in turns with another of its runs as the reference."""
     turns = [np.array(one.turns_s, dtype=np.float64) for one in result.contestants]
     base = result.contestants[reference].run
-    contestants = []
-    for index, (entrant, one) in enumerate(zip(entrants, result.contestants, strict=True)):
+    made = []
+    for index, (contestant, one) in enumerate(zip(contestants, result.contestants, strict=True)):
         found = None
         if index != reference:
             found = _in_turns(
                 turns[reference], turns[index], result.tolerance, fixed=result.fixed_rounds
             )
-        contestants.append(
-            _contestant(entrant, one.run, base, found, result.fail_if_slower, one.turns_s)
+        made.append(
+            _contestant(contestant, one.run, base, found, result.fail_if_slower, one.turns_s)
         )
-    return msgspec.structs.replace(result, reference=reference, contestants=contestants)
+    return msgspec.structs.replace(result, reference=reference, contestants=made)
 
 
 def _in_turns(
@@ -263,7 +263,7 @@ def _in_turns(
 
 
 def compare_stored(
-    entrants: Sequence[Entrant],
+    contestants: Sequence[ContestantConfig],
     runs: Sequence[RunResult],
     *,
     reference: int = 0,
@@ -272,13 +272,13 @@ def compare_stored(
 ) -> ComparisonResult:
     """Compare runs as they are, each measured on an occasion of its own."""
     base = runs[reference]
-    contestants = []
-    for index, (entrant, run) in enumerate(zip(entrants, runs, strict=True)):
+    made = []
+    for index, (contestant, run) in enumerate(zip(contestants, runs, strict=True)):
         found = None
         ours, theirs = _median(run), _median(base)
         if index != reference and ours is not None and theirs is not None:
             found = apart(theirs, ours, tolerance=tolerance)
-        contestants.append(_contestant(entrant, run, base, found, fail_if_slower, []))
+        made.append(_contestant(contestant, run, base, found, fail_if_slower, []))
     return ComparisonResult(
         id=uuid.uuid4().hex,
         time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -288,7 +288,7 @@ def compare_stored(
         stopped_by="stored",
         tolerance=tolerance,
         fail_if_slower=fail_if_slower,
-        contestants=contestants,
+        contestants=made,
     )
 
 
@@ -312,19 +312,19 @@ def too_slow(found: Comparison | None, limit: float | None) -> bool | None:
 
 
 def _contestant(
-    entrant: Entrant,
+    contestant: ContestantConfig,
     run: RunResult,
     reference: RunResult,
     found: Comparison | None,
     limit: float | None,
     turns_s: list[float | None],
 ) -> Contestant:
-    warnings = warnings_of(entrant, run, reference)
+    warnings = warnings_of(contestant, run, reference)
     if found is not None and (run.timing.suspect or reference.timing.suspect):
         found, limit = replace(found, verdict="can't tell"), None
     is_reference = run is reference
     return Contestant(
-        label=entrant.label,
+        label=contestant.label,
         run=run,
         turns_s=turns_s,
         ratio=found.ratio if found else None,
@@ -332,8 +332,8 @@ def _contestant(
         ci95_high=found.ci95_high if found else None,
         verdict=None if is_reference else found.verdict if found else "can't tell",
         too_slow=too_slow(found, limit),
-        stored_id=entrant.stored.id if entrant.stored else None,
-        stored_median_s=entrant.stored.timing.median_s if entrant.stored else None,
+        stored_id=contestant.stored.id if contestant.stored else None,
+        stored_median_s=contestant.stored.timing.median_s if contestant.stored else None,
         warnings=tuple(warnings),
     )
 
@@ -347,12 +347,12 @@ OTHER_PROCESS = (
 """Said of a run in another engine than the reference's."""
 
 
-def warnings_of(entrant: Entrant, run: RunResult, reference: RunResult) -> list[str]:
+def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResult) -> list[str]:
     """Return what a reader should know of a run beside the reference, a sentence each."""
     made = []
     if run.timing.suspect:
         made.append(f"Its figure is suspect: {run.timing.suspect}.")
-    stored = entrant.stored
+    stored = contestant.stored
     if stored is not None and stored.id != run.id:
         made += [_said("Since it was stored", words) for words in differences(stored, run)]
     if run is reference:

@@ -26,7 +26,7 @@ from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.interleave import TurnContestant
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.block_grid import FINENESS, make_grid
-from gpuexplorer.search.blockmap import BlockMap, Step, map_points
+from gpuexplorer.search.blockmap import BlockMap, MapStep, map_points
 from gpuexplorer.search.space import Point
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import load, pick
@@ -66,7 +66,7 @@ def main() -> int:
         phases_s: dict[str, float] = {}
         before_s = 0.0
 
-        def say(step: Step) -> None:
+        def say(step: MapStep) -> None:
             nonlocal before_s
             phases_s[step.phase] = phases_s.get(step.phase, 0.0) + made.spent_s - before_s
             before_s = made.spent_s

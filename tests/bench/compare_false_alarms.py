@@ -30,7 +30,7 @@ from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Comparison, interval_so_far
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.search.compare import AT_MOST_S, Comparing, Entrant
+from gpuexplorer.search.compare import AT_MOST_S, Comparing, ContestantConfig
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from tests.support.synthetic import DISTURBANCES, machine, rng
@@ -143,15 +143,15 @@ def on_device(device: str, size: int, pairs: int, seconds: float) -> dict[str, A
         (Path(folder) / "longer.cu").write_text(SOURCE)
         workload = load([Path(folder)])["longer"]
 
-        def entrant(label: str, extra: int) -> Entrant:
+        def contestant(label: str, extra: int) -> ContestantConfig:
             request = RunRequest(
                 workload="longer", size={"N": size}, device=device, tunables={"EXTRA": extra}
             )
-            return Entrant(label, complete(request, workload, session.devices()), workload)
+            return ContestantConfig(label, complete(request, workload, session.devices()), workload)
 
         for number in range(pairs):
             for kind, extra in (("itself", 0), ("slower", 5)):
-                comparing = Comparing([entrant("A", 0), entrant("B", extra)])
+                comparing = Comparing([contestant("A", 0), contestant("B", extra)])
                 began = time.perf_counter()
                 comparing.measure(session, seconds=seconds)
                 took_s.append(time.perf_counter() - began)

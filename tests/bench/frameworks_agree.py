@@ -27,7 +27,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.compare import Comparing
-from gpuexplorer.search.contenders import entrants_of, read_words
+from gpuexplorer.search.contestants import contestants_of, read_words
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 from gpuexplorer.workloads.loader import load
@@ -126,8 +126,8 @@ def row_of(session: EngineSession, wanted: RunRequest) -> dict[str, Any]:
 def in_turns(session: EngineSession, name: str, options: argparse.Namespace) -> ComparisonResult:
     """Measure the frameworks on one workload in turns."""
     shared = RunRequest(workload=name, device=options.device)
-    entrants = entrants_of(read_words(tuple(FRAMEWORKS), shared, []), session.devices())
-    comparing = Comparing(entrants, rounds=options.rounds)
+    contestants = contestants_of(read_words(tuple(FRAMEWORKS), shared, []), session.devices())
+    comparing = Comparing(contestants, rounds=options.rounds)
     comparing.measure(session, seconds=options.seconds)
     return comparing.result()
 

@@ -14,7 +14,7 @@ from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.history.store import Query, Store
-from gpuexplorer.search.contenders import command_words
+from gpuexplorer.search.contestants import command_words
 from tests.support.cli import assert_one_sentence, cli_command, run_cli
 from tests.support.killed import Growing, to_be_killed, wait_for
 from tests.support.results import made_result

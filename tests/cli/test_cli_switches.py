@@ -13,7 +13,7 @@ from gpuexplorer.cli.sweep import space_of
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.search.contenders import read_configuration, words_of
+from gpuexplorer.search.contestants import read_configuration, words_of
 from gpuexplorer.workloads.loader import load
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.results import made_config

@@ -33,7 +33,7 @@ from gpuexplorer.core.knobs import (
     values_of,
 )
 from gpuexplorer.reproduce import python_script
-from gpuexplorer.search.contenders import read_configuration, words_of
+from gpuexplorer.search.contestants import read_configuration, words_of
 from gpuexplorer.search.space import Space, read_axis
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.switches import SWITCHES

@@ -14,7 +14,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.compare import Comparing
-from gpuexplorer.search.contenders import entrants_of, read_words
+from gpuexplorer.search.contestants import contestants_of, read_words
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 
@@ -141,8 +141,8 @@ def test_what_only_a_gpu_has_is_refused(session: EngineSession) -> None:
 
 def test_all_of_them_appear_in_one_comparison(session: EngineSession, tmp_path: Any) -> None:
     shared = RunRequest(workload="softmax", size=SMALL["softmax"], device="cpu")
-    entrants = entrants_of(read_words(FRAMEWORKS, shared, []), session.devices())
-    comparing = Comparing(entrants, rounds=2, turn_s=0.01)
+    contestants = contestants_of(read_words(FRAMEWORKS, shared, []), session.devices())
+    comparing = Comparing(contestants, rounds=2, turn_s=0.01)
     comparing.measure(session)
     result = comparing.result()
     assert [one.run.config.variant for one in result.contestants] == list(FRAMEWORKS)

@@ -302,8 +302,8 @@ def test_runs_dropped_from_the_history_are_measured_again(
             Qt.KeyboardModifier.NoModifier,
         )
     )  # fmt: skip
-    until(qtbot, lambda: len(view.model.candidates) == 2)
-    assert [one.stored.id for one in view.model.candidates if one.stored] == [s.id for s in stored]
+    until(qtbot, lambda: len(view.model.contestants) == 2)
+    assert [one.stored.id for one in view.model.contestants if one.stored] == [s.id for s in stored]
     view.bar.budget.setCurrentIndex(0)
     click(window, "compareStart")
     comparing = view.model.comparing
@@ -321,7 +321,7 @@ def test_runs_dropped_from_the_history_are_measured_again(
     window.panels.tabs.setCurrentIndex(0)
     window.panels.history.acts.compare_asked.emit([one.id for one in stored])
     assert window.panels.tabs.currentWidget() is tab
-    until(qtbot, lambda: len(view.model.candidates) == 2)
+    until(qtbot, lambda: len(view.model.contestants) == 2)
     view.add_results([made_result(threads=(threads or 0) + 1, device=device.id)])
     click(window, "compareStart")
     assert not view.running
@@ -342,7 +342,7 @@ def test_rows_can_be_removed_and_restored_by_keys(qtbot: QtBot, open_window: Ope
     until(qtbot, lambda: window.session.experiment.knobs.block == (8, 8, 1))
     table.show_key("0")
     press(qtbot, table, Qt.Key.Key_Delete)
-    assert (len(view.model.candidates), view.model.reference) == (2, 0)
+    assert (len(view.model.contestants), view.model.reference) == (2, 0)
     theme().choose("dark")
     until(qtbot, lambda: theme().scheme == "dark")
     theme().choose("light")

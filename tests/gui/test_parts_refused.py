@@ -15,7 +15,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep
-from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
+from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
 from tests.gui.test_session_parts import a_comparison, a_map
 from tests.support.exchange import cache_text, made_sweep
@@ -91,19 +91,19 @@ def test_what_is_said_of_a_refused_part_is_one_short_sentence(name: str, cache: 
 def test_a_comparison_with_a_run_of_another_program_comes_back(tmp_path: Path) -> None:
     (tmp_path / "cache.json").write_text(cache_text())
     run, *_ = read_runs(tmp_path / "cache.json").runs
-    own = a_comparison().candidates[0]
-    held = HeldComparison((own, Candidate(run.config, run)), 0, 0.005, None)
+    own = a_comparison().contestants[0]
+    held = HeldComparison((own, ListedContestant(run.config, run)), 0, 0.005, None)
     read = compare_file.decode(compare_file.encode(held), "a.gpux")
     assert read == dataclasses.replace(held, origin="a.gpux")
 
 
 def test_a_manifest_may_call_its_sizes_and_tunables_in_any_alphabet() -> None:
     held = a_comparison()
-    own = held.candidates[0].config
+    own = held.contestants[0].config
     config = msgspec.structs.replace(own, size={"größe": 64, "_n": 2}, tunables={"разряд": 4})
-    made = HeldComparison((Candidate(config),), 0, 0.005, None)
+    made = HeldComparison((ListedContestant(config),), 0, 0.005, None)
     read = compare_file.decode(compare_file.encode(made), "a.gpux")
-    assert read.candidates == made.candidates
+    assert read.contestants == made.contestants
 
 
 def test_a_study_of_times_that_hardly_grow_comes_back() -> None:

@@ -23,7 +23,7 @@ from gpuexplorer.core.result import Resources
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.gui.model import compare_file, lab_file, map_file
 from gpuexplorer.gui.model.compare import CompareModel
-from gpuexplorer.gui.model.compare_file import Candidate, HeldComparison
+from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
@@ -102,19 +102,19 @@ def a_map(**changes: Any) -> HeldMap:
 
 def a_comparison() -> HeldComparison:
     result = made_comparison()
-    candidates = tuple(Candidate(one.run.config, one.run) for one in result.contestants)
-    return HeldComparison(candidates, result.reference, result.tolerance, result)
+    contestants = tuple(ListedContestant(one.run.config, one.run) for one in result.contestants)
+    return HeldComparison(contestants, result.reference, result.tolerance, result)
 
 
 def test_a_comparison_names_engines_and_does_not_say_where_they_lie() -> None:
     held = a_comparison()
-    candidates = tuple(
+    contestants = tuple(
         dataclasses.replace(one, engine="/home/ada/envs/torch/bin/python")
-        for one in held.candidates
+        for one in held.contestants
     )
-    data = compare_file.encode(dataclasses.replace(held, candidates=candidates))
+    data = compare_file.encode(dataclasses.replace(held, contestants=contestants))
     assert b"/home/ada" not in data
-    assert {one.engine for one in compare_file.decode(data, "a.gpux").candidates} == {"torch"}
+    assert {one.engine for one in compare_file.decode(data, "a.gpux").contestants} == {"torch"}
 
 
 # ---- what is kept comes back
@@ -166,7 +166,7 @@ def test_comparisons_come_back_as_they_were(
     contestants[1] = msgspec.structs.replace(contestants[1], ratio=ratio)
     result = msgspec.structs.replace(plain, contestants=contestants)
     made = HeldComparison(
-        tuple(Candidate(one.run.config, one.run if stored else None, engine or None)
+        tuple(ListedContestant(one.run.config, one.run if stored else None, engine or None)
               for one in contestants),
         result.reference, result.tolerance, result if measured else None,
     )  # fmt: skip
@@ -187,7 +187,7 @@ def test_a_comparison_of_a_file_is_held_against_another_of_its_runs() -> None:
     assert after is not None and after.reference == 1 and after.tolerance == 0.05
     assert after.contestants[1].ratio is None and model.origin == "a.gpux"
     model.show(None)
-    assert model.result is None and not model.candidates and not model.origin
+    assert model.result is None and not model.contestants and not model.origin
 
 
 # ---- what is refused

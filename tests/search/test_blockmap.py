@@ -17,7 +17,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError, OutOfMemory, W
 from gpuexplorer.engine.errors import EngineKilled, LongRun
 from gpuexplorer.search import blockmap
 from gpuexplorer.search.block_grid import FINENESS, Grid, around, heats, make_grid, octaves
-from gpuexplorer.search.blockmap import BlockMap, Step, map_points
+from gpuexplorer.search.blockmap import BlockMap, MapStep, map_points
 from tests.support.problems import device
 from tests.support.racecourse import Bench, Machine
 from tests.support.situations import H100, shipped
@@ -99,7 +99,7 @@ def test_coarse_cells_come_first_and_every_legal_one_once() -> None:
 
 def test_the_map_ends_by_itself_and_names_the_best() -> None:
     made, bench = make(), Bench(CPU, true_s)
-    steps: list[Step] = []
+    steps: list[MapStep] = []
     made.run(bench.measure, steps.append)
     assert made.done and made.best == (32, 4, 1) and (32, 4, 1) in made.ties
     cells = {c.block: c for c in made.cells}
@@ -135,7 +135,7 @@ def test_on_a_noisy_machine_the_turns_last_no_longer_than_the_looks_before(
     took_s = {"survey": 0.0, "race": 0.0, "turns": 0.0}
     before_s = 0.0
 
-    def step(step: Step) -> None:
+    def step(step: MapStep) -> None:
         nonlocal before_s
         took_s[step.phase] += made.spent_s - before_s
         before_s = made.spent_s
@@ -223,7 +223,7 @@ def test_a_map_that_was_left_goes_on_where_it_was() -> None:
     class Enough(Exception):
         pass
 
-    def stop(step: Step) -> None:
+    def stop(step: MapStep) -> None:
         if step.looks == 25:
             raise Enough
 
@@ -246,7 +246,7 @@ def test_runs_are_handed_over_once_and_later_looks_begin_runs_of_their_own() -> 
     class Enough(Exception):
         pass
 
-    def stop(step: Step) -> None:
+    def stop(step: MapStep) -> None:
         if step.looks == 30:
             raise Enough
 

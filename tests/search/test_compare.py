@@ -18,7 +18,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.compare import (
     OTHER_PROCESS,
     Comparing,
-    Entrant,
+    ContestantConfig,
     Standing,
     compare_stored,
     held_against,
@@ -63,9 +63,9 @@ class Machine:
         return record
 
 
-def entrant(slower: float, stored: RunResult | None = None, label: str = "") -> Entrant:
+def contestant(slower: float, stored: RunResult | None = None, label: str = "") -> ContestantConfig:
     config = msgspec.structs.replace(prepared().config, variant=f"v{slower:g}")
-    return Entrant(label or f"v{slower:g}", config, MATMUL, stored)
+    return ContestantConfig(label or f"v{slower:g}", config, MATMUL, stored)
 
 
 def quiet(rounds: int, runs: int = 1) -> Floats:
@@ -76,7 +76,9 @@ def quiet(rounds: int, runs: int = 1) -> Floats:
 def compared(
     slower: list[float], times: Floats, limit: float | None = None, rounds: int | None = None
 ) -> tuple[Comparing, ComparisonResult]:
-    comparing = Comparing([entrant(s) for s in slower], fail_if_slower=limit, rounds=rounds, seed=1)
+    comparing = Comparing(
+        [contestant(s) for s in slower], fail_if_slower=limit, rounds=rounds, seed=1
+    )
     comparing.measure(Machine(times), seconds=1e9, most_rounds=MOST_ROUNDS)
     return comparing, comparing.result()
 
@@ -85,7 +87,7 @@ def compared(
 def test_of_200_comparisons_on_a_disturbed_machine(slower: float, least: int, most: int) -> None:
     told = 0
     for times in machine(rng(81), RUNS, 2 * MOST_ROUNDS * LAUNCHES):
-        comparing = Comparing([entrant(0), entrant(slower)], seed=int(times[0] * 1e9))
+        comparing = Comparing([contestant(0), contestant(slower)], seed=int(times[0] * 1e9))
         comparing.measure(Machine(times), seconds=1e9, most_rounds=MOST_ROUNDS)
         found = comparing.standings()[1].comparison
         assert found is not None
@@ -96,7 +98,7 @@ def test_of_200_comparisons_on_a_disturbed_machine(slower: float, least: int, mo
 
 def test_it_ends_when_every_verdict_is_clear() -> None:
     seen: list[int] = []
-    comparing = Comparing([entrant(0), entrant(0.3), entrant(-0.2)], seed=2)
+    comparing = Comparing([contestant(0), contestant(0.3), contestant(-0.2)], seed=2)
     comparing.measure(
         Machine(quiet(40)), seconds=1e9, on_round=lambda standings: seen.append(len(standings))
     )
@@ -116,7 +118,7 @@ def test_it_ends_when_every_verdict_is_clear() -> None:
 def test_what_cannot_be_told_uses_the_whole_budget_and_more_can_be_asked_for() -> None:
     source = rng(3)
     times = np.exp(0.3 * source.standard_normal(8000 * LAUNCHES))
-    comparing = Comparing([entrant(0), entrant(0.004)], seed=1)
+    comparing = Comparing([contestant(0), contestant(0.004)], seed=1)
     session = Machine(times)
     comparing.measure(session, seconds=1e9, most_rounds=20)
     assert (comparing.result().stopped_by, comparing.rounds) == ("rounds", 20)
@@ -127,7 +129,7 @@ def test_what_cannot_be_told_uses_the_whole_budget_and_more_can_be_asked_for() -
 
 def test_the_time_that_it_may_take_is_that_of_its_clock() -> None:
     times = np.exp(0.3 * rng(3).standard_normal(8000 * LAUNCHES))
-    comparing, session = Comparing([entrant(0), entrant(0.004)], seed=1), Machine(times)
+    comparing, session = Comparing([contestant(0), contestant(0.004)], seed=1), Machine(times)
     comparing.measure(session, seconds=0.0, most_rounds=20, clock=itertools.repeat(-1e9).__next__)
     assert (comparing.result().stopped_by, comparing.rounds) == ("time", 1)
     comparing.measure(session, seconds=4.0, most_rounds=20, clock=itertools.count().__next__)
@@ -168,7 +170,7 @@ def test_at_the_limit_itself_it_cannot_be_told() -> None:
 
 
 def test_the_reference_may_stand_anywhere() -> None:
-    comparing = Comparing([entrant(0), entrant(1.0)], reference=1, seed=1)
+    comparing = Comparing([contestant(0), contestant(1.0)], reference=1, seed=1)
     comparing.measure(Machine(quiet(40)), seconds=1e9)
     result = comparing.result()
     assert result.contestants[1].verdict is None
@@ -178,15 +180,15 @@ def test_the_reference_may_stand_anywhere() -> None:
 
 def test_one_alone_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="takes two"):
-        Comparing([entrant(0)])
+        Comparing([contestant(0)])
 
 
 def test_what_changed_since_a_run_was_stored_is_said() -> None:
     session = Machine(quiet(40), driver="2")
-    before = Comparing([entrant(0), entrant(0.2)], seed=1)
+    before = Comparing([contestant(0), contestant(0.2)], seed=1)
     before.measure(Machine(quiet(40), driver="1"), seconds=1e9)
     old = before.result().contestants[0].run
-    comparing = Comparing([entrant(0, stored=old), entrant(0.2)], seed=1)
+    comparing = Comparing([contestant(0, stored=old), contestant(0.2)], seed=1)
     comparing.measure(session, seconds=1e9)
     first, second = comparing.result().contestants
     assert first.stored_id == old.id
@@ -196,9 +198,9 @@ def test_what_changed_since_a_run_was_stored_is_said() -> None:
 
 
 def test_other_work_is_named() -> None:
-    small = entrant(0)
+    small = contestant(0)
     config = msgspec.structs.replace(small.config, size={"N": 20}, cache="cold")
-    comparing = Comparing([small, Entrant("large", config, MATMUL)], seed=1)
+    comparing = Comparing([small, ContestantConfig("large", config, MATMUL)], seed=1)
     comparing.measure(Machine(quiet(40)), seconds=0)
     (warning,) = comparing.result().others[0].warnings
     assert warning == (
@@ -212,13 +214,13 @@ def test_a_suspect_figure_is_never_ranked() -> None:
         b, timing=msgspec.structs.replace(b.timing, suspect="above the ceiling")
     )
     result = compare_stored(
-        [Entrant("b", b.config, MATMUL), Entrant("a", a.config, MATMUL)],
+        [ContestantConfig("b", b.config, MATMUL), ContestantConfig("a", a.config, MATMUL)],
         [b, a],
         fail_if_slower=0.05,
     )
     assert (result.others[0].verdict, result.others[0].too_slow) == ("can't tell", None)
     result = compare_stored(
-        [Entrant("a", a.config, MATMUL), Entrant("b", b.config, MATMUL)], [a, b]
+        [ContestantConfig("a", a.config, MATMUL), ContestantConfig("b", b.config, MATMUL)], [a, b]
     )
     assert result.others[0].verdict == "can't tell"
     assert result.others[0].warnings[0] == "Its figure is suspect: above the ceiling."
@@ -228,7 +230,7 @@ def test_stored_runs_are_held_against_each_other_as_they_are() -> None:
     a, b = made_result(), made_result(median_s=8.36e-3)
     b = msgspec.structs.replace(b, environment=Environment(gpuexplorer="0.2.0", python="3.11.2"))
     result = compare_stored(
-        [Entrant("a", a.config, MATMUL, a), Entrant("b", b.config, MATMUL, b)],
+        [ContestantConfig("a", a.config, MATMUL, a), ContestantConfig("b", b.config, MATMUL, b)],
         [a, b],
         fail_if_slower=0.05,
     )
@@ -251,9 +253,12 @@ def test_another_engines_process_is_named_as_a_reason_for_small_differences() ->
     a, b = made_result(), made_result(median_s=8.36e-3)
     there = msgspec.structs.replace(b.environment, engine="torch-2.13")
     b = msgspec.structs.replace(b, environment=there)
-    entrants = [Entrant("a", a.config, MATMUL, a), Entrant("b", b.config, MATMUL, b)]
-    assert OTHER_PROCESS in compare_stored(entrants, [a, b]).others[0].warnings
-    assert not compare_stored([entrants[1], entrants[1]], [b, b]).others[0].warnings
+    contestants = [
+        ContestantConfig("a", a.config, MATMUL, a),
+        ContestantConfig("b", b.config, MATMUL, b),
+    ]
+    assert OTHER_PROCESS in compare_stored(contestants, [a, b]).others[0].warnings
+    assert not compare_stored([contestants[1], contestants[1]], [b, b]).others[0].warnings
 
 
 def test_a_document_survives_its_own_json() -> None:
@@ -262,7 +267,7 @@ def test_a_document_survives_its_own_json() -> None:
 
 
 def test_standings_before_the_first_round() -> None:
-    comparing = Comparing([entrant(0), entrant(0.1)])
+    comparing = Comparing([contestant(0), contestant(0.1)])
     standings: list[Standing] = comparing.standings()
     assert standings == []
     with pytest.raises(ValueError, match="no round"):
@@ -276,7 +281,7 @@ def test_an_error_says_whose_it_is() -> None:
                 raise InputError("the block is too large", remedy="choose another")
             return super().measure(config, *rest, **choices)
 
-    comparing = Comparing([entrant(0), entrant(1, label="the large one")])
+    comparing = Comparing([contestant(0), contestant(1, label="the large one")])
     with pytest.raises(InputError, match=r"^the large one: the block is too large; choose"):
         comparing.measure(Failing(quiet(5)))
     assert comparing.rounds == 0
@@ -285,15 +290,15 @@ def test_an_error_says_whose_it_is() -> None:
 @pytest.mark.parametrize("rounds", [None, 12])
 def test_another_reference_needs_no_other_measurement(rounds: int | None) -> None:
     comparing, result = compared([0, 0.5, 0.2], quiet(40), rounds=rounds)
-    other = held_against(result, 1, comparing.entrants)
+    other = held_against(result, 1, comparing.contestants)
     assert [c.verdict for c in other.contestants] == ["faster", None, "faster"]
     assert other.contestants[0].ratio == pytest.approx(1 / 1.5, rel=0.01)
-    assert held_against(other, 0, comparing.entrants) == result
+    assert held_against(other, 0, comparing.contestants) == result
 
 
 def test_whoever_is_clear_rests_while_the_others_go_on() -> None:
     times = np.exp(0.02 * rng(11).standard_normal(6 * 80 * LAUNCHES))
-    comparing = Comparing([entrant(0), entrant(1.0), entrant(0.001)], seed=1)
+    comparing = Comparing([contestant(0), contestant(1.0), contestant(0.001)], seed=1)
     session = Machine(times)
     comparing.measure(session, seconds=1e9, most_rounds=20)
     first = comparing.result()
@@ -303,14 +308,14 @@ def test_whoever_is_clear_rests_while_the_others_go_on() -> None:
     assert [sum(v is None for v in one.turns_s) for one in first.contestants] == [0, 12, 0]
     assert len(clear.run.samples_s) == 8 * LAUNCHES
     assert comparing.standings()[1].median_s == pytest.approx(2e-3, rel=0.02)
-    other = held_against(first, 1, comparing.entrants)  # only rounds that both took part in
+    other = held_against(first, 1, comparing.contestants)  # only rounds that both took part in
     assert [one.verdict for one in other.contestants] == ["faster", None, "faster"]
-    assert held_against(other, 0, comparing.entrants) == first
+    assert held_against(other, 0, comparing.contestants) == first
     assert comparing.rounds == 20
 
 
 def test_more_rounds_of_what_is_clear_are_for_all() -> None:
-    comparing = Comparing([entrant(0), entrant(1.0), entrant(0.5)], seed=1)
+    comparing = Comparing([contestant(0), contestant(1.0), contestant(0.5)], seed=1)
     session = Machine(quiet(60))
     comparing.measure(session, seconds=1e9)
     comparing.measure(session, seconds=0)

@@ -18,11 +18,11 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE, Interpreters
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search import side_by_side
-from gpuexplorer.search.compare import Comparing, Entrant
-from gpuexplorer.search.contenders import (
-    ContenderRequest,
+from gpuexplorer.search.compare import Comparing, ContestantConfig
+from gpuexplorer.search.contestants import (
+    ContestantRequest,
     command_words,
-    entrants_of,
+    contestants_of,
     labels,
     read_words,
     split_engine,
@@ -94,10 +94,10 @@ def test_each_is_measured_in_its_own_engine_once_the_others_rest(
 
     monkeypatch.setattr(side_by_side, "wait_until_idle", wait)
     config = prepared().config
-    entrants = [Entrant(str(e), config, MATMUL, None, e) for e in ("old", "new", None)]
+    contestants = [ContestantConfig(str(e), config, MATMUL, None, e) for e in ("old", "new", None)]
     with SideBySide(open_seat) as sides:
-        comparing = Comparing(entrants, seed=4, rounds=8)
-        comparing.measure([sides.measures(e.engine) for e in entrants])
+        comparing = Comparing(contestants, seed=4, rounds=8)
+        comparing.measure([sides.measures(e.engine) for e in contestants])
         result = comparing.result()
         assert not any(seat.closed for seat in seats.values())
     assert all(seat.closed for seat in seats.values())
@@ -146,7 +146,7 @@ def test_an_engine_that_does_not_start_is_named_and_the_others_end() -> None:
 
 def read(
     *words: str | RunResult, engine: str | None = None, workload: str = "matmul"
-) -> list[ContenderRequest]:
+) -> list[ContestantRequest]:
     def stored(run: str, _: str | None) -> RunResult:
         return STORED[run]
 
@@ -232,13 +232,13 @@ def test_devices_are_asked_of_each_engine_and_of_no_stored_run() -> None:
     device = prepared().device.id
     for one in wanted:
         one.request.device = device
-    entrants = entrants_of(wanted, devices, "default")
+    contestants = contestants_of(wanted, devices, "default")
     assert asked == ["old", "default", "new"]
-    assert [e.engine for e in entrants] == ["old", "default", "new"]
+    assert [e.engine for e in contestants] == ["old", "default", "new"]
     as_stored = read_words(
         ["abcdef"], RunRequest(workload="matmul"), (), lambda run, _: STORED[run], as_stored=True
     )
-    entrants_of(as_stored, devices)
+    contestants_of(as_stored, devices)
     assert len(asked) == 3
 
 

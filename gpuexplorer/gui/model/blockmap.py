@@ -21,7 +21,7 @@ from gpuexplorer.gui.model.map_look import Look, step_words
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
-from gpuexplorer.search.blockmap import BlockMap, MapCell, Step, map_points, map_space
+from gpuexplorer.search.blockmap import BlockMap, MapCell, MapStep, map_points, map_space
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.space import Point
 from gpuexplorer.workloads.workload import Workload
@@ -93,7 +93,7 @@ class MeasurableMap(Surface):
         made = BlockMap(self.map.points, self.wanted.grid, self.wanted.workload)
         return MeasurableMap(wanted=self.wanted, map=made, cells=list(self.cells), best=self.best)
 
-    def take(self, step: Step) -> None:
+    def take(self, step: MapStep) -> None:
         """Take in what a look found."""
         number = self.wanted.grid.number(step.cell.block)
         assert number is not None

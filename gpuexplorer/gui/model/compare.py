@@ -22,11 +22,11 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Sheet
 from gpuexplorer.core.units import plural, quantity
-from gpuexplorer.gui.model.compare_file import MOST, Candidate, HeldComparison
+from gpuexplorer.gui.model.compare_file import MOST, HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.results.comparison import Entry, sheet_of_entries
-from gpuexplorer.search.compare import Comparing, Entrant, Standing, held_against
-from gpuexplorer.search.contenders import command_words, labels
+from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing, held_against
+from gpuexplorer.search.contestants import command_words, labels
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -34,7 +34,7 @@ class CompareModel:
     """Who takes part, and the comparison that goes on or was done."""
 
     def __init__(self) -> None:
-        self.candidates: list[Candidate] = []
+        self.contestants: list[ListedContestant] = []
         self.reference = 0
         self.tolerance = TOLERANCE
         self.comparing: Comparing | None = None
@@ -55,17 +55,17 @@ class CompareModel:
     ) -> str:
         """Add a configuration in an engine; return why that is not possible, "" when it is."""
         key = (comparable(config).key, engine)
-        if any((comparable(one.config).key, one.engine) == key for one in self.candidates):
+        if any((comparable(one.config).key, one.engine) == key for one in self.contestants):
             return "That configuration is here already."
-        if len(self.candidates) == MOST:
+        if len(self.contestants) == MOST:
             return f"No more than {MOST} are compared at once; remove one first."
-        self.candidates.append(Candidate(config, stored, engine))
+        self.contestants.append(ListedContestant(config, stored, engine))
         self._forget()
         return ""
 
     def remove(self, index: int) -> None:
         """Take one out; the first of the rest is the reference when it was that one."""
-        del self.candidates[index]
+        del self.contestants[index]
         if index == self.reference:
             self.reference = 0
         elif index < self.reference:
@@ -74,7 +74,7 @@ class CompareModel:
 
     def clear(self) -> None:
         """Take all out."""
-        self.candidates.clear()
+        self.contestants.clear()
         self.reference = 0
         self._forget()
 
@@ -85,7 +85,7 @@ class CompareModel:
             self.comparing.reference = index
             self.standings = self.comparing.standings()
         if self.result is not None:
-            self.result = held_against(self.result, index, self._entrants())
+            self.result = held_against(self.result, index, self._contestants())
 
     def tolerate(self, tolerance: float) -> None:
         """Count ratios within this of 1 as the same; what was measured is kept."""
@@ -95,15 +95,15 @@ class CompareModel:
             self.standings = self.comparing.standings()
         if self.result is not None:
             changed = msgspec.structs.replace(self.result, tolerance=tolerance)
-            self.result = held_against(changed, self.reference, self._entrants())
+            self.result = held_against(changed, self.reference, self._contestants())
 
-    def _entrants(self) -> Sequence[Entrant]:
+    def _contestants(self) -> Sequence[ContestantConfig]:
         """Return the comparison's contestants; of a file, without what can be measured."""
         if self.comparing is not None:
-            return self.comparing.entrants
+            return self.comparing.contestants
         return [
-            Entrant(label, one.config, None, one.stored, one.engine)
-            for label, one in zip(self.labels, self.candidates, strict=True)
+            ContestantConfig(label, one.config, None, one.stored, one.engine)
+            for label, one in zip(self.labels, self.contestants, strict=True)
         ]
 
     def _forget(self) -> None:
@@ -114,14 +114,14 @@ class CompareModel:
     @property
     def labels(self) -> list[str]:
         """What tells each contestant from the others."""
-        if not self.candidates:
+        if not self.contestants:
             return []
-        return labels([one.config for one in self.candidates], engines=self.engines)
+        return labels([one.config for one in self.contestants], engines=self.engines)
 
     @property
     def engines(self) -> list[str | None]:
         """The words for each contestant's engine, in order."""
-        return [one.engine for one in self.candidates]
+        return [one.engine for one in self.contestants]
 
     # ---- measuring
 
@@ -129,9 +129,9 @@ class CompareModel:
         """Return a comparison of those who take part, which have one workload each."""
         return Comparing(
             [
-                Entrant(label, one.config, workload, one.stored, one.engine)
+                ContestantConfig(label, one.config, workload, one.stored, one.engine)
                 for label, one, workload in zip(
-                    self.labels, self.candidates, workloads, strict=True
+                    self.labels, self.contestants, workloads, strict=True
                 )
             ],
             reference=self.reference,
@@ -161,8 +161,8 @@ class CompareModel:
             if not rounds:
                 return "The first round: compiling and verifying"
             return f"Round {rounds}, {self.spent_s:.0f} s of at most {self.most_s:.0f} s"
-        if len(self.candidates) < 2:
-            return "One more is needed." if self.candidates else ""
+        if len(self.contestants) < 2:
+            return "One more is needed." if self.contestants else ""
         if self.result is None:
             return "Press Start; live measuring pauses meanwhile."
         words = end_words(self.result)
@@ -176,9 +176,9 @@ class CompareModel:
             for i, name in enumerate(names)
         ]
         medians_s: Sequence[float | None] = [
-            one.stored.timing.median_s if one.stored else None for one in self.candidates
+            one.stored.timing.median_s if one.stored else None for one in self.contestants
         ]
-        warnings: Sequence[tuple[str, ...]] = [()] * len(self.candidates)
+        warnings: Sequence[tuple[str, ...]] = [()] * len(self.contestants)
         if self.result is not None:
             lines = lines_of(self.result)
             medians_s = [one.run.timing.median_s for one in self.result.contestants]
@@ -192,7 +192,7 @@ class CompareModel:
         return [
             Entry(
                 line, place == self.reference, Cell(quantity(median_s, "s"), median_s), notes,
-                tip=candidate_words(self.candidates[place]),
+                tip=candidate_words(self.contestants[place]),
             )
             for place, (line, median_s, notes) in enumerate(
                 zip(lines, medians_s, warnings, strict=True)
@@ -239,17 +239,17 @@ class CompareModel:
 
     def snapshot(self) -> HeldComparison | None:
         """Return the comparison, unchangeable from now on; None without anyone who takes part."""
-        if not self.candidates:
+        if not self.contestants:
             return None
         return HeldComparison(
-            tuple(self.candidates), self.reference, self.tolerance, self.result, self.origin,
+            tuple(self.contestants), self.reference, self.tolerance, self.result, self.origin,
             self.comparing,
         )  # fmt: skip
 
     def show(self, held: HeldComparison | None) -> None:
         """Show another comparison; None: one without contestants."""
         self._forget()
-        self.candidates = list(held.candidates) if held is not None else []
+        self.contestants = list(held.contestants) if held is not None else []
         self.reference = held.reference if held is not None else 0
         if held is not None:
             self.tolerance, self.result, self.origin = held.tolerance, held.result, held.origin
@@ -261,8 +261,8 @@ class CompareModel:
 
     def command(self) -> list[str]:
         """Return the arguments of ``gpuexplorer compare`` that do the same."""
-        order = [self.candidates[self.reference]]
-        order += [one for i, one in enumerate(self.candidates) if i != self.reference]
+        order = [self.contestants[self.reference]]
+        order += [one for i, one in enumerate(self.contestants) if i != self.reference]
         words = command_words([one.config for one in order], [one.engine for one in order])
         if self.tolerance != TOLERANCE:
             words += ["--same-within", f"{self.tolerance * 100:g}%"]
@@ -274,7 +274,7 @@ def comparable(config: RunConfig) -> RunConfig:
     return msgspec.structs.replace(config, grid=None)
 
 
-def candidate_words(one: Candidate) -> str:
+def candidate_words(one: ListedContestant) -> str:
     """Return a configuration in full, and what the stored run that it repeats took."""
     words = config_words(one.config)
     if one.stored is None:

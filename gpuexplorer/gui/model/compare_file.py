@@ -22,7 +22,7 @@ MOST = 12
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ListedContestant:
     """One that takes part: its configuration, the stored run it repeats, and its engine."""
 
     config: RunConfig
@@ -35,7 +35,7 @@ class Candidate:
 class HeldComparison:
     """A comparison at a moment."""
 
-    candidates: tuple[Candidate, ...]
+    contestants: tuple[ListedContestant, ...]
     reference: int
     tolerance: float
     result: ComparisonResult | None
@@ -47,7 +47,9 @@ class HeldComparison:
 
 class _Document(msgspec.Struct, kw_only=True):
     schema: str = ""
-    candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=MOST)]
+    contestants: Annotated[
+        tuple[ListedContestant, ...], msgspec.Meta(min_length=1, max_length=MOST)
+    ] = msgspec.field(name="candidates")
     reference: Count = 0
     tolerance: Tolerance
     result: ComparisonResult | None = None
@@ -55,31 +57,31 @@ class _Document(msgspec.Struct, kw_only=True):
 
 def encode(held: HeldComparison) -> bytes:
     """Return a comparison as JSON."""
-    runs = [one.stored for one in held.candidates if one.stored is not None]
+    runs = [one.stored for one in held.contestants if one.stored is not None]
     runs += [one.run for one in held.result.contestants] if held.result is not None else []
     data = msgspec.json.encode(
         _Document(
             schema=SCHEMA,
-            candidates=held.candidates,
+            contestants=held.contestants,
             reference=held.reference,
             tolerance=held.tolerance,
             result=held.result,
         )
     )
-    return shared(data, [run.environment for run in runs], [c.engine for c in held.candidates])
+    return shared(data, [run.environment for run in runs], [c.engine for c in held.contestants])
 
 
 def decode(data: bytes, origin: str) -> HeldComparison:
     """Return the comparison that a file holds; InputError when it does not hold together."""
     document = decode_part(data, _Document, SCHEMA, "the comparison")
-    for one in document.candidates:
+    for one in document.contestants:
         _check_names(one.config, one.stored)
-    if not document.reference < len(document.candidates):
+    if not document.reference < len(document.contestants):
         raise InputError("the comparison's reference does not take part")
     if document.result is not None:
-        _check_result(document.result, document.reference, len(document.candidates))
+        _check_result(document.result, document.reference, len(document.contestants))
     return HeldComparison(
-        candidates=document.candidates,
+        contestants=document.contestants,
         reference=document.reference,
         tolerance=document.tolerance,
         result=document.result,

@@ -8,7 +8,7 @@ from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.search.block_grid import Grid
-from gpuexplorer.search.blockmap import MapCell, Step
+from gpuexplorer.search.blockmap import MapCell, MapStep
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Surface:
     cells: list[MapCell] = field(default_factory=list)
     best: Block | None = None
     ties: frozenset[Block] = frozenset()
-    step: Step | None = None
+    step: MapStep | None = None
     """The latest look, while it is measured."""
     finished: bool = False
     """Whether the best was found, of one that a file brought."""

@@ -33,7 +33,7 @@ from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.block_grid import FINENESS
-from gpuexplorer.search.blockmap import MapCell, Step, map_space
+from gpuexplorer.search.blockmap import MapCell, MapStep, map_space
 from gpuexplorer.search.measuring import Measuring
 
 GROUP = "block map"
@@ -60,7 +60,7 @@ class WantedMap:
 
 
 class BlockMapJob(EngineJob):
-    """Runs a map's race; ``stepped`` carries each ``Step``, and ``result`` is how it ended."""
+    """Runs a map's race; ``stepped`` carries each ``MapStep``, and ``result`` is how it ended."""
 
     doing = "measuring the block map"
     done = "the block map is measured"
@@ -92,7 +92,7 @@ class BlockMapJob(EngineJob):
         self.result = MapEnd(found.cells, found.best, found.ties)
         return self.result
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: MapStep) -> None:
         self.stepped.emit(step)
         self._keeping.offer(lambda: (self.held.document(), self.held.map.records))
 
@@ -206,7 +206,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self._measured = self._job.held
         self.model.begin(self._measured)
 
-    def take(self, step: Step) -> bool:
+    def take(self, step: MapStep) -> bool:
         """Take in what a look found."""
         if self._measured is not None:
             self._measured.take(step)

@@ -36,7 +36,7 @@ from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.reproduce import surroundings
 from gpuexplorer.results.comparison import sheet_of
 from gpuexplorer.search.compare import AT_MOST_S, Standing
-from gpuexplorer.search.contenders import engine_of
+from gpuexplorer.search.contestants import engine_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
@@ -196,7 +196,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
             self.refer_to(int(self.result.table.key))
 
     def _restore(self, key: str) -> None:
-        self.restored.emit(self.model.candidates[int(key)].config)
+        self.restored.emit(self.model.contestants[int(key)].config)
 
     # ---- measuring
 
@@ -207,7 +207,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
     def _find(self) -> WantedComparison | ExplorerError | None:
         """Return what can be measured, or why that cannot be; None for nothing."""
         devices = self._session.experiment.devices
-        if len(self.model.candidates) < 2 or devices is None:
+        if len(self.model.contestants) < 2 or devices is None:
             return None
         try:
             return WantedComparison(tuple(self._workloads(devices)), devices)
@@ -222,7 +222,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         options = self._session.options
         threads = options.threads or default_threads()
         found = []
-        for label, one in zip(self.model.labels, self.model.candidates, strict=True):
+        for label, one in zip(self.model.labels, self.model.contestants, strict=True):
             config = one.config
             workload = self._session.experiment.workloads.get(config.workload)
             if workload is None:
@@ -323,7 +323,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         session = self._session
         self.bar.show_state(
             running=self.running, can_add=session.config is not None,
-            pins=bool(session.live_model.pins), some=bool(self.model.candidates),
+            pins=bool(session.live_model.pins), some=bool(self.model.contestants),
         )  # fmt: skip
         for action in self.actions_of_row[:2]:
             action.setEnabled(not self.running)

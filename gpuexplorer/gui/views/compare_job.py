@@ -26,7 +26,7 @@ from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.job_engine import JobEngine
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
-from gpuexplorer.search.compare import Comparing, Entrant, Standing
+from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing
 from gpuexplorer.search.side_by_side import Seat, SideBySide
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
@@ -78,15 +78,15 @@ class CompareJob(EngineJob):
 
     def work(self) -> object:
         """Measure until it is clear, or the time is up."""
-        entrants = self.comparing.entrants
+        contestants = self.comparing.contestants
         self._began = self._clock()
         with SideBySide(self._seat) as engines:
             try:
                 if not self.comparing.rounds:
-                    for entrant in entrants:
-                        self._check(entrant, engines)
+                    for contestant in contestants:
+                        self._check(contestant, engines)
                 self.comparing.measure(
-                    [engines.measures(entrant.engine) for entrant in entrants],
+                    [engines.measures(contestant.engine) for contestant in contestants],
                     seconds=self._seconds,
                     on_round=self._round,
                     clock=self._clock,
@@ -109,17 +109,17 @@ class CompareJob(EngineJob):
         """Return the time without pauses, in seconds."""
         return time.monotonic() - self.waited_s
 
-    def _check(self, entrant: Entrant, engines: SideBySide) -> None:
-        """Raise what keeps an entrant from running in its own engine, with its name."""
-        if entrant.engine == self._present.options.python or entrant.workload is None:
+    def _check(self, contestant: ContestantConfig, engines: SideBySide) -> None:
+        """Raise what keeps a contestant from running in its own engine, with its name."""
+        if contestant.engine == self._present.options.python or contestant.workload is None:
             return  # what the window's engine can run was looked at before
         self.keep_going()
-        devices = engines.devices(entrant.engine)
-        asked = msgspec.structs.replace(request_like(entrant.config), threads=None)
+        devices = engines.devices(contestant.engine)
+        asked = msgspec.structs.replace(request_like(contestant.config), threads=None)
         try:
-            complete(asked, entrant.workload, devices)
+            complete(asked, contestant.workload, devices)
         except ExplorerError as error:
-            error.what = f"{entrant.label}: {error.what}"
+            error.what = f"{contestant.label}: {error.what}"
             raise
 
     def _seat(self, engine: str | None) -> Seat:

@@ -39,7 +39,7 @@ from gpuexplorer.core.knobs import (
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.engine.interpreters import BUILT_IN, engine_words, find_interpreter
 from gpuexplorer.history.store import Query, Store
-from gpuexplorer.search.compare import Entrant
+from gpuexplorer.search.compare import ContestantConfig
 from gpuexplorer.workloads.change import free_tunables, with_values
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
@@ -63,7 +63,7 @@ DevicesOf = Callable[[str | None], DeviceList]
 
 
 @dataclass(frozen=True)
-class ContenderRequest:
+class ContestantRequest:
     """One word, read: what is asked for, of which workload, and the stored run it names."""
 
     word: str
@@ -108,7 +108,7 @@ def read_words(
     *,
     as_stored: bool = False,
     engine: str | None = None,
-) -> list[ContenderRequest]:
+) -> list[ContestantRequest]:
     """Read everything that takes part: words, and runs at hand.
 
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
@@ -140,13 +140,13 @@ def read_words(
             name = said if isinstance(said, str) else run.id[:8]
             where = own_engine or engine or engine_of(run.environment)
             made.append(
-                ContenderRequest(name, request_like(run.config), here, run, as_stored, where)
+                ContestantRequest(name, request_like(run.config), here, run, as_stored, where)
             )
         elif isinstance(word, str):
             only_engine = own_engine is not None and not word
             request, workload = read_configuration(word, base, workloads, as_for_all=only_engine)
             where = own_engine or general
-            made.append(ContenderRequest(str(said), request, workload, engine=where))
+            made.append(ContestantRequest(str(said), request, workload, engine=where))
     return made
 
 
@@ -299,11 +299,11 @@ def _value(axis: str, key: str, text: str, word: str) -> object:
     return text
 
 
-def entrants_of(
-    wanted: Sequence[ContenderRequest],
+def contestants_of(
+    wanted: Sequence[ContestantRequest],
     devices: DeviceList | DevicesOf,
     engine: str | None = None,
-) -> list[Entrant]:
+) -> list[ContestantConfig]:
     """Return what is measured for each; raises what ``workloads.choose.complete`` does.
 
     ``devices`` are those of the one engine, or are asked of each; ``engine`` is the word for the
@@ -314,13 +314,13 @@ def entrants_of(
     here = [one.workload for one in wanted if one.workload is not None]
     names = labels(configs, here, engines)
     return [
-        Entrant(label, config, one.workload, one.stored, where)
+        ContestantConfig(label, config, one.workload, one.stored, where)
         for label, config, one, where in zip(names, configs, wanted, engines, strict=True)
     ]
 
 
 def _config(
-    one: ContenderRequest, devices: DeviceList | DevicesOf, engine: str | None
+    one: ContestantRequest, devices: DeviceList | DevicesOf, engine: str | None
 ) -> RunConfig:
     if one.stored is not None and (one.as_stored or one.workload is None):
         return one.stored.config
@@ -414,8 +414,8 @@ def command_words(configs: Iterable[RunConfig], engines: Sequence[str | None] = 
 
 
 def one_number_of_threads(
-    wanted: Sequence[ContenderRequest], threads: int | None
-) -> tuple[list[ContenderRequest], int | None]:
+    wanted: Sequence[ContestantRequest], threads: int | None
+) -> tuple[list[ContestantRequest], int | None]:
     """Return the CPU threads for all, and what is wanted without a number of its own.
 
     An engine has one number of threads. ``threads`` is what the user says, None: as stored.

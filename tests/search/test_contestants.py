@@ -15,10 +15,10 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.search.contenders import (
+from gpuexplorer.search.contestants import (
     BASELINE,
     command_words,
-    entrants_of,
+    contestants_of,
     labels,
     names_run,
     one_number_of_threads,
@@ -184,8 +184,8 @@ def test_as_it_is_stored_a_run_needs_no_workload() -> None:
     wanted = read_words(
         ["run=1", "run=2"], RunRequest(workload=""), (), lambda *_: stored, as_stored=True
     )
-    entrants = entrants_of(wanted, DeviceList(devices=(), unavailable=()))
-    assert [(e.config, e.workload) for e in entrants] == [(stored.config, None)] * 2
+    contestants = contestants_of(wanted, DeviceList(devices=(), unavailable=()))
+    assert [(e.config, e.workload) for e in contestants] == [(stored.config, None)] * 2
 
 
 def test_another_variant_for_all_drops_what_was_the_stored_ones() -> None:
