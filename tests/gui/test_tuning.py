@@ -7,7 +7,7 @@ import importlib.util
 import shlex
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -22,9 +22,10 @@ from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.result_tab import FORMATS
 from gpuexplorer.gui.panels.tune import TuneDialog
-from gpuexplorer.gui.views.tune import TuningJob
+from gpuexplorer.gui.views.tune import TuningJob, progress_of
 from gpuexplorer.gui.views.tune_form import TITLES, TuneForm
 from gpuexplorer.history.store import Store
+from gpuexplorer.search.tune import MOST_FINAL_S, TuningProgress
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
@@ -205,6 +206,16 @@ def test_it_says_before_what_it_comes_to_and_which_command_does_it(
         options = build_parser().parse_args(words[1:])
         assert words[:3] == ["gpuexplorer", "tune", "matmul"] and options.size == {"N": 64}
         assert options_of(options) == form.options
+
+
+def test_the_time_that_is_left_holds_the_final() -> None:
+    def left_s(phase: Literal["search", "final"], budget: Budget, total: int | None) -> Any:
+        return progress_of(TuningProgress(phase, 10, total, 5.0, None, None), budget).left_s
+
+    assert left_s("search", Budget(evaluations=30), 30) == 10.0 + MOST_FINAL_S
+    assert left_s("search", Budget(seconds=60), None) == 55.0, "of which the final is a part"
+    assert left_s("search", Budget(seconds=2), None) == 0.0
+    assert left_s("final", Budget(evaluations=30), 40) is None
 
 
 def test_chart_table_and_document_are_exported(

@@ -365,6 +365,6 @@ def progress_of(at: TuningProgress, budget: Budget) -> Progress:
     if budget.seconds is not None:
         left_s = max(0.0, budget.seconds - at.elapsed_s)
     elif at.phase == "search" and at.total and 0 < at.done < at.total:
-        left_s = at.elapsed_s / at.done * (at.total - at.done)
+        left_s = at.elapsed_s / at.done * (at.total - at.done) + MOST_FINAL_S
     noun = "rounds of the final" if at.phase == "final" else "configurations tried"
     return Progress(at.done, at.total or 0, words, left_s, noun)
