@@ -17,7 +17,6 @@ Imports = dict[str, set[str]]
 PUBLIC_FUNCTIONS = (PACKAGE, f"{PACKAGE}.api")
 """The package hands its public functions out, which load on first use."""
 LEFT = {
-    ("gpuexplorer.gui.calibrations", "gpuexplorer.gui.session"),
     ("gpuexplorer.gui.dialogs", "gpuexplorer.gui.main_window"),
     ("gpuexplorer.gui.interchange", "gpuexplorer.gui.main_window"),
     ("gpuexplorer.gui.jobs", "gpuexplorer.gui.session"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 
 from gpuexplorer.calibration.calibrate import Calibration
 from gpuexplorer.calibration.store import CeilingStore
@@ -11,40 +11,33 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.job import Progress
 from gpuexplorer.gui.worker import EngineWorker
 
 
 class CalibrationJob(EngineJob):
-    """Measures a device's ceilings and stores them.
-
-    ``stepped`` carries how far it is: done, of how many, what. The outcome is the Ceilings.
-    """
+    """Measures a device's ceilings and stores them; ``stepped`` carries a ``Progress``."""
 
     doing = "calibrating"
     done = "calibrated"
     not_done = "not calibrated"
 
     def __init__(
-        self,
-        worker: EngineWorker,
-        devices: DeviceList,
-        device: DeviceInfo,
-        store: CeilingStore,
-        *,
-        quick: bool = False,
-        make: Callable[..., Calibration] = Calibration,
+        self, worker: EngineWorker, devices: DeviceList, device: DeviceInfo, store: CeilingStore
     ) -> None:
         super().__init__(worker)
         self.setObjectName("calibration")
-        self._store = store
-        self._devices, self.device, self._quick = devices, device, quick
-        self._make = make
+        self._store, self._devices, self._device = store, devices, device
 
     def work(self) -> Ceilings:
         """Go through the calibration."""
-        calibration = self._make(self._devices, self.device, quick=self._quick)
+        calibration = Calibration(self._devices, self._device)
+        began = time.monotonic()
         while (task := calibration.task) is not None:
-            self.stepped.emit((calibration.done, calibration.total, task.words))
+            done, total = calibration.done, calibration.total
+            spent_s = time.monotonic() - began - self.waited_s
+            left_s = spent_s / done * (total - done) if done else None
+            self.stepped.emit(Progress(done, total, task.words, left_s))
             candidate = task.candidate
             try:
                 options = RunOptions(seconds=task.stage.seconds)

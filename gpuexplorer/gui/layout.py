@@ -15,7 +15,6 @@ from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
-from gpuexplorer.gui.panels.roofline import RooflineView
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
@@ -24,6 +23,7 @@ from gpuexplorer.gui.plots.traffic import TrafficPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.views.roofline import RooflineView
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.late import LateView
 
@@ -51,7 +51,7 @@ class Panels(QSplitter):
         """Who writes what a late view exports."""
         self.operators = LateView("operatorsTab", lambda: _operators(session, self))
         self.block_map = BlockMapTab(session)
-        self.roofline = RooflineView(session.roofline_picture, session.roofline.words)
+        self.roofline = RooflineView(session)
         self.sweep = SweepTab(session)
         self.lab = LabTab(session)
         self.compare = CompareTab(session)

@@ -357,6 +357,7 @@ class MainWindow(QMainWindow):
         self.panels.history.close_down()
         self.panels.compare.close_down()
         self.panels.block_map.close_down()
+        self.panels.roofline.close_down()
         self.panels.sweep.close_down()
         self.panels.lab.close_down()
         self.housekeeping.stop()

@@ -21,7 +21,6 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.calibrations import Calibrations
 from gpuexplorer.gui.jobs import Jobs
 from gpuexplorer.gui.listener import STAGES, Listener
 from gpuexplorer.gui.model.experiment import Experiment
@@ -85,7 +84,6 @@ class Session(QObject):
         self.requests = Requests()
         self.rate = Rate()
         self.jobs = Jobs(self)
-        self.calibrations = Calibrations(self)
         self.listener = Listener(self)
         experiment.on_change = self._knobs_moved
         self._move_waits = False

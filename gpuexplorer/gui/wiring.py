@@ -38,7 +38,7 @@ def connect_session(window: MainWindow) -> None:
 
 def connect_views(window: MainWindow) -> None:
     """Have the views' wishes done, and what they hold kept in session files."""
-    session, panels, status = window.session, window.panels, window.status
+    panels, status = window.panels, window.status
     panels.timing.drawn.connect(window.drawn)
     panels.timing.span_changed.connect(window.frames.follow)
     panels.pins.removed.connect(window.unpin)
@@ -46,9 +46,7 @@ def connect_views(window: MainWindow) -> None:
     panels.insight.advice.applied.connect(window.apply)
     panels.insight.missing.set_up_asked.connect(window.engine.set_up)
     panels.insight.advice.why.connect(partial(window.dialogs.show_help, "advice"))
-    panels.roofline.calibrate_asked.connect(session.calibrations.begin)
-    panels.roofline.cancel_asked.connect(session.calibrations.cancel)
-    session.calibrations.stepped.connect(panels.roofline.show_progress)
+    panels.roofline.message.connect(status.say)
     history = panels.history
     history.notice.connect(window.show_notice)
     history.acts.message.connect(status.say)

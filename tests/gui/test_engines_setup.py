@@ -181,7 +181,7 @@ def test_an_engine_is_set_up_stopped_taken_up_again_used_for_a_run_and_removed(
     press(dialog, "setItUp")
     assert not measures(window), "nothing is measured while an engine is set up"
     with qtbot.waitSignal(session.notice) as told:
-        session.calibrations.begin()
+        window.panels.roofline.start()
     assert session.jobs.current is None
     assert told.args[0].text.startswith(f"Setting up '{NAME}' (Settings > Engines) would disturb")
     making = dialog.setup.making

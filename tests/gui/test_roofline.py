@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +11,24 @@ import msgspec
 import psutil
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration import calibrate
 from gpuexplorer.calibration.plan import Stage, stages
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE, CeilingStore
+from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
-from gpuexplorer.gui.panels.roofline import RooflineView
+from gpuexplorer.gui.views.roofline import RooflineView
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, move_pointer, until, wait_measured
 from tests.support.ceilings import made_ceilings
@@ -65,8 +74,8 @@ def test_before_a_calibration_the_run_is_shown_and_the_way_to_the_roofs(
     assert shown is not None and not shown.roofs and not shown.calibrated
     invitation = find(window, "rooflineInvitation", QLabel)
     assert invitation.isVisible() and "press Calibrate" in invitation.text()
-    assert find(window, "calibrateButton", QPushButton).isVisible()
-    assert "FLOP/s at" in view.words.text()
+    assert find(window, "calibrationStart", QPushButton).isVisible()
+    assert "FLOP/s at" in view.head.words.text()
 
 
 def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
@@ -74,11 +83,11 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(0.2))
     window, view, run = open_roofline(qtbot, open_window)
-    find(window, "calibrateButton", QPushButton).click()
-    assert (window.session.calibrations.current is not None, window.session.live) == (True, False)
+    find(window, "calibrationStart", QPushButton).click()
+    assert (view.running, window.session.live) == (True, False)
     progress = find(window, "calibrationProgress", QProgressBar)
-    until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.words.text())
-    until(qtbot, lambda: window.session.calibrations.current is None)
+    until(qtbot, lambda: progress.isVisible() and "Calibrating" in view.head.words.text())
+    until(qtbot, lambda: not view.running)
     assert window.session.live
     until(qtbot, lambda: view.shown is not None and view.shown.calibrated)
     later = wait_measured(qtbot, window)
@@ -89,8 +98,29 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
     until(qtbot, lambda: shows_current(view))
     shown = view.shown
     assert shown is not None and {r.kind for r in shown.roofs} == {"memory", "compute"}
-    until(qtbot, lambda: "of what" in view.words.text())
+    until(qtbot, lambda: "of what" in view.head.words.text())
     assert not progress.isVisible()
+
+
+def test_a_calibration_pauses_for_live_measuring_and_is_copied_as_a_command(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, data_dir: Path
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(0.5))
+    window, view, _ = open_roofline(qtbot, open_window)
+    find(window, "calibrationCopy", QToolButton).click()
+    options = parse(shlex.split(QApplication.clipboard().text())[1:])
+    device = window.session.experiment.device
+    assert device is not None and options.device == device.id
+    view.start()
+    until(qtbot, lambda: "Calibrating, 0 of " in view.head.words.text())
+    pause = find(window, "calibrationPause", QPushButton)
+    pause.click()
+    until(qtbot, lambda: window.session.live)
+    assert pause.text() == "Continue" and view.head.words.text().startswith("Paused at ")
+    wait_measured(qtbot, window)
+    pause.click()
+    until(qtbot, lambda: not view.running)
+    assert len(CeilingStore(data_dir).all()) == 1
 
 
 def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
@@ -98,10 +128,10 @@ def test_a_cancelled_calibration_stores_nothing_and_the_live_run_goes_on(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, run = open_roofline(qtbot, open_window)
-    window.session.calibrations.begin()
-    until(qtbot, lambda: "Calibrating" in view.words.text())
-    find(window, "cancelCalibrationButton", QPushButton).click()
-    until(qtbot, lambda: window.session.calibrations.current is None)
+    view.start()
+    until(qtbot, lambda: "Calibrating" in view.head.words.text())
+    find(window, "calibrationCancel", QPushButton).click()
+    until(qtbot, lambda: not view.running)
     assert CeilingStore(data_dir).all() == []
     assert window.session.live
     assert wait_measured(qtbot, window).ticket != run.ticket
@@ -113,10 +143,10 @@ def test_going_live_ends_a_calibration_and_measures(
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, _ = open_roofline(qtbot, open_window)
     window.session.set_live(False)
-    window.session.calibrations.begin()
-    until(qtbot, lambda: "Calibrating" in view.words.text())
+    view.start()
+    until(qtbot, lambda: "Calibrating" in view.head.words.text())
     window.session.set_live(True)
-    until(qtbot, lambda: window.session.calibrations.current is None)
+    until(qtbot, lambda: not view.running)
     assert window.session.live
     wait_measured(qtbot, window)
 
@@ -126,12 +156,12 @@ def test_an_engine_that_dies_costs_one_run_of_a_calibration(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(1.0))
     window, view, _ = open_roofline(qtbot, open_window)
-    window.session.calibrations.begin()
-    until(qtbot, lambda: "Calibrating" in view.words.text())
+    view.start()
+    until(qtbot, lambda: "Calibrating" in view.head.words.text())
     before = window.session.worker.engine_pid
     assert before is not None
     psutil.Process(before).kill()
-    until(qtbot, lambda: window.session.calibrations.current is None)
+    until(qtbot, lambda: not view.running)
     assert window.session.worker.engine_pid != before
     (stored,) = CeilingStore(data_dir).all()
     assert stored.ceilings
@@ -142,10 +172,10 @@ def test_closing_the_window_ends_a_calibration(
 ) -> None:
     monkeypatch.setattr(calibrate, "stages", few_stages(60.0))
     window, view, _ = open_roofline(qtbot, open_window)
-    window.session.calibrations.begin()
-    until(qtbot, lambda: "Calibrating" in view.words.text())
+    view.start()
+    until(qtbot, lambda: "Calibrating" in view.head.words.text())
     window.close()
-    job = window.session.calibrations.current
+    job = window.session.jobs.current
     assert job is None or job.isFinished()
 
 
@@ -169,9 +199,9 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     key = next(str(i) for i, s in enumerate(shown.spots) if s.kind == "pinned")
     viewport, at = view.plot.place_of(key) or pytest.fail("the pinned run is not drawn")
     move_pointer(viewport, at)
-    until(qtbot, lambda: view.words.text().startswith("naive"))
+    until(qtbot, lambda: view.head.words.text().startswith("naive"))
     move_pointer(viewport, QPoint(viewport.width() - at.x(), viewport.height() - at.y()))
-    until(qtbot, lambda: view.words.text().startswith("uncoalesced"))
+    until(qtbot, lambda: view.head.words.text().startswith("uncoalesced"))
 
 
 def test_the_tab_exports_the_roofline(

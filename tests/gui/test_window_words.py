@@ -58,7 +58,7 @@ def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
 ) -> None:
     offered = [one for one in pressed(window) if one[1] in ("Cancel", "Stop")]
     assert {name for name, words, _ in offered if words == "Cancel"} >= {
-        "tuneCancel", "planningCancel", "cancelCalibrationButton",
+        "tuneCancel", "planningCancel", "calibrationCancel",
     }  # fmt: skip
     assert {name for name, words, _ in offered if words == "Stop"} >= {
         "makingCancel", "tuneStop", "blockMapStop", "compareStop",

@@ -127,9 +127,9 @@ class JobControl(QWidget, Generic[R, W]):
     def command(self, wanted: W) -> str:
         """Return the command line that does the same."""
 
-    @abstractmethod
     def files(self, result: R) -> Exported:
         """Return how a result is written to files."""
+        raise InputError(f"a {self._noun} is not exported")
 
     def summary(self) -> str:
         """Return what a result that is done comes to, in a sentence."""

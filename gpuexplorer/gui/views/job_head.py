@@ -25,7 +25,9 @@ class JobHead(QWidget):
         self.copy.setAccessibleName("Copy command")
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
-        self.start = QPushButton("Start")
+        self.begin = "Start"
+        """What the button says that begins."""
+        self.start = QPushButton(self.begin)
         self.start.setProperty("role", "leads")
         self.start.setToolTip(
             "Measure; Live pauses meanwhile, and every run is kept in the history"
@@ -55,7 +57,7 @@ class JobHead(QWidget):
     ) -> None:  # fmt: skip
         """Show what can be done now; ``again``: what is shown would be measured once more."""
         self.start.setVisible(not running)
-        self.start.setText("Measure again" if again else "Start")
+        self.start.setText("Measure again" if again else self.begin)
         self.start.setEnabled(can_start)
         measures = running and not paused
         self.pause.setVisible(running or can_continue)
