@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
@@ -150,6 +151,9 @@ class Commands:
                 for choice in CHOICES
             }
         )
+        self.palette = make("Find a command…", "Do anything by typing a part of its name", "Ctrl+K")
+        self.next_view = make("Next view", "Show the view to the right", "Ctrl+Tab")
+        self.previous_view = make("Previous view", "Show the view to the left", "Ctrl+Shift+Tab")
         self.follow = make("Follow newest samples", "Fit both plots again", "F")
         self.help = make(
             "How to read this window", "What each plot shows and what numbers promise", "F1"
@@ -158,6 +162,16 @@ class Commands:
             "Self-test…", "Kernels, memory, timing, telemetry and faults of this device, tested"
         )
         self.about = make("About GPU Explorer", "Version")
+
+    def views(self, titles: Sequence[str], show: Callable[[int], object]) -> list[QAction]:
+        """Return an action that brings each view to the front, the first nine with a key."""
+        made = []
+        for number, title in enumerate(titles):
+            key = f"Ctrl+{number + 1}" if number < 9 else ""
+            action = self._make(title, f"Show the view {title}", key, name=f"view_{number}")
+            when(action, partial(show, number))
+            made.append(action)
+        return made
 
     def panel(self, words: str, widget: QWidget) -> QAction:
         """Return an action that shows and hides a part of the window."""

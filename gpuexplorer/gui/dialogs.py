@@ -13,6 +13,7 @@ from gpuexplorer.gui.notice import Notice
 if TYPE_CHECKING:
     from gpuexplorer.gui.help import HelpWindow
     from gpuexplorer.gui.main_window import MainWindow
+    from gpuexplorer.gui.palette import Palette
     from gpuexplorer.gui.session_dialogs import NotesDialog
     from gpuexplorer.gui.views.selftest import SelfTestDialog
 
@@ -26,6 +27,7 @@ class Dialogs(QObject):
         self.help: HelpWindow | None = None
         self.self_test: SelfTestDialog | None = None
         self.notes: NotesDialog | None = None
+        self.palette: Palette | None = None
 
     def show_help(self, page: str = "reading-the-plots", section: str = "") -> None:
         """Open the help pages, at a heading of the page where one is named."""
@@ -34,6 +36,15 @@ class Dialogs(QObject):
         if self.help is None:
             self.help = HelpWindow(self._window)
         self.help.open_page(page, section)
+
+    def show_palette(self) -> None:
+        """Open the list of all commands."""
+        from gpuexplorer.gui.palette import Palette, entries
+
+        if self.palette is None:
+            self.palette = Palette(self._window, lambda: entries(self._window.menuBar()))
+        self._window.fill_recent()
+        self.palette.open_over(self._window)
 
     def show_self_test(self) -> None:
         """Open the self-test for the chosen device; a run ends only when it starts."""

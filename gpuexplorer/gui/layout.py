@@ -90,6 +90,10 @@ class Panels(QSplitter):
             return True
         return False
 
+    def turn_view(self, step: int) -> None:
+        """Bring the view so many to the right to the front, going round at the ends."""
+        self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
+
     def _centre(self) -> QWidget:
         """Return the banner over the views."""
         self.tabs = QTabWidget()

@@ -105,7 +105,11 @@ class MainWindow(QMainWindow):
                 ("Device strip", panels.strip),
             )
         ]
-        self.menus = Menus(self.menuBar(), self.commands, shown)
+        tabs = panels.tabs
+        views = self.commands.views(
+            [tabs.tabText(index) for index in range(tabs.count())], tabs.setCurrentIndex
+        )
+        self.menus = Menus(self.menuBar(), self.commands, shown, views)
         self.status = StatusLine(self.session)
         self.setStatusBar(self.status)
 

@@ -22,9 +22,18 @@ from gpuexplorer.gui.widgets.list_box import ListBox
 
 
 class Menus:
-    """The menus of the window's menu bar; ``panels`` are the actions that show and hide parts."""
+    """The menus of the window's menu bar; ``panels`` are the actions that show and hide parts.
 
-    def __init__(self, bar: QMenuBar, commands: Commands, panels: Sequence[QAction]) -> None:
+    ``views`` those that bring a view to the front.
+    """
+
+    def __init__(
+        self,
+        bar: QMenuBar,
+        commands: Commands,
+        panels: Sequence[QAction],
+        views: Sequence[QAction],
+    ) -> None:
         file = bar.addMenu("&File")
         file.addAction(commands.open_session)
         self.recent = QMenu("Recent sessions", file)
@@ -44,6 +53,8 @@ class Menus:
         edit.addActions([commands.undo, commands.redo])
         edit.addSeparator()
         edit.addActions([commands.copy_command, commands.copy_script])
+        edit.addSeparator()
+        edit.addAction(commands.palette)
         run = bar.addMenu("&Run")
         run.addActions([commands.live, commands.stop, commands.pin, commands.analyse])
         run.addSeparator()
@@ -52,6 +63,12 @@ class Menus:
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
         view = bar.addMenu("&View")
+        go = QMenu("Go to", view)
+        go.addActions(list(views))
+        go.addSeparator()
+        go.addActions([commands.next_view, commands.previous_view])
+        view.addMenu(go)
+        view.addSeparator()
         view.addActions(list(commands.themes.values()))
         view.addSeparator()
         view.addActions(list(panels))

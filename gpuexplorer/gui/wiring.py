@@ -83,6 +83,9 @@ def connect_commands(window: MainWindow) -> None:
     for action, run in (
         (commands.stop, session.stop),
         (commands.pin, window.pin),
+        (commands.palette, dialogs.show_palette),
+        (commands.next_view, partial(panels.turn_view, 1)),
+        (commands.previous_view, partial(panels.turn_view, -1)),
         (commands.sweep, partial(panels.tabs.setCurrentWidget, panels.sweep)),
         (commands.analyse, session.analyse),
         (commands.tune, window.tuning.show),
