@@ -359,11 +359,9 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.status.close_down()
         self.panels.history.close_down()
-        self.panels.compare.close_down()
-        self.panels.block_map.close_down()
-        self.panels.roofline.close_down()
-        self.panels.sweep.close_down()
-        self.panels.lab.close_down()
+        panels = self.panels
+        for view in (panels.compare, panels.block_map, panels.roofline, panels.sweep, panels.lab):
+            view.close_down()
         self.housekeeping.stop()
         self.preloader.stop()
         self.panels.kernel.close_down()

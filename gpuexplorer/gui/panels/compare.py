@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
@@ -23,23 +22,17 @@ if TYPE_CHECKING:
 
 
 class CompareTab(ResultTab):
-    """Takes runs that are dropped on it; ``changed`` says that something else is shown."""
-
-    changed = Signal()
+    """Takes runs that are dropped on it."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("compareTab")
+        super().__init__("compareTab", session)
         self.setAcceptDrops(True)
-        self._session = session
 
     def make(self) -> QWidget:
         """Make the view."""
         from gpuexplorer.gui.views.compare import CompareView
 
-        view = CompareView(self._session)
-        view.kernel_folders = lambda: self.kernel_folders()
-        self.pass_on(view, "notice", "message", "restored", "changed")
-        return view
+        return CompareView(self._session)
 
     def codec(self) -> Codec:
         """Return what reads and writes comparisons."""

@@ -18,6 +18,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.export import Exporter, render
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.late import LateView
 
@@ -65,7 +66,10 @@ class Codec(Protocol):
 
 
 class ResultView(Protocol):
-    """What the view of such a tab has."""
+    """What the view of such a tab has, beside the signals of the tab."""
+
+    kernel_folders: Callable[[], Sequence[Path]]
+    """Returns the user's kernel folders, which a copied command names."""
 
     def held(self) -> object | None:
         """Return what is to be kept, unchangeable from now on; None without anything."""
@@ -84,21 +88,31 @@ class ResultTab(LateView):
     """A ``Part`` of session files; ``make`` makes its view, and ``codec`` is how it is kept.
 
     ``notice`` and ``message`` are for the window; ``restored`` carries a configuration that the
-    knobs shall take.
+    knobs shall take; ``changed`` says that something else is shown.
     """
 
     notice = Signal(object)
     message = Signal(str)
     restored = Signal(object)
+    changed = Signal()
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, self.make)
+    def __init__(self, name: str, session: Session) -> None:
+        super().__init__(name, self._make_view)
+        self._session = session
         self.kernel_folders: Callable[[], Sequence[Path]] = tuple
         """Returns the user's kernel folders."""
 
     @abstractmethod
     def make(self) -> QWidget:
         """Make the view, which is a ``ResultView``."""
+
+    def _make_view(self) -> QWidget:
+        """Make the view, and emit what it emits."""
+        view = self.make()
+        cast("ResultView", view).kernel_folders = lambda: self.kernel_folders()
+        for signal in ("notice", "message", "restored", "changed"):
+            getattr(view, signal).connect(getattr(self, signal))
+        return view
 
     @abstractmethod
     def codec(self) -> Codec:
@@ -113,11 +127,6 @@ class ResultTab(LateView):
         """End what the view has started."""
         if self.result is not None:
             self.result.close_down()
-
-    def pass_on(self, view: Any, *signals: str) -> None:
-        """Emit what the view emits."""
-        for signal in signals:
-            getattr(view, signal).connect(getattr(self, signal))
 
     # ---- in a session file
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.gui.panels.result_tab import Codec, ResultTab
@@ -20,17 +19,13 @@ class BlockMapTab(ResultTab):
     """The place of the block map."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("blockMap")
-        self._session = session
+        super().__init__("blockMap", session)
 
     def make(self) -> QWidget:
         """Make the view."""
         from gpuexplorer.gui.views.blockmap import BlockMapView
 
-        view = BlockMapView(self._session)
-        view.kernel_folders = lambda: self.kernel_folders()
-        self.pass_on(view, "notice", "message", "restored")
-        return view
+        return BlockMapView(self._session)
 
     def codec(self) -> Codec:
         """Return what reads and writes maps."""
@@ -48,17 +43,13 @@ class SweepTab(ResultTab):
     """The place of the Sweep."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("sweepTab")
-        self._session = session
+        super().__init__("sweepTab", session)
 
     def make(self) -> QWidget:
         """Make the view."""
         from gpuexplorer.gui.views.sweep import SweepView
 
-        view = SweepView(self._session)
-        view.kernel_folders = lambda: self.kernel_folders()
-        self.pass_on(view, "notice", "message", "restored")
-        return view
+        return SweepView(self._session)
 
     def codec(self) -> Codec:
         """Return what reads and writes sweeps."""
@@ -73,21 +64,16 @@ class SweepTab(ResultTab):
 
 
 class LabTab(ResultTab):
-    """The place of the Lab; ``changed`` says that another study was measured."""
-
-    changed = Signal()
+    """The place of the Lab."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("labTab")
-        self._session = session
+        super().__init__("labTab", session)
 
     def make(self) -> QWidget:
         """Make the view."""
         from gpuexplorer.gui.views.lab import LabView
 
-        view = LabView(self._session, self)
-        self.pass_on(view, "notice", "message", "restored", "changed")
-        return view
+        return LabView(self._session)
 
     def codec(self) -> Codec:
         """Return what reads and writes studies."""

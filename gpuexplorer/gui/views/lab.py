@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.studies import Study
 from gpuexplorer.gui.model.job import Held
-from gpuexplorer.gui.panels.result_tab import Exported, ResultTab
+from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.study import StudyView
 from gpuexplorer.studies import KINDS, kind_of
@@ -31,13 +32,14 @@ class LabView(QWidget):
     restored = Signal(object)
     changed = Signal()
 
-    def __init__(self, session: Session, tab: ResultTab) -> None:
-        """``tab`` is the place that it stands in, which knows the user's kernel folders."""
+    def __init__(self, session: Session) -> None:
         super().__init__()
         self.setObjectName("labView")
         self.setAutoFillBackground(True)
         self.setBackgroundRole(self.palette().ColorRole.Base)
-        self._session, self._tab = session, tab
+        self._session = session
+        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
+        """Returns the user's kernel folders, which a copied command names."""
         self.views: dict[str, StudyView] = {}
         """Those that were shown by now: all at once would be felt."""
         self.buttons: dict[str, QToolButton] = {}
@@ -71,7 +73,7 @@ class LabView(QWidget):
         view = self.views.get(name)
         if view is None:
             view = self.views[name] = StudyView(self._session, KINDS[name])
-            view.kernel_folders = lambda: self._tab.kernel_folders()
+            view.kernel_folders = lambda: self.kernel_folders()
             for signal in ("notice", "message", "restored", "changed"):
                 getattr(view, signal).connect(getattr(self, signal))
             view.changed.connect(partial(self._mark, name))
