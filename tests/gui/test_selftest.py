@@ -69,6 +69,8 @@ def test_a_self_test_is_shown_and_exported(
     assert report is not None and report.ok and report.quick
     assert report.device.id == device.id
     assert dialog.view.head.words.text() == report.verdict
+    passed = sum(section.passed for section in report.sections)
+    assert f"{passed} checks passed, 0 failed" in dialog.words.text()
     by_name = {s.name: s for s in report.sections}
     assert cell(dialog, "telemetry", "passed") == str(by_name["telemetry"].passed)
     assert cell(dialog, "occupancy", "skipped") == "1"

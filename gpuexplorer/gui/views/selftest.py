@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.job import EngineJob
@@ -236,6 +238,15 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
     def head_words(self) -> str:
         """Return how far it is, what came of it, or why it could not be."""
         return self.model.error or super().head_words()
+
+    def summary(self) -> str:
+        """Return how many checks came to what."""
+        result = self.model.result
+        found = Counter(check.status for check in (result.runs if result is not None else ()))
+        return (
+            f"{count(found['passed'])} checks passed, {count(found['failed'])} failed, and "
+            f"{count(found['skipped'])} were skipped."
+        )
 
     # ---- keeping
 
