@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuexplorer.charts.comparison import Line, interval_words, lines_of, ratio_words
-from gpuexplorer.charts.words import median_words
+from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
+from gpuexplorer.core.units import quantity
 
 ENDS = {"ci95_low": "low", "ci95_high": "high"}
 COLUMNS = (
@@ -42,12 +44,23 @@ class Entry:
     """What else to know of it."""
 
 
+def told_of(
+    config: RunConfig, stored_id: str | None = None, stored_median_s: float | None = None
+) -> str:
+    """Return a configuration in full, and what the stored run that it repeats took."""
+    words = config_words(config)
+    if stored_id is None:
+        return words
+    median = quantity(stored_median_s, "s")
+    return f"{words}\nstored as {stored_id[:8]}, median {median}"
+
+
 def sheet_of(result: ComparisonResult) -> Sheet:
     """Return a comparison as a table; the marks of its chart are the places of the rows."""
     entries = [
         Entry(
             line, place == result.reference, Cell(median_words(one.run), one.run.timing.median_s),
-            one.warnings, one.too_slow,
+            one.warnings, one.too_slow, told_of(one.run.config, one.stored_id, one.stored_median_s),
         )
         for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
     ]  # fmt: skip

@@ -27,6 +27,7 @@ from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.views.compare import CompareView
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.results.comparison import sheet_of
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.results import made_config, made_result
@@ -106,6 +107,7 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     plot = find(window, "compareChart", ChartView)
     assert [words.split()[-1] for words in plot.panels[0].words()] == ["reference", "slower"]
     assert plot.spec == comparison_chart(result), "the window shows what a file would"
+    assert view.result.sheet == sheet_of(result)
     (_, left), (_, right) = (plot.place_of(key) or pytest.fail(key) for key in ("0", "1"))
     assert left.x() < right.x()
     ids = {one.run.id for one in result.contestants}
@@ -360,8 +362,8 @@ def test_of_the_model_who_takes_part() -> None:
     assert model.reference == 2
     model.remove(2)
     assert model.reference == 0
-    assert len(model.rows()) == MOST - 2
-    assert all(shown.line.ratio is None for shown in model.rows())
+    assert len(model.lines()) == len(model.sheet().rows) == MOST - 2
+    assert all(line.ratio is None for line in model.lines())
 
 
 @pytest.mark.parametrize(

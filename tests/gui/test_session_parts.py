@@ -178,7 +178,7 @@ def test_a_comparison_of_a_file_is_held_against_another_of_its_runs() -> None:
     model = CompareModel()
     model.show(compare_file.decode(compare_file.encode(a_comparison()), "a.gpux"))
     before = model.result
-    assert before is not None and [row.line.label for row in model.rows()] == [
+    assert before is not None and [line.label for line in model.lines()] == [
         one.label for one in before.contestants
     ]
     model.refer_to(1)

@@ -15,7 +15,6 @@ from gpuexplorer.charts.comparison import (
     ratio_panel,
 )
 from gpuexplorer.charts.spec import ChartSpec
-from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import TOLERANCE, Verdict
 from gpuexplorer.core.config import RunConfig
@@ -24,7 +23,7 @@ from gpuexplorer.core.sheet import Cell, Sheet
 from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.gui.model.compare_file import MOST, HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import State
-from gpuexplorer.results.comparison import Entry, sheet_of_entries
+from gpuexplorer.results.comparison import Entry, sheet_of, sheet_of_entries, told_of
 from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing, held_against
 from gpuexplorer.search.contestants import command_words, labels
 from gpuexplorer.workloads.workload import Workload
@@ -168,72 +167,54 @@ class CompareModel:
         words = end_words(self.result)
         return f"From file {self.origin}. {words}" if self.origin else words
 
-    def rows(self) -> list[Entry]:
-        """Return who takes part, as far as it was measured."""
-        names = self.labels
-        lines = [
-            line_of(i, Standing(name, 0.0, None, None), is_reference=i == self.reference)
-            for i, name in enumerate(names)
-        ]
-        medians_s: Sequence[float | None] = [
-            one.stored.timing.median_s if one.stored else None for one in self.contestants
-        ]
-        warnings: Sequence[tuple[str, ...]] = [()] * len(self.contestants)
+    def lines(self) -> list[Line]:
+        """Return how everyone stands by now; keys are places."""
         if self.result is not None:
-            lines = lines_of(self.result)
-            medians_s = [one.run.timing.median_s for one in self.result.contestants]
-            warnings = [one.warnings for one in self.result.contestants]
-        elif self.standings:
-            lines = [
-                line_of(i, standing, is_reference=i == self.reference)
-                for i, standing in enumerate(self.standings)
-            ]
-            medians_s = [s.median_s for s in self.standings]
+            return lines_of(self.result)
+        unmeasured = [Standing(name, 0.0, None, None) for name in self.labels]
         return [
-            Entry(
-                line, place == self.reference, Cell(quantity(median_s, "s"), median_s), notes,
-                tip=candidate_words(self.contestants[place]),
-            )
-            for place, (line, median_s, notes) in enumerate(
-                zip(lines, medians_s, warnings, strict=True)
-            )
-        ]  # fmt: skip
+            line_of(place, standing, is_reference=place == self.reference)
+            for place, standing in enumerate(self.standings or unmeasured)
+        ]
 
     def sheet(self) -> Sheet:
-        """Return the table of what is known now; keys are places."""
-        rows = self.rows()
-        if self.result is None:  # what has no ratio yet has no verdict, either
-            rows = [
-                one if one.line.ratio else replace(one, line=replace(one.line, verdict=None))
-                for one in rows
-            ]
-        return sheet_of_entries(rows)
+        """Return the table of what is known now; what has no ratio yet has no verdict, either."""
+        if self.result is not None:
+            return sheet_of(self.result)
+        medians_s: list[float | None] = [standing.median_s for standing in self.standings]
+        if not medians_s:
+            stored = [one.stored for one in self.contestants]
+            medians_s = [run.timing.median_s if run is not None else None for run in stored]
+        return sheet_of_entries(
+            Entry(
+                line if line.ratio else replace(line, verdict=None), place == self.reference,
+                Cell(quantity(median_s, "s"), median_s), tip=_told_of(one),
+            )
+            for place, (line, median_s, one) in enumerate(
+                zip(self.lines(), medians_s, self.contestants, strict=True)
+            )
+        )  # fmt: skip
 
     def chart(self) -> ChartSpec | None:
         """Return the chart of what is known now, keys are places; None without anyone."""
         if self.result is not None:
             return comparison_chart(self.result)
-        rows = self.rows()
-        if not rows:
+        lines = self.lines()
+        if not lines:
             return None
         waiting = "too few rounds yet" if self.standings else "not measured yet"
-        lines = [
-            one.line
-            if one.line.verdict is None or one.line.ratio
-            else replace(one.line, beside=waiting)
-            for one in rows
+        reference = lines[self.reference].label
+        told = [
+            line if line.verdict is None or line.ratio else replace(line, beside=waiting)
+            for line in lines
         ]
-        reference = rows[self.reference].line.label
-        panel = ratio_panel(lines, reference, self.tolerance)
+        panel = ratio_panel(told, reference, self.tolerance)
         return ChartSpec(title=f"Time beside {reference}", rows=((panel,),))
 
     def words_of(self, key: str) -> str:
         """Return what is known of one in the chart."""
-        rows = self.rows()
-        place = int(key)
-        if place >= len(rows):
-            return ""
-        return line_words(rows[place].line, rows[self.reference].line.label)
+        lines, place = self.lines(), int(key)
+        return line_words(lines[place], lines[self.reference].label) if place < len(lines) else ""
 
     # ---- in a session file
 
@@ -274,14 +255,10 @@ def comparable(config: RunConfig) -> RunConfig:
     return msgspec.structs.replace(config, grid=None)
 
 
-def candidate_words(one: ListedContestant) -> str:
-    """Return a configuration in full, and what the stored run that it repeats took."""
-    words = config_words(one.config)
+def _told_of(one: ListedContestant) -> str:
     if one.stored is None:
-        return words
-    took = quantity(one.stored.timing.median_s, "s")
-    day = one.stored.time_utc[:10]
-    return f"{words}\nstored as {one.stored.id[:8]} on {day}, median {took}"
+        return told_of(one.config)
+    return told_of(one.config, one.stored.id, one.stored.timing.median_s)
 
 
 def end_words(result: ComparisonResult) -> str:
