@@ -193,8 +193,9 @@ class EngineChoice(QObject):
 
     def _disturbance(self) -> str:
         name = self._dialog.making if self._dialog is not None else ""
-        what = f"setting up '{name}'" if name else "asking an engine what it has"
-        return f"{what} (Settings > Engines)"
+        if name:
+            return f"setting up '{name}' (Settings > Engines)"
+        return "asking an engine what it has (Settings > Engines)"
 
     def _go_on(self) -> None:
         self._pauses -= 1

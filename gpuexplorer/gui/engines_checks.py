@@ -93,8 +93,10 @@ class Checks(QObject):
         if self._word is None:
             return
         number = self._asked - len(self._waiting)
-        of = f" ({number} of {self._asked})" if self._asked > 1 else ""
-        self.stepped.emit(f"Asking '{self._word}'{of}: {words}…")
+        asking = f"Asking '{self._word}'"
+        if self._asked > 1:
+            asking = f"Asking '{self._word}' ({number} of {self._asked})"
+        self.stepped.emit(f"{asking}: {words}…")
 
     def _over(self, found: EngineReport | ExplorerError | None) -> None:
         word = self._word or ""

@@ -74,13 +74,16 @@ class MadeEngines(QObject):
     def may_delete(self, name: str) -> bool:
         """Ask whether an environment shall be deleted, with the space that this frees."""
         size_B = self._model.sizes_B.get(name)
-        frees = f"That frees {quantity(size_B, 'B')}. " if size_B is not None else ""
+        sentences = [f"That frees {quantity(size_B, 'B')}."] if size_B is not None else []
+        sentences += [
+            "Runs that were measured in it stay in the history.",
+            "It can be set up again at any time.",
+        ]
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
             "Remove an engine",
-            f"Delete '{name}' with everything in it?\n\n{frees}Runs that were measured in it stay "
-            "in the history. It can be set up again at any time.",
+            f"Delete '{name}' with everything in it?\n\n{' '.join(sentences)}",
             buttons.Yes | buttons.Cancel,
             buttons.Cancel,
         )

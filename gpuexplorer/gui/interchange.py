@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.frozen import module_command
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.gui.export import default_name
 from gpuexplorer.gui.notice import Notice, capital
@@ -141,8 +141,10 @@ class Interchange(QObject):
             self._say(Notice("warning", "Another import is still running."))
             return
         child = self._child = Child()
-        many = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-        self._window.status.say(f"Importing {many}…", 0)
+        self._window.status.say(
+            f"Importing {paths[0].name}…" if len(paths) == 1 else f"Importing {len(paths)} files…",
+            0,
+        )
         self._tasks.do("the import", lambda _: import_files(paths, child), self._taken)
 
     def _taken(self, outcome: tuple[list[Any], list[str]] | ExplorerError | None) -> None:
@@ -150,8 +152,14 @@ class Interchange(QObject):
         files, errors = outcome if isinstance(outcome, tuple) else ([], [str(outcome)])
         parts = [imported_words(files)] if files else []
         parts += [f"{capital(words)}." for words in errors[:ERRORS_SHOWN]]
-        if len(errors) > ERRORS_SHOWN:
-            parts.append(f"{len(errors) - ERRORS_SHOWN} more files cannot be imported.")
+        if (more := len(errors) - ERRORS_SHOWN) > 0:
+            parts.append(
+                plural(
+                    more,
+                    "{number} more file cannot be imported.",
+                    "{number} more files cannot be imported.",
+                )
+            )
         notes = "\n".join(note for one in files for note in one["notes"])
         kind = "info" if not errors else "warning" if files else "bad"
         self._say(Notice(kind, " ".join(parts), detail=notes))
@@ -213,10 +221,22 @@ def imported_words(files: Sequence[dict[str, Any]]) -> str:
     known = sum(len(one["duplicates"]) for one in files)
     skipped = sum(len(one["skipped"]) for one in files)
     names = Path(files[0]["file"]).name if len(files) == 1 else f"{len(files)} files"
-    words = f"{count(added)} run{'' if added == 1 else 's'} imported from {names}."
+    sentences = [
+        plural(
+            added,
+            "{number} run imported from {names}.",
+            "{number} runs imported from {names}.",
+            names=names,
+        )
+    ]
     if known:
-        verb = "is" if known == 1 else "are"
-        words += f" {count(known)} {verb} in the history already and stayed as before."
+        sentences.append(
+            plural(
+                known,
+                "{number} is in the history already and stayed as before.",
+                "{number} are in the history already and stayed as before.",
+            )
+        )
     if skipped:
-        words += f" {count(skipped)} had no result there."
-    return words
+        sentences.append(f"{count(skipped)} had no result there.")
+    return " ".join(sentences)

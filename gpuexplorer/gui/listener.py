@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
+from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine import protocol
@@ -175,10 +176,10 @@ class Listener(QObject):
     def _engine_ready(self, event: EngineReady) -> None:
         session, welcome = self._session, event.welcome
         session.set_state("ready")
+        engine, threads = session.options.python or BUILT_IN, threads_words(welcome.threads)
         session.engine_words = (
-            f"Engine {session.options.python or BUILT_IN}: process {welcome.pid}, "
-            f"Python {welcome.python}, {welcome.threads} CPU "
-            f"thread{'s' if welcome.threads > 1 else ''}; answered in {event.handshake_s:.2f} s"
+            f"Engine {engine}: process {welcome.pid}, Python {welcome.python}, {threads}; "
+            f"answered in {event.handshake_s:.2f} s"
         )
         if session.requests.take_resume() and session.live:
             session.ask_for_run(keep_notice=True)

@@ -11,7 +11,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.telemetry import Counters
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.engine.client import EngineLost
 
 Action = Callable[[], None]
@@ -92,8 +92,7 @@ def no_device(devices: DeviceList, choose: Action) -> Notice:
 
 def no_engine(event: EngineLost, said: str, try_again: Action, choose: Action) -> Notice:
     """Say that the engine cannot be started, what would change that, and its last words."""
-    remedy = f"; {event.remedy}" if event.remedy else ""
-    text = f"{capital(event.reason)}{remedy}."
+    text = _ended(event)
     actions = (("Try again", try_again), ("Engines…", choose))
     return Notice("bad", text, actions=actions, detail=event.detail or said)
 
@@ -102,12 +101,28 @@ def engine_replaced(
     event: EngineLost, kept: int, *, resumed: bool, run_anyway: Action | None = None
 ) -> Notice:
     """Say how an engine ended and what to do, how many samples it left, what the next one does."""
-    remedy = f"; {event.remedy}" if event.remedy else ""
-    samples = f" The {count(kept)} samples it delivered are kept." if kept else ""
-    after = "takes over" if resumed else "is ready for another configuration"
-    text = f"{capital(event.reason)}{remedy}.{samples} A fresh engine {after}."
+    sentences = [_ended(event)]
+    if kept:
+        sentences.append(
+            plural(
+                kept,
+                "The {number} sample it delivered is kept.",
+                "The {number} samples it delivered are kept.",
+            )
+        )
+    sentences.append(
+        "A fresh engine takes over."
+        if resumed
+        else "A fresh engine is ready for another configuration."
+    )
     actions = (("Run it anyway", run_anyway),) if event.may_be_long and run_anyway else ()
-    return Notice("warning" if resumed else "bad", text, actions=actions)
+    return Notice("warning" if resumed else "bad", " ".join(sentences), actions=actions)
+
+
+def _ended(event: EngineLost) -> str:
+    """Say how an engine ended, and what to do about it where that is known."""
+    why = capital(event.reason)
+    return f"{why}; {event.remedy}." if event.remedy else f"{why}."
 
 
 def capital(text: str) -> str:

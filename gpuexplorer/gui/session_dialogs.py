@@ -74,8 +74,9 @@ def save_sources(kernels: Mapping[str, WorkloadSource], folder: Path) -> Path:
     cannot be written.
     """
     for name in kernels:
-        if (folder / name).exists():
-            raise InputError(f"{folder / name} is there already", remedy="choose an empty folder")
+        path = folder / name
+        if path.exists():
+            raise InputError(f"{path} is there already", remedy="choose an empty folder")
     for name, source in kernels.items():
         target = folder / name
         try:

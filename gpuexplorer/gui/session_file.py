@@ -19,6 +19,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.units import listed
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.session_document import SessionContents, View, plain_source
@@ -147,7 +148,9 @@ class SessionFiles(QObject):
         name = (
             self.path.name
             if self.path is not None
-            else (f"{run.config.workload if run is not None else 'session'}{SUFFIX}")
+            else f"{run.config.workload}{SUFFIX}"
+            if run is not None
+            else f"session{SUFFIX}"
         )
         offered = self._settings.session_folder / name
         chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(offered), FILTER)
@@ -295,8 +298,12 @@ class SessionFiles(QObject):
     def _opened_notice(self, path: Path, contents: SessionContents, knobs_fit: bool) -> Notice:
         document = contents.document
         devices = dict.fromkeys(run.prepared.device.name for run in document.runs)
-        measured = f", measured on {' and '.join(devices)}" if devices else ""
-        parts = [f"Opened {path.name} of {document.saved_utc[:10]}{measured}."]
+        day = document.saved_utc[:10]
+        parts = [
+            f"Opened {path.name} of {day}, measured on {listed(devices)}."
+            if devices
+            else f"Opened {path.name} of {day}."
+        ]
         foreign = self.foreign_kernels()
         if not knobs_fit:
             parts.append(f"Its workload '{document.knobs.workload}' is not loaded here.")

@@ -106,8 +106,8 @@ class TuneControl(QObject):
                 )
             )
         elif self._set(with_tuned(asked, found)):
-            words = f"Tuned on {found.time_utc[:10]}: {knob_words(found.config)}"
-            words += f", {quantity(found.median_s, 's')} then"
+            day, median = found.time_utc[:10], quantity(found.median_s, "s")
+            facts = [f"Tuned on {day}: {knob_words(found.config)}, {median} then"]
             if other := other_conditions(asked, found):
-                words += f"; tuned with {', '.join(other)}"
-            self.message.emit(f"{words}.")
+                facts.append(f"tuned with {', '.join(other)}")
+            self.message.emit(f"{'; '.join(facts)}.")

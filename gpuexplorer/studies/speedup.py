@@ -114,8 +114,8 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
         points = [self._point(size) for size in self.sizes]
         evens = [
             break_even([(p.value, found) for p in points if (found := getattr(p, field))],
-                       self.symbol, second.device, transfers=part == "second_with")
-            if self._turns else None for part, field, *_ in WAYS
+                       self.symbol, second.device, how)
+            if self._turns else None for _, field, how, _ in WAYS
         ]  # fmt: skip
         return SpeedupStudy(
             **self.head(f"{self.workload.manifest.title}: {first.device} against {second.device}",
@@ -133,12 +133,11 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
 
 
 def break_even(
-    points: Sequence[tuple[int, Speedup]], symbol: str, second: str, *, transfers: bool
+    points: Sequence[tuple[int, Speedup]], symbol: str, second: str, how: str
 ) -> BreakEven:
     """Return where the second device breaks even, with the sizes where the intervals cross 1."""
-    how = "with transfers" if transfers else "without transfers"
     if not points:
-        return BreakEven(words=", ".join(("No size was measured on both", how)) + ".")
+        return BreakEven(words=f"No size was measured on both, {how}.")
     least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
     size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
     if size is not None:
@@ -150,8 +149,9 @@ def break_even(
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
     elif len(points) == 1:
-        words = (f"{second} is faster at {symbol} = {least}" if faster[0] else
-                 f"{second} is not faster at {symbol} = {least}")  # fmt: skip
+        words = f"{second} is not faster at {symbol} = {least}"
+        if faster[0]:
+            words = f"{second} is faster at {symbol} = {least}"
         about = "one size does not tell where it breaks even"
     elif all(faster):
         words = f"{second} is faster at every size measured, {symbol} = {least} to {most}"

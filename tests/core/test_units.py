@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.units import count, percent, quantity, ratio
+from gpuexplorer.core.units import count, listed, percent, plural, quantity, ratio
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,19 @@ def test_percent_and_count() -> None:
     assert percent(3.42) == "342 %"
     assert percent(None) == "–"
     assert count(1234567) == "1\u202f234\u202f567"
+
+
+def test_a_phrase_goes_with_its_number_and_names_what_else_it_says() -> None:
+    phrases = "{number} run of {place}", "{number} runs of {place}"
+    said = [plural(number, *phrases, place="{here}") for number in (0, 1, 2, 1234)]
+    assert said == [
+        "0 runs of {here}",
+        "1 run of {here}",
+        "2 runs of {here}",
+        "1\u202f234 runs of {here}",
+    ]
+
+
+def test_names_are_listed_as_a_sentence_has_them() -> None:
+    assert [listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert listed(["fp16", "bf16"], "{names} or {last}") == "fp16 or bf16"

@@ -248,4 +248,4 @@ def test_the_details_of_a_jobs_error_begin_with_its_configuration(
     until(qtbot, lambda: bool(job.outcomes))
     assert "1000" in window.banner.text
     first = window.banner.detail.splitlines()[0]
-    assert first.startswith("matmul · naive · N = ") and first.endswith(" · 1000 CPU threads")
+    assert first.startswith("matmul · naive · N = ") and first.endswith(" · 1\u202f000 CPU threads")

@@ -97,14 +97,14 @@ def test_the_break_even_is_where_the_machine_has_it() -> None:
 )
 def test_break_even_in_words(factors: list[float], size: float | None, words: str) -> None:
     points = [(n, Speedup(factor=f)) for n, f in zip((10, 40), factors, strict=False)]
-    found = break_even(points, "N", "cuda:0", transfers=True)
+    found = break_even(points, "N", "cuda:0", "with transfers")
     assert found.size == (pytest.approx(size) if size else None)
     assert words in found.words and "with transfers" in found.words
 
 
 def test_the_last_crossing_counts_and_the_others_are_told() -> None:
     points = [(n, Speedup(factor=f)) for n, f in ((1, 0.5), (2, 2.0), (4, 0.5), (8, 2.0))]
-    found = break_even(points, "N", "B", transfers=False)
+    found = break_even(points, "N", "B", "without transfers")
     assert found.size == pytest.approx(2**2.5)
     assert "change places 2 times" in found.words
 
@@ -120,7 +120,7 @@ def test_the_interval_of_a_break_even_is_where_the_speedups_intervals_cross() ->
         (40, Speedup(factor=2.0, ci95_low=1.0, ci95_high=4.0, pairs=8)),
         (160, Speedup(factor=8.0, ci95_low=4.0, ci95_high=16.0, pairs=8)),
     ]
-    found = break_even(points, "N", "B", transfers=False)
+    found = break_even(points, "N", "B", "without transfers")
     assert found.size == pytest.approx(20) and found.low == pytest.approx(10)
     assert found.high == pytest.approx(40)
 

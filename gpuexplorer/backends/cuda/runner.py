@@ -18,7 +18,7 @@ from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.workloads.fills import dtype_of, poison_byte
 from gpuexplorer.workloads.plan import Plan
 
@@ -308,4 +308,4 @@ class CudaRunner(Runner):
 
 
 def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count} bytes"
+    return plural(count, "{number} byte", "{number} bytes")

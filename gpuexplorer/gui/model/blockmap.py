@@ -200,9 +200,14 @@ class MapModel:
             return None
         if knobs.block is None or not experiment.dimensions:
             kernels = any(v.dimensions for v in experiment.workload.manifest.variants.values())
-            self.reason = (
-                f"{experiment.variant.title} chooses its own blocks: there is no map of them. "
-                f"Choose a {'variant' if kernels else 'workload'} with block sliders."
+            own = f"{experiment.variant.title} chooses its own blocks: there is no map of them."
+            self.reason = " ".join(
+                (
+                    own,
+                    "Choose a variant with block sliders."
+                    if kernels
+                    else "Choose a workload with block sliders.",
+                )
             )
             return None
         z = 1

@@ -47,9 +47,11 @@ def _said(report: EngineReport) -> str:
 
 
 def _made(made: Managed, size_B: int | None) -> str:
-    lines = [f"Set up here: {made.title}"]
-    if made.base:
-        lines[0] += f", with {made.base}"
+    lines = [
+        f"Set up here: {made.title}, with {made.base}"
+        if made.base
+        else f"Set up here: {made.title}"
+    ]
     if made.source:
         lines.append(f"Its wheels came from {made.source}")
     if made.verdict:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.engine.interpreters import checked_name
 from gpuexplorer.environments import driver as drivers
 from gpuexplorer.environments import kinds, managed, plan, pythons
@@ -159,22 +159,23 @@ def sentence(error: ExplorerError) -> str:
 
 def plan_words(planned: EnvironmentPlan) -> str:
     """Say how much is fetched, written and free, a line each."""
-    number = len(planned.packages)
-    packages = f"{count(number)} package{'s' if number != 1 else ''}"
+    packages = plural(len(planned.packages), "{number} package", "{number} packages")
     if planned.source.folder is None:
         fetched = f"Download {quantity(planned.download_B, 'B')}, {packages} from the internet"
         if planned.have_B:
-            fetched += f" ({quantity(planned.have_B, 'B')} are here already)"
+            fetched = f"{fetched} ({quantity(planned.have_B, 'B')} are here already)"
     else:
         fetched = f"{packages}, {quantity(planned.total_B, 'B')}, from {planned.source.folder}"
     if planned.unknown:
-        fetched += f" ({count(planned.unknown)} of unknown size not counted)"
-    without = "".join(f"Without {name}: {why}.\n" for name, why in planned.left_out.items())
-    return (
-        f"{fetched}.\n{without}"
-        f"On the disk it takes about {quantity(planned.installed_B, 'B')} when it is "
-        f"installed; {quantity(planned.free_B, 'B')} are free in {planned.folder}.\n"
-        "Measuring pauses while it is set up."
+        fetched = f"{fetched} ({count(planned.unknown)} of unknown size not counted)"
+    return "\n".join(
+        [
+            f"{fetched}.",
+            *(f"Without {name}: {why}." for name, why in planned.left_out.items()),
+            f"On the disk it takes about {quantity(planned.installed_B, 'B')} when it is "
+            f"installed; {quantity(planned.free_B, 'B')} are free in {planned.folder}.",
+            "Measuring pauses while it is set up.",
+        ]
     )
 
 

@@ -437,7 +437,8 @@ class Experiment:
         for other, block in self.room.ways_to_make_room(axis, wanted):
             made = msgspec.structs.replace(self.knobs, block=block)
             if self.problem(made) is None:
-                remedy = f"Make room: {AXES[axis]} = {wanted}, {AXES[other]} = {block[other]}"
+                asked, shorter = AXES[axis], AXES[other]
+                remedy = f"Make room: {asked} = {wanted}, {shorter} = {block[other]}"
                 return Note(text, remedy, made)
         return Note(text)
 

@@ -11,6 +11,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import OWN_FILL, RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.knobs import TRANSFERS
+from gpuexplorer.core.units import listed, plural
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.switches import own_switches
 from gpuexplorer.workloads.change import with_values
@@ -102,9 +103,14 @@ def moved_words(before: Knobs, after: Knobs) -> str:
         parts.append("the size is back at its default")
     back = [SWITCHES[n].title for n in before.switches if n not in after.switches]
     if back:
-        many = len(back) > 1
-        names = " and ".join(back)
-        parts.append(f"switches {names} are as usual" if many else f"switch {names} is as usual")
+        parts.append(
+            plural(
+                len(back),
+                "switch {names} is as usual",
+                "switches {names} are as usual",
+                names=listed(back),
+            )
+        )
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 

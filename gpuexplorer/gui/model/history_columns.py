@@ -42,16 +42,15 @@ class AgainstBaseline:
     @property
     def sentence(self) -> str:
         """The ratio in a sentence."""
-        faster, times = self.ratio < 1, max(self.ratio, 1 / self.ratio)
-        relation = (
-            "As fast as"
-            if f"{times:.3g}" == "1"
-            else f"{times:.3g} times {'faster' if faster else 'slower'} than"
-        )
-        return (
-            f"{relation} its baseline, the starred run of {local_time(self.baseline)} with "
-            f"{quantity(self.baseline.median_s, 's')}."
-        )
+        times = f"{max(self.ratio, 1 / self.ratio):.3g}"
+        when, median = local_time(self.baseline), quantity(self.baseline.median_s, "s")
+        if times == "1":
+            return f"As fast as its baseline, the starred run of {when} with {median}."
+        if self.ratio < 1:
+            return (
+                f"{times} times faster than its baseline, the starred run of {when} with {median}."
+            )
+        return f"{times} times slower than its baseline, the starred run of {when} with {median}."
 
 
 def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:

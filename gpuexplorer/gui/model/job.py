@@ -50,19 +50,19 @@ class Progress:
     """0 where the time decides."""
     words: str
     left_s: float | None = None
-    noun: str = "runs"
-    """What is counted."""
+    how_far: str = "{done} of {total} runs"
+    """The phrase in which both are said."""
 
     @property
     def line(self) -> str:
         """It in words."""
-        left = f", {duration(self.left_s)} left" if self.left_s is not None else ""
-        return f"{self._done}{left}: {self.words}"
+        if self.left_s is None:
+            return f"{self._done}: {self.words}"
+        return f"{self._done}, {duration(self.left_s)} left: {self.words}"
 
     @property
     def _done(self) -> str:
-        of = f" of {count(self.total)}" if self.total else ""
-        return f"{count(self.done)}{of} {self.noun}"
+        return self.how_far.format(done=count(self.done), total=count(self.total))
 
     @property
     def paused_line(self) -> str:

@@ -21,6 +21,7 @@ from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.telemetry import Counters
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
@@ -62,7 +63,7 @@ def short_label(config: RunConfig, other: RunConfig | None = None) -> str:
         if config.device != other.device:
             parts.append(config.device)
         if config.threads != other.threads and config.threads is not None:
-            parts.append(f"{config.threads} thread{'s' if config.threads > 1 else ''}")
+            parts.append(plural(config.threads, "{number} thread", "{number} threads"))
         if config.cache != other.cache:
             parts.append(f"{config.cache} caches")
         if config.fill != other.fill:
@@ -102,9 +103,10 @@ def phases_of(rows: Sequence[tuple[float, float, float, float, float]]) -> dict[
     return dict(zip(PHASES, middle.tolist(), strict=True))
 
 
-def from_file_words(record: RunRecord) -> str:
-    """Return what a ghost's label says of a run that a session file brought."""
-    return f" · from file, {record.prepared.device.name}"
+def from_file_words(label: str, record: RunRecord) -> str:
+    """Return a ghost's label for a run that a session file brought; saying so once is enough."""
+    said = f"from file, {record.prepared.device.name}"
+    return label if label.endswith(said) else f"{label} · {said}"
 
 
 @dataclass
@@ -380,9 +382,10 @@ class Live:
             return None
         drawing = run.trace.draw(-np.inf, np.inf, GHOST_COLUMNS)
         samples = run.trace.durations_s[-HISTOGRAM_SAMPLES:].copy()
+        label = ghost_label(run.config)
         return self.add_pin(
             ticket=run.ticket,
-            label=ghost_label(run.config) + (from_file_words(run.record) if run.origin else ""),
+            label=from_file_words(label, run.record) if run.origin else label,
             words=words,
             median_s=run.summary.median_s if run.summary else float(np.median(samples)),
             drawing=Drawing(drawing.x - run.trace.start_s, drawing.y, drawing.stretch),

@@ -11,7 +11,7 @@ import numpy as np
 from gpuexplorer.analysis.occupancy import LIMITS
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import count, percent, quantity, si_scale
+from gpuexplorer.core.units import percent, plural, quantity, si_scale
 from gpuexplorer.gui.model.block import product_words
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
@@ -152,10 +152,8 @@ class Look:
         if self.fullest is None:
             return ""
         found = [self.disagreement(c) for c in self._held.cells]
-        return (
-            f"▼ full and slow: {found.count('full and slow')}   "
-            f"▲ fast though not full: {found.count('fast though not full')}"
-        )
+        slow, fast = found.count("full and slow"), found.count("fast though not full")
+        return f"▼ full and slow: {slow}   ▲ fast though not full: {fast}"
 
     def occupancy_words(self, device: DeviceInfo) -> str:
         """Return where occupancy and time disagree, or why there is no occupancy."""
@@ -190,19 +188,23 @@ class Look:
         """Return what is known of a cell, in one line."""
         shape = f"{product_words(cell.block)} threads"
         if not cell.time_s or cell.state != "measured":
-            reason = cell.reason or "not measured yet"
-            return f"{shape}: {STATES.get(cell.state, '')}{reason}"
+            state = STATES.get(cell.state)
+            words = (shape, *([state] if state else []), cell.reason or "not measured yet")
+            return ": ".join(words)
         parts = [time_words(cell)]
         rate = self.rate(cell)
         if rate is not None:
             parts.append(quantity(rate, self.rate_unit))
         parts.append(self.ratio_words(cell))
-        parts.append(f"{count(cell.samples)} sample{'s' if cell.samples > 1 else ''}")
+        parts.append(plural(cell.samples, "{number} sample", "{number} samples"))
         occupancy = occupancy_of(cell)
         if occupancy is not None and cell.resources is not None:
             limiter = cell.resources.occupancy_limiter
-            because = f" ({limiter})" if limiter and occupancy < 1 else ""
-            parts.append(f"occupancy {percent(occupancy)}{because}")
+            parts.append(
+                f"occupancy {percent(occupancy)} ({limiter})"
+                if limiter and occupancy < 1
+                else f"occupancy {percent(occupancy)}"
+            )
         return f"{shape}: {', '.join(parts)}"
 
     def ratio_words(self, cell: MapCell) -> str:
@@ -211,12 +213,14 @@ class Look:
         if cell.block == held.best:
             return "the best" if held.done else "the best so far"
         ratio = self.ratio(cell)
-        text = f"{ratio:.3g} × the best" if ratio is not None else ""
+        if ratio is None:
+            return ""
         if cell.block in held.ties:
-            return f"{text}, not to be told from it"
+            return f"{ratio:.3g} × the best, not to be told from it"
         if cell.ratio is not None:
-            return f"{text} ({cell.ratio.ci95_low:.3f} to {cell.ratio.ci95_high:.3f})"
-        return text
+            low, high = cell.ratio.ci95_low, cell.ratio.ci95_high
+            return f"{ratio:.3g} × the best ({low:.3f} to {high:.3f})"
+        return f"{ratio:.3g} × the best"
 
     @property
     def best_words(self) -> str:
@@ -225,8 +229,10 @@ class Look:
         if best is None:
             return ""
         rate = self.rate(best)
-        text = f"{product_words(best.block)} threads: {time_words(best)}"
-        return text + (f", {quantity(rate, self.rate_unit)}" if rate is not None else "")
+        facts = [f"{product_words(best.block)} threads: {time_words(best)}"]
+        if rate is not None:
+            facts.append(quantity(rate, self.rate_unit))
+        return ", ".join(facts)
 
     def map_words(self) -> str:
         """Return how far the map is, or what it found."""
@@ -241,16 +247,16 @@ class Look:
         if not held.done:
             measured = sum(c.time_s is not None for c in held.cells)
             return f"Left at {measured} of {held.able} blocks; best so far {text}"
-        others = len(held.ties) - 1
-        tie = f"; {others} more cannot be told from it" if others > 0 else ""
-        return f"Best {text}{tie}"
+        if (others := len(held.ties) - 1) > 0:
+            return f"Best {text}; {others} more cannot be told from it"
+        return f"Best {text}"
 
 
 STATES = {
-    "cannot": "cannot run: ",
-    "long": "not run: ",
-    "failed": "failed: ",
-    "suspect": "not believed: ",
+    "cannot": "cannot run",
+    "long": "not run",
+    "failed": "failed",
+    "suspect": "not believed",
 }
 
 
@@ -265,8 +271,10 @@ def step_words(held: Surface, *, paused: bool = False) -> str:
         state = f"{step.contenders} of {held.able} blocks left"
     if paused:
         return f"Paused at {state}"
-    left = f", about {quantity(step.left_s, 's', 2)} to go" if step.left_s else ""
-    return f"{PHASES[step.phase]}: {state}{left}"
+    facts = [state]
+    if step.left_s:
+        facts.append(f"about {quantity(step.left_s, 's', 2)} to go")
+    return f"{PHASES[step.phase]}: {', '.join(facts)}"
 
 
 def time_words(cell: MapCell) -> str:

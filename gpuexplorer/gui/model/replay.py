@@ -191,7 +191,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
             Pin(
                 number=pin.number,
                 ticket=first_ticket + pin.run,
-                label=_from_file(pin.label, record),
+                label=from_file_words(pin.label, record),
                 words=f"{pin.words}\nFrom {origin}, measured on {record.prepared.device.name}",
                 median_s=pin.median_s,
                 drawing=Drawing(x, y, pin.stretch),
@@ -216,12 +216,6 @@ def open_session(path: Path, first_ticket: int) -> tuple[SessionContents, Live]:
     except (InputError, ValueError, ArithmeticError) as error:
         what = error.what if isinstance(error, InputError) else str(error)
         raise damaged(path, what) from None
-
-
-def _from_file(label: str, record: RunRecord) -> str:
-    """Return a ghost's label that says where it was measured; once is enough."""
-    said = from_file_words(record)
-    return label if label.endswith(said) else label + said
 
 
 def _drawing(arrays: Arrays) -> tuple[Floats, Floats]:

@@ -125,14 +125,14 @@ def _spot(record: RunRecord, summary: Summary) -> Spot | None:
 
 def spot_words(shown: Picture, spot: Spot) -> str:
     """Say in a line where a run stands under the measured roofs."""
-    words = (
-        f"{spot.name}: {quantity(spot.flop_per_s, 'FLOP/s')} at {ratio(spot.intensity, 'FLOP/B')}"
-    )
     if spot.suspect:
         return f"SUSPECT: {spot.suspect}"
+    rate, intensity = quantity(spot.flop_per_s, "FLOP/s"), ratio(spot.intensity, "FLOP/B")
     bound = shown.bound(spot)
     if bound is None:
-        return words
+        return f"{spot.name}: {rate} at {intensity}"
+    share = percent(spot.flop_per_s / bound)
     compute = max((r.level for r in shown.roofs if r.kind == "compute" and not r.stated), default=0)
-    side = "arithmetic" if compute and bound >= compute else "memory"
-    return f"{words}, {percent(spot.flop_per_s / bound)} of what {side} allows there"
+    if compute and bound >= compute:
+        return f"{spot.name}: {rate} at {intensity}, {share} of what arithmetic allows there"
+    return f"{spot.name}: {rate} at {intensity}, {share} of what memory allows there"

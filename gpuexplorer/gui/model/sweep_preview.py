@@ -56,8 +56,8 @@ def preview(
     waiting = [cell.point.config for cell in cells if cell.point.config is not None]
     reasons = grouped_reasons(cells)
     total = f"{count(len(cells))} configurations"
-    if len(cells) - len(waiting):
-        total += f", {count(len(cells) - len(waiting))} cannot run:"
+    if illegal := len(cells) - len(waiting):
+        total = f"{count(len(cells))} configurations, {count(illegal)} cannot run:"
     takes = ""
     if waiting:
         takes = f"Takes {estimate(workload, measuring, waiting, devices, ceilings, live).words}"

@@ -111,10 +111,13 @@ class EnginesDialog(QDialog):
         self.check_ended.emit()
         self.list.made.look()
         if not self.isVisible() or self._stack.currentWidget() is self.list:
-            how = "is ready" if making.state == "ready" else "was not finished"
-            words = f"Engine '{making.name}' {how}."
+            words = (
+                f"Engine '{making.name}' is ready."
+                if making.state == "ready"
+                else f"Engine '{making.name}' was not finished."
+            )
             self.list.tell(words)
-            self.message.emit(f"{words} Settings > Engines shows it.")
+            self.message.emit(" ".join((words, "Settings > Engines shows it.")))
 
     def _use_made(self, name: str) -> None:
         self.show_list()

@@ -229,8 +229,8 @@ class EngineChoicePage(QWidget):
             choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
             self._kinds.addButton(choice, number)
             self._kinds_column.addWidget(choice)
-            left_out = f" {capital(offer.left_out)}." if offer.left_out else ""
-            self._add_words(f"teaches-{kind.name}", f"{kind.teaches}{left_out}")
+            left_out = [f"{capital(offer.left_out)}."] if offer.left_out else []
+            self._add_words(f"teaches-{kind.name}", " ".join([kind.teaches, *left_out]))
         for offer in around.useless:
             words = f"Not here: {offer.kind.title}. {capital(offer.trouble)}."
             self._add_words(f"kind-{offer.kind.name}", words)
@@ -245,8 +245,8 @@ class EngineChoicePage(QWidget):
         model = QStandardItemModel(self.python_box)
         for one in found:
             version = f"Python {one.version}" if one.version else "a Python"
-            words = f"{version}: {one.path}" + ("" if one.ok else " (cannot be used)")
-            item = QStandardItem(words)
+            words = f"{version}: {one.path}"
+            item = QStandardItem(words if one.ok else f"{words} (cannot be used)")
             item.setData(one.path, Qt.ItemDataRole.UserRole)
             item.setEnabled(one.ok)
             item.setToolTip(one.problem or one.path)

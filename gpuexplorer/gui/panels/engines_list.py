@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.checking import EngineReport
 from gpuexplorer.engine.interpreters import BUILT_IN
@@ -345,8 +346,14 @@ class EnginesList(QWidget):
         if not found:
             self.tell("No other Python was found on this machine. 'Set up an engine…' makes one.")
         else:
-            number = f"{len(found)} Python{'s' if len(found) != 1 else ''}"
-            self.tell(f"{number} found, {able or 'none'} of them can measure as they are.")
+            self.tell(
+                plural(
+                    len(found),
+                    "{number} Python found, {able} of them can measure as they are.",
+                    "{number} Pythons found, {able} of them can measure as they are.",
+                    able=able or "none",
+                )
+            )
 
     # ---- showing
 
@@ -387,8 +394,11 @@ class EnginesList(QWidget):
             and row.name not in (BUILT_IN, self.model.making)
             and (made or row.name in self.model.names)
         )
-        tip = "Delete it, after a question" if made else "Forget its name; it stays as it is"
-        self.remove_button.setToolTip(f"{tip} (Del)")
+        self.remove_button.setToolTip(
+            "Delete it, after a question (Del)"
+            if made
+            else "Forget its name; it stays as it is (Del)"
+        )
         self.remove_button.setText("&Remove…" if made else "&Remove")
         self.undo_button.setEnabled(self.model.can_undo is not None)
         text = details(row) if row is not None else ""

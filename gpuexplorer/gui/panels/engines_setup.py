@@ -120,9 +120,11 @@ class EnginePlanPage(QWidget):
         """Show what a plan comes to."""
         self._plan = planned
         python = planned.python
-        version = f"Python {python.version}" if python.version else "the Python"
+        title = planned.kind.title
         self.title.setText(
-            f"{planned.kind.title}, as '{wanted.name}', with {version} from {python.path}"
+            f"{title}, as '{wanted.name}', with Python {python.version} from {python.path}"
+            if python.version
+            else f"{title}, as '{wanted.name}', with the Python from {python.path}"
         )
         self.facts.setText(plan_words(planned))
         short = space_words(planned)

@@ -22,7 +22,7 @@ from gpuexplorer.analysis.rates import items_per_launch
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.offer import Offer
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
@@ -273,7 +273,7 @@ class ExperimentPanel(QScrollArea):
         if block is None or experiment.dimensions == 0:
             return "This variant fixes its own blocks."
         threads = math.prod(block)
-        words = [f"{threads} thread{'s' if threads > 1 else ''} in a block"]
+        words = [plural(threads, "{number} thread in a block", "{number} threads in a block")]
         device = experiment.device
         if device is not None:
             try:
@@ -287,9 +287,15 @@ class ExperimentPanel(QScrollArea):
             if device.kind == "gpu":
                 warps = math.ceil(threads / 32)
                 idle = warps * 32 - threads
-                words.append(f"{warps} warp{'s' if warps > 1 else ''}")
+                words.append(plural(warps, "{number} warp", "{number} warps"))
                 if idle:
-                    words.append(f"{idle} lane{'s' if idle > 1 else ''} idle in the last one")
+                    words.append(
+                        plural(
+                            idle,
+                            "{number} lane idle in the last one",
+                            "{number} lanes idle in the last one",
+                        )
+                    )
             words.append(f"{quantity(plan.memory_B, 'B')} of arrays")
         return " · ".join(words)
 
@@ -311,8 +317,8 @@ class ExperimentPanel(QScrollArea):
         note = self._experiment.note
         self.note.setVisible(note is not None)
         if note is not None:
-            link = f' <a href="remedy">{note.remedy}</a>' if note.remedy else ""
-            self.note.setText(note.text.replace("<", "&lt;") + link)
+            links = [f'<a href="remedy">{note.remedy}</a>'] if note.remedy else []
+            self.note.setText(" ".join([note.text.replace("<", "&lt;"), *links]))
 
     def _follow_link(self, _: str) -> None:
         note = self._experiment.note
@@ -409,12 +415,12 @@ def fill_device_box(box: QComboBox, devices: DeviceList, automatic: DeviceInfo |
     others = [d for d in devices.devices if d.hardware_id not in covered]
     for device in (*kernels, *others):
         peak = device.peak_bandwidth_B_per_s
-        add(
-            device_title(device),
-            device.id,
-            f"{device.driver}\n{device.compute_units} compute units, peak bandwidth "
-            + (f"{quantity(peak, 'B/s')} ({device.peak_source})" if peak else "not known"),
-        )
+        rate = quantity(peak, "B/s")
+        facts = [
+            f"{device.compute_units} compute units",
+            f"peak bandwidth {rate} ({device.peak_source})" if peak else "peak bandwidth not known",
+        ]
+        add(device_title(device), device.id, f"{device.driver}\n{', '.join(facts)}")
     for missing in devices.unavailable:
         add(f"{missing.backend}: not available", None, f"{missing.reason}.\n{missing.remedy}")
     with QSignalBlocker(box):

@@ -102,11 +102,9 @@ class Figures(QWidget):
         intensity = prepared.flops / least_B if prepared.flops and least_B else None
         self.intensity.setText(ratio(intensity, "FLOP/B"))
         resources = prepared.resources
-        limiter = (
-            f", limited by {resources.occupancy_limiter}" if resources.occupancy_limiter else ""
-        )
+        occupancy, limiter = percent(resources.occupancy), resources.occupancy_limiter
         self._form.setRowVisible(self.occupancy, resources.occupancy is not None)
-        self.occupancy.setText(f"{percent(resources.occupancy)}{limiter}")
+        self.occupancy.setText(f"{occupancy}, limited by {limiter}" if limiter else occupancy)
         self._form.setRowVisible(self.registers, resources.registers_per_thread is not None)
         self.registers.setText(f"{resources.registers_per_thread} a thread")
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import plural
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.notice import Notice, capital
@@ -133,9 +133,12 @@ class HistoryPanel(QWidget):
         """Say how many runs there are, or why there are none."""
         model, trouble = self._model, self._runs.trouble
         total = model.total
-        found = " found" if self.bar.filtering else ""
-        runs = "run" if total == 1 else "runs"
-        self.bar.show_number(f"{count(total)} {runs}{found}" if total or model.answered else "")
+        number = (
+            plural(total, "{number} run found", "{number} runs found")
+            if self.bar.filtering
+            else plural(total, "{number} run", "{number} runs")
+        )
+        self.bar.show_number(number if total or model.answered else "")
         if total:
             words = ""
         elif trouble is not None and not trouble.readable:
@@ -161,9 +164,11 @@ class HistoryPanel(QWidget):
                 self.notice.emit(Notice("info", "The history takes runs again; none was lost."))
             return
         waiting = trouble.waiting
-        runs = "1 run waits" if waiting == 1 else f"{count(waiting)} runs wait"
-        idle = "the present run waits to be stored" if trouble.readable else "no history"
-        words = f"⚠ {runs} to be stored" if waiting else f"⚠ {idle}"
+        words = "⚠ the present run waits to be stored" if trouble.readable else "⚠ no history"
+        if waiting:
+            words = plural(
+                waiting, "⚠ {number} run waits to be stored", "⚠ {number} runs wait to be stored"
+            )
         self.bar.show_trouble(words, f"{capital(str(trouble.error))}.")
         if str(trouble.error) != self._told:
             self._told = str(trouble.error)

@@ -15,7 +15,7 @@ from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Environment, RunResult
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.ghosts import Ghost, StoredRun, ghost_of
 from gpuexplorer.gui.model.history import History
@@ -39,6 +39,11 @@ SHOWN_DIFFERENCES = 8
 Rows = list[Row]
 Repeatable = tuple[RunConfig, Environment | None]
 """What a run was, and where, if that is known: enough to have it again."""
+COMMANDS_COPIED = "The command line is on the clipboard.", "The command lines are on the clipboard."
+SCRIPTS_COPIED = (
+    "The Python script is on the clipboard.",
+    "The Python scripts are on the clipboard.",
+)
 
 
 class HistoryActions(QObject):
@@ -80,8 +85,8 @@ class HistoryActions(QObject):
             "star": self._star,
             "change": self._change,
             "delete": self._delete,
-            "copy": partial(self._copy, reproduce.command_line, "command line", "\n"),
-            "script": partial(self._copy, reproduce.python_script, "Python script", "\n\n"),
+            "copy": partial(self._copy, reproduce.command_line, COMMANDS_COPIED, "\n"),
+            "script": partial(self._copy, reproduce.python_script, SCRIPTS_COPIED, "\n\n"),
             "export": self._export,
             "ghost": self._ghost,
             "compare": self._compare,
@@ -218,8 +223,9 @@ class HistoryActions(QObject):
             elif outcome.runs:
                 self._deletions.append(outcome)
                 self._table.can_undo = True
-                words = "1 run" if outcome.runs == 1 else f"{count(outcome.runs)} runs"
-                self.deleted.emit(f"{words} deleted")
+                self.deleted.emit(
+                    plural(outcome.runs, "{number} run deleted", "{number} runs deleted")
+                )
 
         self._runs.do(lambda store: store.delete(ids), then, needs=ids)
 
@@ -237,8 +243,7 @@ class HistoryActions(QObject):
                 self._failed(outcome)
             else:
                 self.undone.emit()
-                back = "The run is" if outcome == 1 else f"{count(outcome)} runs are"
-                self.message.emit(f"{back} back.")
+                self.message.emit(plural(outcome, "The run is back.", "{number} runs are back."))
 
         self._runs.do(lambda store: store.undelete(deletion), then)
 
@@ -275,7 +280,7 @@ class HistoryActions(QObject):
     def _copy(
         self,
         make: Callable[..., str],
-        words: str,
+        copied: tuple[str, str],
         between: str,
         rows: Rows,
     ) -> None:
@@ -290,8 +295,7 @@ class HistoryActions(QObject):
         def copy(known: list[Repeatable]) -> None:
             text = between.join(again(*one) for one in known)
             QApplication.clipboard().setText(text)
-            many = "s are" if len(known) > 1 else " is"
-            self.message.emit(f"The {words}{many} on the clipboard.")
+            self.message.emit(plural(len(known), *copied))
 
         self._with_configs(rows[:MAX_COPIED], copy)
 

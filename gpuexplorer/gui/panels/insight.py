@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import percent, plural, quantity
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.live import Run
@@ -205,7 +205,8 @@ class InsightPanel(QScrollArea):
         self.headline.setText(quantity(summary.median_s, "s"))
         error = summary.relative_error
         known = f"± {percent(error)} (95 %)" if error is not None else "interval needs more samples"
-        self.precision.setText(f"{known} · {count(summary.samples)} launches")
+        launches = plural(summary.samples, "{number} launch", "{number} launches")
+        self.precision.setText(f"{known} · {launches}")
 
     def _show_check(self, prepared: Prepared | None) -> None:
         if prepared is None:
@@ -220,8 +221,11 @@ class InsightPanel(QScrollArea):
             self.check.setText(prepared.not_verified or "nobody checked the result")
             self._role(self.verified, "warning")
         else:
-            verdict = "✓ Verified" if check.ok else "✗ WRONG RESULT"
-            self.verified.setText(f"{verdict}, error {check.max_rel_error:.1e}")
+            self.verified.setText(
+                f"✓ Verified, error {check.max_rel_error:.1e}"
+                if check.ok
+                else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
+            )
             self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
             self._role(self.verified, "good" if check.ok else "bad")
         step = quantity(prepared.resolution_s, "s", 2)

@@ -139,8 +139,7 @@ class KernelPanel(QWidget):
             self.architecture_box.clear()
             for name in names:
                 title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
-                here = " · this GPU" if name == own else ""
-                self.architecture_box.addItem(f"{title}{here}", name)
+                self.architecture_box.addItem(f"{title} · this GPU" if name == own else title, name)
             self.architecture_box.setCurrentIndex(names.index(self.architecture))
 
     def _own_architecture(self) -> str | None:
@@ -256,8 +255,11 @@ class KernelPanel(QWidget):
             self.source.show_source(source.files[MODEL_FILE], "")
             return
         if not 0 <= at < len(experiment.variant.launch):
-            kind = "model of a framework" if experiment.variant.model else "library call"
-            self.source_title.setText(f"no source: a {kind}")
+            self.source_title.setText(
+                "no source: a model of a framework"
+                if experiment.variant.model
+                else "no source: a library call"
+            )
             self.source.show_source("", "")
             return
         step = experiment.variant.launch[at]
@@ -269,10 +271,10 @@ class KernelPanel(QWidget):
             return
         device = self._session.device
         disturbs = self._session.live and device is not None and device.kind == "cpu"
-        self.status.setText(
-            f"Compiling for {self.architecture}…"
-            + (" This may disturb what is measured on the processor now." if disturbs else "")
-        )
+        sentences = [f"Compiling for {self.architecture}…"]
+        if disturbs:
+            sentences.append("This may disturb what is measured on the processor now.")
+        self.status.setText(" ".join(sentences))
 
     def _take(self, ticket: int, answer: object) -> None:
         if ticket != self._ticket:

@@ -61,7 +61,8 @@ def figure_words(kernel: KernelAnalysis) -> dict[str, str]:
     blocks, warps = kernel.blocks_per_multiprocessor, kernel.warps_per_multiprocessor
     held = "–"
     if blocks is not None and warps is not None:
-        held = f"{blocks} · {blocks * -(-kernel.threads_per_block // 32)} of {warps} warps"
+        resident = blocks * -(-kernel.threads_per_block // 32)
+        held = f"{blocks} · {resident} of {warps} warps"
     store, load = kernel.spill_store_B, kernel.spill_load_B
     spills = "–"
     if store is not None and load is not None:

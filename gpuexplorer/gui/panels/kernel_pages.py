@@ -9,6 +9,7 @@ from PySide6.QtGui import QFontDatabase, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.units import plural
 from gpuexplorer.gui.theme import theme
 
 LINES_ABOVE = 2
@@ -101,6 +102,8 @@ class MessagePage(QWidget):
         words = str(error)
         self.message.setText(f"{words[:1].upper()}{words[1:]}.")
         lines = error.detail.splitlines()
-        more = [f"… {len(lines) - DETAIL_LINES} more lines"] if len(lines) > DETAIL_LINES else []
-        self.detail.setText("\n".join([*lines[:DETAIL_LINES], *more]))
+        shown, more = lines[:DETAIL_LINES], len(lines) - DETAIL_LINES
+        if more > 0:
+            shown.append(plural(more, "… {number} more line", "… {number} more lines"))
+        self.detail.setText("\n".join(shown))
         self.button.setVisible(not isinstance(error, InputError))

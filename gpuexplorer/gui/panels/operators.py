@@ -48,6 +48,8 @@ FORMATS = {
     "json": "JSON document of the operators",
 }
 TRACE = {"json": "Chrome trace, for Perfetto"}
+GAP = " \u00a0 "
+"""Between the families in the legend."""
 NOTHING_YET = (
     "Record one iteration of a model to see which operators it calls, how long each takes, and "
     "what calls what. Measuring pauses meanwhile."
@@ -268,7 +270,7 @@ class OperatorsView(QWidget):
                 colour = chart.muted if slot == OTHER else chart.palette[slot]
                 plain = words.replace(" ", "&nbsp;")  # a name stays on one line
                 parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{plain}")
-        self.legend.setText(f"<span style='color:{chart.muted}'>{' &nbsp; '.join(parts)}</span>")
+        self.legend.setText(f"<span style='color:{chart.muted}'>{GAP.join(parts)}</span>")
 
     # ---- files
 

@@ -41,13 +41,14 @@ def origin_words(run: Run) -> str:
     parts = [f"From file {run.origin}"]
     if run.record is not None:
         device = run.record.prepared.device
-        parts.append(f"{device.name} ({device.id}){_moment(run.record.time_utc)}")
+        where = f"{device.name} ({device.id})"
+        parts.append(", ".join([where, *_moment(run.record.time_utc)]))
     parts.append("not measured now")
     return " · ".join(parts)
 
 
-def _moment(time_utc: str) -> str:
+def _moment(time_utc: str) -> list[str]:
     try:
-        return f", {datetime.fromisoformat(time_utc).astimezone():%Y-%m-%d %H:%M}"
+        return [f"{datetime.fromisoformat(time_utc).astimezone():%Y-%m-%d %H:%M}"]
     except ValueError:
-        return ""
+        return []

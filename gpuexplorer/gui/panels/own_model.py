@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import plural
 from gpuexplorer.workloads.own_model import ModelFile
 
 SHOWN_LINES = 200
@@ -71,9 +71,9 @@ class TrustDialog(QDialog):
 
     def _beginning(self) -> QPlainTextEdit:
         lines = self.model.text.splitlines()
-        shown = "\n".join(lines[:SHOWN_LINES])
-        if len(lines) > SHOWN_LINES:
-            shown += f"\n… {count(len(lines) - SHOWN_LINES)} more lines"
+        shown, more = lines[:SHOWN_LINES], len(lines) - SHOWN_LINES
+        if more > 0:
+            shown.append(plural(more, "… {number} more line", "… {number} more lines"))
         text = QPlainTextEdit()
         text.setObjectName("trustText")
         text.setAccessibleName("The file's beginning")
@@ -84,7 +84,7 @@ class TrustDialog(QDialog):
         font.setFamilies(["monospace"])
         font.setStyleHint(font.StyleHint.Monospace)
         text.setFont(font)
-        text.setPlainText(shown)
+        text.setPlainText("\n".join(shown))
         return text
 
     def _buttons(self) -> QHBoxLayout:

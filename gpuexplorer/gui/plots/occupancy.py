@@ -14,7 +14,7 @@ from gpuexplorer.analysis.static import CurvePoint, KernelAnalysis
 from gpuexplorer.charts.occupancy import limiter_slot
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import Block
-from gpuexplorer.core.units import percent
+from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.theme import blend, theme
 
@@ -128,10 +128,15 @@ class OccupancyPlot(Plot):
 
 def point_words(point: CurvePoint) -> str:
     """Return one bar in words."""
-    blocks = point.blocks_per_multiprocessor
+    blocks = plural(
+        point.blocks_per_multiprocessor,
+        "{number} block a multiprocessor, limited by {limiter}",
+        "{number} blocks a multiprocessor, limited by {limiter}",
+        limiter=point.limiter,
+    )
     return (
         f"{block_words(point.block)}, {point.threads} threads: {percent(point.occupancy)}\n"
-        f"{blocks} block{'' if blocks == 1 else 's'} a multiprocessor, limited by {point.limiter}\n"
+        f"{blocks}\n"
         "A click chooses this block."
     )
 

@@ -210,7 +210,8 @@ class TelemetryStrip(QWidget):
         reasons = last.throttle_reasons or ()
         slowed, held = bool(slowdowns(reasons)), clock_words(reasons)
         sources = dict.fromkeys((last.source, *last.sources.values()))
-        self._source.setText(f"from {', '.join(sources)}" + (f" · {held}" if held else ""))
+        facts = [f"from {', '.join(sources)}", *([held] if held else [])]
+        self._source.setText(" · ".join(facts))
         role = "warning" if slowed else "muted"
         if self._source.property("role") != role:
             self._source.setProperty("role", role)

@@ -281,21 +281,23 @@ class TimingPlot(QWidget):
     def _words_at(self, time_s: float) -> str:
         """Say what was measured at a time; empty for nothing."""
         run = self._live.current
-        drawing, label = self._drawing, ""
+        drawing, labels = self._drawing, []
         if run is None or not len(run.trace) or time_s < run.trace.start_s:
             found = [p for p in self._live.past if p.start_s <= time_s <= p.end_s]
             if not found:
                 return ""
-            drawing, label = found[-1].drawing, f"{found[-1].label} · "
+            drawing, labels = found[-1].drawing, [found[-1].label]
         at = drawing.at(time_s) if drawing is not None else None
         if drawing is None or at is None:
             return ""
         begin_s, least_s, median_s, most_s = at
         when, middle = quantity(begin_s, "s"), quantity(median_s, "s")
         if drawing.stretch == 1:
-            return f"{label}launch at {when}: {middle}"
-        ends = f"{quantity(least_s, 's')} to {quantity(most_s, 's')}"
-        return f"{label}{count(drawing.stretch)} launches from {when}: {ends}, median {middle}"
+            return " · ".join([*labels, f"launch at {when}: {middle}"])
+        least, most = quantity(least_s, "s"), quantity(most_s, "s")
+        launches = count(drawing.stretch)
+        words = f"{launches} launches from {when}: {least} to {most}, median {middle}"
+        return " · ".join([*labels, words])
 
     def _painted(self) -> None:
         if self._to_announce is not None:

@@ -269,7 +269,8 @@ class TrafficPlot(QWidget):
     def _whose(run: Run | None) -> str:
         if run is not None and run.counted is not None:
             source = run.counted.source
-            return f"From {source}: {METHODS.get(source, source)}."
+            method = METHODS.get(source, source)
+            return f"From {source}: {method}."
         why = run.state.dram_reason if run is not None and run.state is not None else None
         return f"Not available: {why or 'nothing was counted yet'}."
 
@@ -279,18 +280,19 @@ class TrafficPlot(QWidget):
             return ""
         entry = run.traffic["compulsory"]
         moved = entry.total_B
-        alone = " kernel alone:" if run.phases_s else ""
-        words = f"·{alone} effective {quantity(moved / median, 'B/s')}"
+        rate = moved / median
+        effective = f"effective {quantity(rate, 'B/s')}"
         if peak:
-            words += f", {percent(moved / median / peak)} of peak"
-        asked = run.traffic.get("requested")
-        if asked is not None and moved:
-            factor = asked.total_B / moved
-            words += f" · threads ask for {factor:.3g} × the least"
+            effective = f"effective {quantity(rate, 'B/s')}, {percent(rate / peak)} of peak"
+        facts = ["", f"kernel alone: {effective}" if run.phases_s else effective]
+        requested = run.traffic.get("requested")
+        if requested is not None and moved:
+            factor = requested.total_B / moved
+            facts.append(f"threads ask for {factor:.3g} × the least")
         ratio = ratio_words(run.traffic.values())
         if ratio is not None and run.counted is not None:
-            words += f" · {ratio} ({run.counted.source})"
-        return words
+            facts.append(f"{ratio} ({run.counted.source})")
+        return " · ".join(facts).lstrip()
 
     def _fit(self, seen: list[Floats]) -> None:
         low = min(float(np.percentile(s, 3)) for s in seen)

@@ -259,7 +259,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         if held.origin:
             message = f"From file {held.origin}: {held.wanted.words}, on {held.wanted.device.name}."
         if current is not None and not self.running:
-            message += " Start measures the map of the present knobs."
+            message = " ".join((message, "Start measures the map of the present knobs."))
         return message
 
     def show_state(self) -> None:

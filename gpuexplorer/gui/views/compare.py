@@ -19,6 +19,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import request_like
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.exchange.csv_table import write_sheet
@@ -288,7 +289,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         if job.long:
             self._told = "A launch takes long here. Press Start again to agree to that."
         if job.restless:
-            names = " and ".join(job.restless)
+            names = listed(job.restless)
             self._told = f"{names} kept the processor busy in others' turns: trust this less."
         if job.result is not None:
             self._replace_kept(job.result, job.keeping)

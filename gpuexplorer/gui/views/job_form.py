@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, plural
 
 SHOWN_REASONS = 4
 
@@ -60,8 +60,8 @@ class JobForm(QScrollArea):
     def show_total(self, total: str, takes: str, reasons: Sequence[tuple[str, int]] = ()) -> None:
         """Say what is wanted comes to, how long it takes, and why some of it cannot be."""
         lines = [f"{count(number)} × {reason}" for reason, number in reasons[:SHOWN_REASONS]]
-        if len(reasons) > SHOWN_REASONS:
-            lines.append(f"and {len(reasons) - SHOWN_REASONS} more reasons")
+        if (more := len(reasons) - SHOWN_REASONS) > 0:
+            lines.append(plural(more, "and {number} more reason", "and {number} more reasons"))
         self.reasons.setToolTip("\n".join(f"{count(n)} × {r}" for r, n in reasons))
         for label, words in (
             (self.total, total), (self.reasons, "\n".join(lines)), (self.estimate, takes),

@@ -67,9 +67,11 @@ class WantedStudy:
         """Return what it comes to."""
         lab = self.lab()
         model = self.workload.variant(self.request.variant or "").model is not None
-        takes = f"Takes {duration(lab.estimate_s(model=model))}"
-        longer = ", and longer where a model is compiled anew" if lab.compiles else ""
-        return Preview(self, lab.total, f"{takes}{longer}.")
+        time = duration(lab.estimate_s(model=model))
+        takes = f"Takes {time}."
+        if lab.compiles:
+            takes = f"Takes {time}, and longer where a model is compiled anew."
+        return Preview(self, lab.total, takes)
 
     def command(
         self, kernels: tuple[Path, ...] = (), *, threads: int | None = None,
