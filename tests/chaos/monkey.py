@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -241,8 +243,8 @@ def settle(puppet: Puppet) -> list[str]:
     return complaints
 
 
-def rest(puppet: Puppet, process: psutil.Process) -> tuple[int, list[str]]:
-    """Have it show the session of its round and nothing else; return its bytes, and complaints.
+def rest(puppet: Puppet, process: psutil.Process) -> tuple[dict[str, int], list[str]]:
+    """Have it show the session of its round and nothing else; return its memory, and complaints.
 
     What is shown takes memory as long as it is shown: long runs, ghosts, maps. Between two times
     that the same is shown only what was forgotten makes a difference.
@@ -252,11 +254,12 @@ def rest(puppet: Puppet, process: psutil.Process) -> tuple[int, list[str]]:
     for _ in range(2):  # what the first puts aside can be gone back to; the second has that go
         puppet.ask("open", 10 * HANG_S, path=ROUND)
         complaints += settle(puppet)
-    puppet.ask("tidy", 10 * HANG_S)
-    used_B = process.memory_full_info().uss
+    held = puppet.ask("tidy", 10 * HANG_S)
+    memory = {"process_B": process.memory_full_info().uss}
+    memory |= {name: held[name] for name in ("used_B", "apart_B", "free_B") if name in held}
     puppet.ask("live", 10 * HANG_S, on=True)
     puppet.ask("let_loose", 10 * HANG_S)
-    return used_B, complaints
+    return memory, complaints
 
 
 def go_round(puppet: Puppet) -> list[str]:
@@ -285,12 +288,24 @@ def go_round(puppet: Puppet) -> list[str]:
     return [f"on its round: {words}" for words in complaints]
 
 
+def _growth_B(rests: Sequence[int]) -> int:
+    """Return by how much the rests differ from first to last, by the median of all slopes.
+
+    (Theil and Sen.) A single rest after which a heap happens to lie badly decides nothing.
+    """
+    slopes = [
+        (later - earlier) / (j - i)
+        for (i, earlier), (j, later) in itertools.combinations(enumerate(rests), 2)
+    ]
+    return round(statistics.median(slopes) * (len(rests) - 1)) if slopes else 0
+
+
 def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
     """Let a monkey loose for so long; return what came of it."""
     world = World()
     wrong: list[str] = []
     memory: list[tuple[float, int]] = []
-    rests: list[int] = []
+    rests: list[dict[str, int]] = []
     slowest_s = longest_s = 0.0
     steps = 0
     try:
@@ -325,8 +340,8 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             ]
             memory.append((passed_s, process.memory_full_info().uss))
             if passed_s >= SETTLED_AFTER_S + REST_EVERY_S * len(rests):
-                used_B, complaints = rest(puppet, process)
-                rests.append(used_B)
+                held, complaints = rest(puppet, process)
+                rests.append(held)
                 wrong += [f"at rest {len(rests)}: {words}" for words in complaints]
             time.sleep(LOOK_S)
         if puppet.alive:
@@ -338,14 +353,17 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
         wrong += [f"process {pid} is left" for pid in world.wait_for_none()]
     finally:
         world.close()
-    growth_B = rests[-1] - rests[0] if rests else 0
+    growth_B = _growth_B([held["process_B"] for held in rests])
     if growth_B > MOST_GROWTH_B:
         wrong.append(f"it grew by {growth_B / 2**20:.1f} MiB")
     return {
         "monkey": True, "seed": seed, "minutes": minutes, "steps": steps,
         "slowest_answer_s": round(slowest_s, 2), "slowest_with_waiting_s": round(longest_s, 2),
         "growth_MiB": round(growth_B / 2**20, 2),
-        "at_rest_MiB": [round(used / 2**20, 1) for used in rests],
+        "at_rest_MiB": {
+            name.removesuffix("_B"): [round(held.get(name, 0) / 2**20, 1) for held in rests]
+            for name in ("process_B", "used_B", "apart_B", "free_B")
+        },
         "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
         "wrong": wrong[:50], "ok": not wrong,
     }  # fmt: skip

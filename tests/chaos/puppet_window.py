@@ -5,6 +5,7 @@ Told to say its state it tells what it shows and holds, and what Qt and Python c
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import time
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageHandler
+from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import app
@@ -317,17 +319,45 @@ class Puppet:
         self.window.showNormal()
         self.window.resize(self._size)
         self.window.panels.tabs.setCurrentIndex(0)
+        self.application.clipboard().clear()
 
-    def tidy(self) -> None:
-        """Let what is opened be painted, and collect garbage as the window does now and then."""
+    def tidy(self) -> dict[str, Any]:
+        """Let what is opened be painted, and collect garbage as the window does now and then.
+
+        Returns what the C library has given out, and holds without use, in bytes.
+        """
         self.until(lambda: False, SEEN_S)
         gc.collect()
         forget_styles()
+        QPixmapCache.clear()
         give_back()
+        return heap()
 
     def close(self) -> None:
         """Close the window."""
         self.window.close()
+
+
+class _Heap(ctypes.Structure):
+    """``struct mallinfo2`` of glibc's malloc.h."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+            "fordblks", "keepcost",
+        )
+    )  # fmt: skip
+
+
+def heap() -> dict[str, Any]:
+    """Return the bytes that glibc has given out, in its heaps and apart from them, and its rest."""
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        return {}
+    library.mallinfo2.restype = _Heap
+    found = library.mallinfo2()
+    return {"used_B": found.uordblks, "apart_B": found.hblkhd, "free_B": found.fordblks}
 
 
 def main() -> int:
