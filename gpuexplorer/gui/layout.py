@@ -60,6 +60,13 @@ class Panels(QSplitter):
         for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
             self.across.addWidget(widget)
             self.across.setStretchFactor(self.across.count() - 1, stretch)
+        for widget, name in (
+            (self.experiment, "Knobs"),
+            (self.insight, "Figures and advice"),
+            (self.history.table, "History: runs"),
+            (self.history.bar.search, "Search the history"),
+        ):
+            widget.setAccessibleName(name)
         self.experiment.setMinimumWidth(230)
         self.insight.setMinimumWidth(250)
         self.across.setSizes([262, 748, 270])

@@ -144,7 +144,7 @@ class MainBar(QToolBar):
         self.addAction(action)
         button = self.widgetForAction(action)
         button.setObjectName(name)
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def _repaint_theme(self) -> None:
         colours = theme()

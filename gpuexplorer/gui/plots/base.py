@@ -121,6 +121,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.box: pg.ViewBox = item.getViewBox()
         self.box.disableAutoRange()
         self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys
         self.setMinimumHeight(90)
         self.setFrameShape(self.Shape.NoFrame)
         theme().changed.connect(self.repaint_theme)
@@ -340,6 +341,7 @@ def small_button(name: str, tooltip: str) -> QToolButton:
     button.setObjectName(name)
     button.setProperty("role", "small")
     button.setToolTip(tooltip)
+    button.setAccessibleName(tooltip.partition(":")[0])
     return button
 
 

@@ -155,13 +155,16 @@ class MapDrawing(QWidget):
         painter.fillRect(self.rect(), theme().q("panel"))
         if self._held is None or self._look is None:
             self._paint_message(painter, QRectF(self.rect()), in_place=True)
-            painter.end()
-            return
-        painter.drawPixmap(0, 0, self._cells_layer(self._held, self._look))
-        self._paint_marks(painter, self._held)
-        self._paint_pointer(painter, self._look)
-        if self._message:
-            self._paint_message(painter, self.area, in_place=False)
+        else:
+            painter.drawPixmap(0, 0, self._cells_layer(self._held, self._look))
+            self._paint_marks(painter, self._held)
+            self._paint_pointer(painter, self._look)
+            if self._message:
+                self._paint_message(painter, self.area, in_place=False)
+        if self.hasFocus():
+            painter.setPen(theme().q("accent"))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         painter.end()
 
     def _cells_layer(self, held: Surface, look: Look) -> QPixmap:

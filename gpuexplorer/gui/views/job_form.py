@@ -22,6 +22,7 @@ class JobForm(QScrollArea):
         super().__init__()
         self._name = name
         self.setObjectName(f"{name}Form")
+        self.setAccessibleName("What is measured")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(232)

@@ -215,6 +215,7 @@ class StudyForm(JobForm):
         ):
             box.setObjectName(f"{name}{title}")
             box.setToolTip(tip)
+            box.setAccessibleName(title)
             box.setKeyboardTracking(False)
             box.valueChanged.connect(lambda _: self.changed.emit())
             self.column.addWidget(box)
