@@ -96,7 +96,7 @@ VALID: dict[Callable[..., Any], tuple[tuple[Any, ...], dict[str, Any]]] = {
 KINDS = {
     "precisions": ("precision", "vector"),
     **dict.fromkeys(("devices", "sizes", "symbol"), ("speedup", "matmul")),
-    "variants": ("scaling", "matmul"),
+    "variants": ("scaling", "vector"),
 }
 """The studies that these arguments belong to."""
 OWN = ("on_progress", "on_round", "on_step", "on_tuning")
