@@ -137,6 +137,8 @@ class SelfTestWatch:
 class SelfTestView(JobControl[Tested, SelfTestOptions]):
     """Sections with their sums, and beneath them what failed and why checks were skipped."""
 
+    hint = "Press Start to test this device."
+
     def __init__(self, session: Session) -> None:
         self.model: JobModel[Tested] = JobModel()
         super().__init__(session, "selfTest", "Self-test", "self-test", self.model)
