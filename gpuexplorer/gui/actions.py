@@ -81,6 +81,11 @@ class Commands:
             suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
             for suffix, (words, _) in CONVERTED.items()
         }
+        self.pictures_as_window = make(
+            "Pictures in the window's colours",
+            "Draw exported charts in the window's colours instead of on white",
+            checkable=True,
+        )
         self.report = make(
             "Report…",
             "Save what is shown as one page with charts, figures and all samples",

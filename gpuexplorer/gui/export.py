@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer import exchange
@@ -104,6 +105,22 @@ def render(spec: bytes, path: Path, scheme: str) -> None:
         raise WorkFailed(last.removeprefix("gpuexplorer: error: "), detail=said)
 
 
+def saved(path: Path) -> Notice:
+    """Say where a file is, and offer to look at it."""
+    return Notice(
+        "info",
+        f"Saved {path}",
+        actions=(
+            ("Open", partial(_show, path)),
+            ("Show in folder", partial(_show, path.parent)),
+        ),
+    )
+
+
+def _show(path: Path) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.resolve())))
+
+
 class Exporter(QObject):
     """Asks where to, writes in the background, and says what became of it.
 
@@ -118,6 +135,11 @@ class Exporter(QObject):
         super().__init__(window)
         self._window, self._settings = window, settings
         self._tasks = Tasks(self)
+
+    @property
+    def scheme(self) -> str:
+        """The colours of pictures: light ones, or the window's where the user wants those."""
+        return theme().scheme if self._settings.pictures_as_window else "light"
 
     @property
     def busy(self) -> bool:
@@ -162,7 +184,7 @@ class Exporter(QObject):
     ) -> None:
         """Write a run's file in the background, then say where it is."""
         shown, ghosts = record.snapshot(), [p.snapshot() for p in pinned]
-        scheme = theme().scheme
+        scheme = self.scheme
         self.do(path, lambda target: write(target, shown, ghosts, scheme, chart))
 
     def do(self, path: Path, work: Callable[[Path], None]) -> None:
@@ -180,7 +202,7 @@ class Exporter(QObject):
         self.busy_with.emit("")
         if outcome is None:
             self._settings.export_folder = path.parent
-            self.notice.emit(Notice("info", f"Saved {path}"))
+            self.notice.emit(saved(path))
         else:
             text = f"{capital(str(outcome))}."
             self.notice.emit(Notice("bad", text, detail=outcome.detail))

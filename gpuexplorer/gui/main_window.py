@@ -313,6 +313,10 @@ class MainWindow(QMainWindow):
         """Measure by itself from now on when the window opens, or not."""
         self.settings.live_at_start = on
 
+    def set_pictures_as_window(self, on: bool) -> None:
+        """Draw exported pictures in the window's colours from now on, or in light ones."""
+        self.settings.pictures_as_window = on
+
     def choose_theme(self, choice: Choice) -> None:
         """Use these colours, now and from now on."""
         self.settings.theme = choice

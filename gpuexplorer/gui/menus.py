@@ -85,6 +85,8 @@ def export_menu(parent: QWidget, commands: Commands) -> QMenu:
     menu.addActions(list(commands.export_as.values()))
     menu.addSeparator()
     menu.addActions(list(commands.convert_as.values()))
+    menu.addSeparator()
+    menu.addAction(commands.pictures_as_window)
     return menu
 
 

@@ -50,6 +50,15 @@ class Settings:
         self._store.setValue("window/live_at_start", "true" if value else "false")
 
     @property
+    def pictures_as_window(self) -> bool:
+        """Whether exported pictures have the window's colours instead of light ones."""
+        return str(self._store.value("export/as_window", "false")) == "true"
+
+    @pictures_as_window.setter
+    def pictures_as_window(self, value: bool) -> None:
+        self._store.setValue("export/as_window", "true" if value else "false")
+
+    @property
     def device_plots(self) -> bool:
         """Whether all figures of the device are shown over time."""
         return str(self._store.value("window/device_plots", "false")) == "true"

@@ -76,6 +76,8 @@ def connect_commands(window: MainWindow) -> None:
     commands.live.toggled.connect(session.set_live)
     commands.live_at_start.setChecked(window.settings.live_at_start)
     commands.live_at_start.toggled.connect(window.set_live_at_start)
+    commands.pictures_as_window.setChecked(window.settings.pictures_as_window)
+    commands.pictures_as_window.toggled.connect(window.set_pictures_as_window)
     commands.device_plots.toggled.connect(panels.strip.more.setChecked)
     panels.strip.more.toggled.connect(commands.device_plots.setChecked)
     commands.themes[window.settings.theme].setChecked(True)

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtGui import QColor, QDesktopServices, QImage
+from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
@@ -48,6 +49,12 @@ def test_each_format_is_written_and_said(
         assert window.banner.text == f"Saved {path}"
         assert path.suffix == f".{suffix}"
         assert path.stat().st_size > 500
+    opened: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    for words in ("Open", "Show in folder"):
+        (button,) = (b for b in window.banner.findChildren(QPushButton) if b.text() == words)
+        button.click()
+    assert opened == [str(path), str(tmp_path)]
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["schema"] == "gpuexplorer/run/1"
     assert document["config"]["block"] == [16, 4, 1]
@@ -68,3 +75,23 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     until(qtbot, lambda: window.banner.kind == "bad")
     assert "no such folder" in window.banner.text
     assert not list(tmp_path.glob("**/*.png"))
+
+
+def test_pictures_are_light_unless_the_windows_colours_are_wanted(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    wait_measured(qtbot, window, 20)
+    window.choose_theme("dark")
+
+    def ground(name: str) -> int:
+        run = window.session.live_model.current
+        assert run is not None and run.record is not None
+        window.banner.dismiss()
+        window.exporter.write(tmp_path / name, run.record)
+        until(qtbot, lambda: window.banner.text.startswith("Saved"))
+        return QColor(QImage(str(tmp_path / name)).pixel(2, 2)).lightness()
+
+    assert ground("light.png") > 200
+    window.commands.pictures_as_window.trigger()
+    assert ground("dark.png") < 80
+    assert window.settings.pictures_as_window

@@ -294,7 +294,7 @@ class OperatorsView(QWidget):
             return
         path = self.exporter.ask_path("png", self._named("png"), FORMATS)
         if path is not None:
-            shown, scheme = self.shown, theme().scheme
+            shown, scheme = self.shown, self.exporter.scheme
             self.exporter.do(path, lambda target: write(shown, target, scheme))
 
 

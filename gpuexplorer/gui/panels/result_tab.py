@@ -19,7 +19,6 @@ from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.export import Exporter, render
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.late import LateView
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def ask_and_write(found: Exported, exporter: Exporter, suffix: str) -> None:
     """Ask for a file name and have a result written there."""
     path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", found.formats)
     if path is not None:
-        scheme = theme().scheme
+        scheme = exporter.scheme
         exporter.do(path, lambda target: write(found, target, scheme))
 
 
