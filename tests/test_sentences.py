@@ -174,6 +174,9 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "an ending that depends on a number"
         parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
         parts = [node.value] if isinstance(node, ast.AugAssign) else parts
+        parts += [
+            end for one in parts if isinstance(one, ast.IfExp) for end in (one.body, one.orelse)
+        ]
         if isinstance(getattr(node, "op", None), ast.Add) and any(map(is_said, parts)):
             yield node.lineno, "a sentence that is added to"
         if isinstance(node, ast.FunctionDef):
@@ -236,6 +239,7 @@ def all_faults(source: str) -> list[str]:
         """say(f"{path} ({kind}, {number} ")""",
         """say(f"From file {name}. " + rest)""",
         """say("The clock is held down" + more)""",
+        """say(title + ("" if known else "  (not known)"))""",
         """words += f"and {more} others" """,
         """say(" and ".join(names))""",
         """say(f"as fast as {'the first' if one else 'the second'}")""",

@@ -400,11 +400,7 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     names = [_short_name(r, first) for r in results]
     stems = series(
         "", "stems", "measured", x=range(len(values)), y=values, sideways=True,
-        labels=tuple(
-            (f"{quantity(v, unit)}  ({words.median_words(r)})" if flops else words.median_words(r))
-            + ("  SUSPECT" if r.timing.suspect else "")
-            for v, r in zip(values, results, strict=True)
-        ),
+        labels=tuple(_figures(v, unit, r) for v, r in zip(values, results, strict=True)),
     )  # fmt: skip
     log = max(values) / min(values) > TRAFFIC_LOG_ABOVE
     panel = Panel(
@@ -439,6 +435,15 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
             *verified,
         ),
     )
+
+
+def _figures(value: float, unit: str, result: RunResult) -> str:
+    """Return what stands beside a run's rate, or beside its time where there is no rate."""
+    median = words.median_words(result)
+    facts = [median if unit == "s" else f"{quantity(value, unit)}  ({median})"]
+    if result.timing.suspect:
+        facts.append("SUSPECT")
+    return "  ".join(facts)
 
 
 def _short_name(result: RunResult, first: RunResult) -> str:

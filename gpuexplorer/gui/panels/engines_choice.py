@@ -223,7 +223,7 @@ class EngineChoicePage(QWidget):
         names = [offer.kind.name for offer in around.useful]
         for number, offer in enumerate(around.useful):
             kind = offer.kind
-            choice = QRadioButton(kind.title + ("  (recommended)" if number == 0 else ""))
+            choice = QRadioButton(kind.title if number else f"{kind.title}  (recommended)")
             choice.setObjectName(f"kind-{kind.name}")
             choice.setToolTip(f"pip installs {', '.join(kind.requirements)}")
             choice.setChecked(number == (names.index(chosen) if chosen in names else 0))

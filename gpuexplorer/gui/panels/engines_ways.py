@@ -97,8 +97,8 @@ class EngineWays(QWidget):
             self.menu.addAction("no other Python was found").setEnabled(False)
 
     def _offer(self, one: FoundInterpreter) -> None:
-        version = f"  (Python {one.python})" if one.python else ""
-        action = self.menu.addAction(f"{one.kind}: {one.path}{version}")
+        words = f"{one.kind}: {one.path}"
+        action = self.menu.addAction(f"{words}  (Python {one.python})" if one.python else words)
         action.triggered.connect(lambda _=False: self.add_asked.emit(one.path))
 
     def _fill_again(self) -> None:
