@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QMainWindow
 
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
@@ -27,6 +26,7 @@ from gpuexplorer.gui.frames import Frames
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
+from gpuexplorer.gui.keys import KeyWindow
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.model.ghosts import Ghost
 
 
-class MainWindow(QMainWindow):
+class MainWindow(KeyWindow):
     """Pick, run, watch, move a knob, export.
 
     ``first_paint`` is emitted once, after the first paint; the engine starts then.
