@@ -60,6 +60,11 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the kernels' own sources can be compiled for it."""
     compute_capability: tuple[int, int] | None = None
 
+    @property
+    def is_nvidia_gpu(self) -> bool:
+        """Whether it is a GPU of NVIDIA's, or a part of one."""
+        return self.kind == "gpu" and self.hardware_id.startswith(("GPU-", "MIG-"))
+
     def has(self, requirement: str) -> bool:
         """Whether the device offers ``requirement``; ``sm_80`` means 8.0 or newer.
 

@@ -225,7 +225,7 @@ class Server:
     def _answer_counters(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
         """Run one launch under Nsight Compute, in a process of its own."""
         device = self._laboratory.device(run.config.device)
-        if device.kind != "gpu" or not device.hardware_id.startswith(("GPU-", "MIG-")):
+        if not device.is_nvidia_gpu:
             raise CannotRunHere(
                 f"Nsight Compute looks into NVIDIA GPUs alone, and {device.name} is none",
                 remedy="choose another device",

@@ -36,6 +36,7 @@ class Commands:
 
     def __init__(self, window: QWidget, threads: Sequence[int], default_threads: int) -> None:
         self._window = window
+        self._tips: dict[QAction, str] = {}
         make = self._make
         self.live = make(
             "Live",
@@ -185,6 +186,13 @@ class Commands:
         action.toggled.connect(widget.setVisible)
         return action
 
+    def allow(self, action: QAction, reason: str = "") -> None:
+        """Let a command be given, or make it grey with the reason in its tips."""
+        lines = [*self._tips[action].splitlines(), *([reason] if reason else [])]
+        action.setEnabled(not reason)
+        action.setToolTip("\n".join(lines))
+        action.setStatusTip(reason or " ".join(lines))
+
     def _make(
         self, words: str, tip: str, key: str = "", *, name: str = "", checkable: bool = False
     ) -> QAction:
@@ -192,8 +200,8 @@ class Commands:
         if key:
             action.setShortcut(QKeySequence(key))
             tip = f"{tip} ({QKeySequence(key).toString()})"
-        action.setToolTip(tip)
-        action.setStatusTip(" ".join(tip.splitlines()))
+        self._tips[action] = tip
+        self.allow(action)
         action.setObjectName(name)
         action.setCheckable(checkable)
         return action

@@ -20,7 +20,8 @@ from gpuexplorer.workloads.workload import Workload
 class Kernels(QObject):
     """Reads folders into the session's experiment.
 
-    ``folders_changed`` carries the folders in use, ``notice`` a sentence for the banner,
+    ``folders_changed`` carries the folders in use, ``notice`` a sentence for the banner
+    or None to hide it,
     ``message`` one for the status bar.
     """
 
@@ -78,6 +79,7 @@ class Kernels(QObject):
         except ExplorerError as error:
             self._refuse(error)
             return
+        self.notice.emit(None)  # what went wrong did so with the sources as they were
         self._take(workloads)
         self._session.kernels_reloaded()
         self.message.emit(f"{len(workloads)} workloads read.")

@@ -17,7 +17,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui import wiring
+from gpuexplorer.gui import able, wiring
 from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
@@ -129,9 +129,9 @@ class MainWindow(KeyWindow):
         """Show where the knobs stand."""
         experiment = self.session.experiment
         self.experiment_panel.sync()
-        self.commands.undo.setEnabled(experiment.can_undo)
-        self.commands.redo.setEnabled(experiment.can_redo)
-        self.insight.show_config(self.session.config, experiment.variant.teaches)
+        config = self.session.config
+        able.follow_knobs(self.commands, self.session, config)
+        self.insight.show_config(config, experiment.variant.teaches)
         missing = experiment.missing_frameworks if experiment.variant.model else ()
         self.insight.missing.show_missing(missing)
         at = self.device_box.findData(experiment.knobs.device)
@@ -174,12 +174,10 @@ class MainWindow(KeyWindow):
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
         commands.live.setText("Live")
-        commands.stop.setEnabled(session.live or session.jobs.measuring)
-        has_samples = session.live_model.current is not None
-        commands.pin.setEnabled(has_samples)
         has_result = any(tab.held() is not None for tab in (self.panels.lab, self.panels.compare))
-        for widget in (commands.export, self._bar.export_button, self.menus.export):
-            widget.setEnabled(has_samples or has_result)
+        able.follow_state(commands, session, has_result=has_result)
+        for widget in (self._bar.export_button, self.menus.export):
+            widget.setEnabled(commands.export.isEnabled())
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
         self.status.show_state()

@@ -76,7 +76,10 @@ class Menus:
         view.addActions([commands.device_plots, commands.follow])
         settings = bar.addMenu("&Settings")
         settings.addActions([commands.engines, commands.restart_engine])
-        bar.addMenu("&Help").addActions([commands.help, commands.self_test, commands.about])
+        about = bar.addMenu("&Help")
+        about.addActions([commands.help, commands.self_test, commands.about])
+        for menu in (file, edit, run, view, settings, about):
+            menu.setToolTipsVisible(True)  # where a command is grey, they say why
 
 
 def export_menu(parent: QWidget, commands: Commands) -> QMenu:
@@ -96,7 +99,6 @@ def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
     menu.setObjectName("threadsMenu")
     menu.menuAction().setToolTip(THREADS_TIP)
     menu.menuAction().setStatusTip(" ".join(THREADS_TIP.splitlines()))
-    parent.setToolTipsVisible(True)
     menu.setToolTipsVisible(True)
     menu.addActions(list(commands.threads.values()))
     return menu

@@ -208,10 +208,16 @@ def test_analysing_without_a_gpu_says_so_and_keeps_the_run(
     window: MainWindow, qtbot: QtBot
 ) -> None:
     window.show()
-    window.commands.analyse.trigger()
-    assert "Nothing to analyse yet" in window.banner.text
+    analyse = window.commands.analyse
+    assert not analyse.isEnabled()
+    assert "Devices are still being looked for" in analyse.toolTip()
     run = wait_measured(qtbot, window)
-    window.commands.analyse.trigger()
+    assert not analyse.isEnabled()
+    for tip in (analyse.toolTip(), analyse.statusTip()):
+        assert "Nsight Compute looks into NVIDIA GPUs alone" in tip
+    analyse.trigger()
+    assert window.session.live, "nothing was stopped for it"
+    window.session.analyse()
     assert not window.session.live
     until(qtbot, lambda: "Nsight Compute looks into NVIDIA GPUs alone" in window.banner.text)
     assert window.session.live_model.current is run

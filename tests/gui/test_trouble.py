@@ -134,6 +134,22 @@ def test_a_kernel_that_does_not_compile_shows_the_compilers_words(
     assert not window.banner.isVisible()
 
 
+def test_reading_kernels_again_clears_an_old_error_while_nothing_measures(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    folder = kernels.write_vector(tmp_path)
+    window = open_kernel(qtbot, open_window, folder)
+    window.session.set_live(False)
+    manifest = (folder / "workload.toml").read_text(encoding="utf-8")
+    (folder / "workload.toml").write_text("not a manifest", encoding="utf-8")
+    window.commands.reload_kernels.trigger()
+    assert window.banner.kind == "bad"
+    (folder / "workload.toml").write_text(manifest, encoding="utf-8")
+    window.commands.reload_kernels.trigger()
+    assert not window.banner.isVisible()
+    assert not window.session.live
+
+
 def test_a_wrong_result_is_never_timed(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import NoteBox, Words
 
+NO_RUN = "There is nothing to copy: no device, or knobs that make no run."
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 
 
@@ -177,7 +178,7 @@ class InsightPanel(QScrollArea):
         ):
             button.setEnabled(config is not None)
             command = (
-                "" if config is None else make(config, self.kernel_folders, engine=self.engine)
+                NO_RUN if config is None else make(config, self.kernel_folders, engine=self.engine)
             )
             button.setToolTip(command)
 
