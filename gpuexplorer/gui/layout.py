@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QScrollArea,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.panels.advice import AdviceSection
@@ -30,6 +37,10 @@ from gpuexplorer.gui.widgets.late import LateView
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
 DEVICE_SHARE = 0.34
+HISTORY_LEAST_HEIGHT = 36
+"""The head of the table and the top of its first row."""
+VIEWS_LEAST_WIDTH = 510
+"""Pixels in which every tab is seen, whichever view is shown; no view needs more than 480."""
 
 
 class Panels(QSplitter):
@@ -45,7 +56,6 @@ class Panels(QSplitter):
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
         self.origin = OriginLine()
-        self.banner = Banner()
         self.kernel = KernelPanel(session)
         self.exporter: Exporter | None = None
         """Who writes what a late view exports."""
@@ -57,8 +67,10 @@ class Panels(QSplitter):
         self.compare = CompareTab(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
-        for widget, stretch in ((self.experiment, 0), (self._centre(), 1), (self.insight, 0)):
-            self.across.addWidget(widget)
+        self.tabs = self._views()
+        self.banner = Banner(self.tabs)
+        for column, stretch in ((self.experiment, 0), (self.tabs, 1), (self.insight, 0)):
+            self.across.addWidget(column)
             self.across.setStretchFactor(self.across.count() - 1, stretch)
         for widget, name in (
             (self.experiment, "Knobs"),
@@ -69,6 +81,7 @@ class Panels(QSplitter):
             widget.setAccessibleName(name)
         self.experiment.setMinimumWidth(230)
         self.insight.setMinimumWidth(250)
+        self.history.table.setMinimumHeight(HISTORY_LEAST_HEIGHT)
         self.across.setSizes([262, 748, 270])
         self.addWidget(self.across)
         self.addWidget(self.history)
@@ -101,31 +114,26 @@ class Panels(QSplitter):
         """Bring the view so many to the right to the front, going round at the ends."""
         self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
 
-    def _centre(self) -> QWidget:
-        """Return the banner over the views."""
-        self.tabs = QTabWidget()
-        self.tabs.setObjectName("views")
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setDrawBase(False)
-        self.tabs.tabBar().setChangeCurrentOnDrag(True)
-        self.tabs.addTab(self._live_view(), "Live")
-        self.tabs.addTab(self.block_map, "Block map")
-        self.tabs.addTab(self.roofline, "Roofline")
-        self.tabs.addTab(self.sweep, "Sweep")
-        self.tabs.addTab(self.lab, "Lab")
-        self.tabs.addTab(self.compare, "Compare")
-        self.tabs.addTab(self.kernel, "Kernel")
-        self.tabs.addTab(self.operators, "Operators")
-        centre = QWidget()
-        stack = QVBoxLayout(centre)
-        stack.setContentsMargins(0, 0, 0, 0)
-        stack.setSpacing(0)
-        stack.addWidget(self.banner)
-        stack.addWidget(self.tabs, 1)
-        return centre
+    def _views(self) -> QTabWidget:
+        """Return the views, each behind its tab."""
+        tabs = QTabWidget()
+        tabs.setObjectName("views")
+        tabs.setDocumentMode(True)
+        tabs.setMinimumWidth(VIEWS_LEAST_WIDTH)
+        tabs.tabBar().setDrawBase(False)
+        tabs.tabBar().setChangeCurrentOnDrag(True)
+        tabs.addTab(self._live_view(), "Live")
+        tabs.addTab(self.block_map, "Block map")
+        tabs.addTab(self.roofline, "Roofline")
+        tabs.addTab(self.sweep, "Sweep")
+        tabs.addTab(self.lab, "Lab")
+        tabs.addTab(self.compare, "Compare")
+        tabs.addTab(self.kernel, "Kernel")
+        tabs.addTab(self.operators, "Operators")
+        return tabs
 
     def _live_view(self) -> QWidget:
-        """Return the ghosts' row, both plots and the device's state."""
+        """Return the line of origin and ghosts, both plots and the device's state."""
         plots = self.plots = QSplitter(Qt.Orientation.Vertical)
         plots.setChildrenCollapsible(False)
         plots.setHandleWidth(1)
@@ -147,8 +155,11 @@ class Panels(QSplitter):
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.origin)
-        column.addWidget(self.pins)
+        above = QHBoxLayout()
+        above.setSpacing(0)
+        above.addWidget(self.origin, 1)
+        above.addWidget(self.pins, 1)
+        column.addLayout(above)
         column.addWidget(plots, 1)
         column.addWidget(self.strip)
         return view

@@ -23,6 +23,7 @@ from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.frames import Frames
+from gpuexplorer.gui.history_room import HistoryRoom
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
@@ -105,6 +106,7 @@ class MainWindow(KeyWindow):
                 ("Device strip", panels.strip),
             )
         ]
+        self.history_room = HistoryRoom(self, shown[2], panels.history, self.settings)
         tabs = panels.tabs
         views = self.commands.views(
             [tabs.tabText(index) for index in range(tabs.count())], tabs.setCurrentIndex

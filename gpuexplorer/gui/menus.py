@@ -138,7 +138,11 @@ class MainBar(QToolBar):
         label.setProperty("role", "muted")
         self.addWidget(label)
         self.device_box = ListBox("deviceBox", "Where kernels run")
-        self.device_box.setMinimumWidth(300)
+        self.device_box.setSizeAdjustPolicy(
+            ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.device_box.setMinimumContentsLength(30)
+        self.device_box.setMinimumWidth(150)
         self.device_box.addItem("looking for devices…", "auto")
         self.addWidget(self.device_box)
         theme().changed.connect(self._repaint_theme)

@@ -67,6 +67,15 @@ class Settings:
     def device_plots(self, value: bool) -> None:
         self._store.setValue("window/device_plots", "true" if value else "false")
 
+    @property
+    def history_shown(self) -> bool | None:
+        """Whether the user wants the history; None: where the window is high enough."""
+        return {"true": True, "false": False}.get(str(self._store.value("window/history", "")))
+
+    @history_shown.setter
+    def history_shown(self, value: bool | None) -> None:
+        self._store.setValue("window/history", {True: "true", False: "false", None: ""}[value])
+
     def take_python(self) -> str | None:
         """Return the interpreter that an older version remembered here, once; None for none."""
         value = str(self._store.value("engine/python", "") or "")

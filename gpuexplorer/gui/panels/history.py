@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
@@ -69,8 +69,6 @@ class HistoryPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self.bar)
         column.addWidget(self.table, 1)
-        self._find = QShortcut(QKeySequence("Ctrl+F"), self)
-        self._find.activated.connect(self.focus_search)
         self._connect()
         self._show_state()
 
@@ -95,7 +93,6 @@ class HistoryPanel(QWidget):
 
     def focus_search(self) -> None:
         """Let the user type what to search."""
-        self.setVisible(True)
         self.bar.search.setFocus()
         self.bar.search.selectAll()
 

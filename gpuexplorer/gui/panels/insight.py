@@ -80,11 +80,15 @@ class InsightPanel(QScrollArea):
         layout.addSpacing(5)
         self._build_method()
         layout.addSpacing(5)
-        layout.addWidget(self.advice)
-        layout.addSpacing(5)
         self._section("One textbook run, step by step")
         self.phases = PhaseBar()
         layout.addWidget(self.phases)
+        layout.addSpacing(5)
+        self._section("Copy this run as a")
+        self._build_buttons()
+        layout.addSpacing(5)
+        for widget in (self.suspect, self.notes, self.advice):
+            layout.addWidget(widget)
         layout.addSpacing(5)
         self.memory = MemorySection()
         layout.addWidget(self.memory)
@@ -97,8 +101,6 @@ class InsightPanel(QScrollArea):
         self.missing.copied.connect(self.copied)
         layout.addWidget(self.missing)
         layout.addStretch(1)
-        self._section("Copy this run as a")
-        self._build_buttons()
 
     def _build_headline(self) -> None:
         self.headline = Words("–")
@@ -113,7 +115,7 @@ class InsightPanel(QScrollArea):
         self.suspect = NoteBox(
             "suspectNote", "The figure beats what this device was measured to do: it is not ranked"
         )
-        for widget in (self.headline, self.precision, self.suspect):
+        for widget in (self.headline, self.precision):
             self._layout.addWidget(widget)
         self._layout.addSpacing(5)
 
@@ -128,7 +130,7 @@ class InsightPanel(QScrollArea):
             "methodLabel", "How one launch is timed, and the finest step of that clock"
         )
         self.notes = NoteBox("seriesNotes", "What is odd about the launches timed so far")
-        for widget in (self.verified, self.check, self.method, self.notes):
+        for widget in (self.verified, self.check, self.method):
             self._layout.addWidget(widget)
 
     def _build_buttons(self) -> None:

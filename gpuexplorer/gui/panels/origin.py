@@ -1,4 +1,4 @@
-"""The line over the plots that says: this run comes from a file, and nothing is measured now."""
+"""The words over the plots that say: this run comes from a file, and nothing is measured now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OriginLine(QFrame):
         self.words.setObjectName("originWords")
         self.words.setToolTip("What is shown was measured then and there; Live measures here")
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 5, 12, 5)
+        layout.setContentsMargins(12, 2, 12, 2)
         layout.addWidget(self.words, 1)
         self.hide()
 

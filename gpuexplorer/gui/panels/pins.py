@@ -14,7 +14,10 @@ from gpuexplorer.gui.widgets.words import Words
 
 
 class PinRow(QWidget):
-    """Chips, one a ghost, cut where there is no room; hidden while there is none."""
+    """Chips, one a ghost, cut where there is no room; hidden while there is none.
+
+    Its place stays, so that the plots stay where they are.
+    """
 
     removed = Signal(object)
 
@@ -26,6 +29,8 @@ class PinRow(QWidget):
         self._layout = QHBoxLayout(self)
         self._layout.setContentsMargins(12, 4, 12, 0)
         self._layout.setSpacing(8)
+        self._layout.addWidget(_strut())
+        _keep_place(self)
         theme().changed.connect(self._repaint_theme)
         self.hide()
 
@@ -35,7 +40,7 @@ class PinRow(QWidget):
     def show_pins(self, pins: Sequence[Pin]) -> None:
         """Show these ghosts."""
         self._pins = tuple(pins)
-        while (item := self._layout.takeAt(0)) is not None:
+        while (item := self._layout.takeAt(1)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
@@ -48,30 +53,55 @@ class PinRow(QWidget):
         self.setVisible(bool(pins))
 
     def _chip(self, pin: Pin, label: str) -> QFrame:
-        chip = QFrame()
-        chip.setObjectName("chip")
-        chip.setToolTip(pin.words)
-        swatch = QLabel("―")
-        swatch.setStyleSheet(f"color: {self._colour_of(pin)}; font-weight: 700;")
-        words = Words(f"{label}  {quantity(pin.median_s, 's')}")
         close = QToolButton()
         close.setObjectName("unpinButton")
-        close.setIcon(theme().icon("close", "muted"))
         close.setToolTip("Remove this ghost")
         close.clicked.connect(lambda: self.removed.emit(pin.number))
-        layout = QHBoxLayout(chip)
-        layout.setContentsMargins(8, 1, 3, 1)
-        layout.setSpacing(6)
-        layout.addWidget(swatch)
-        layout.addWidget(words, 1)
-        layout.addWidget(close)
-        for widget in (chip, swatch, words, close):
+        text = f"{label}  {quantity(pin.median_s, 's')}"
+        chip, words = _frame(text, self._colour_of(pin), close)
+        chip.setObjectName("chip")
+        chip.setToolTip(pin.words)
+        for widget in (chip, *chip.findChildren(QWidget)):
             widget.ensurePolished()  # its sizes are those of the style from here on
+        layout = chip.layout()
+        assert layout is not None
         layout.invalidate()
         beside = chip.sizeHint().width()  # in which words that may be cut have no width
         whole = words.fontMetrics().horizontalAdvance(words.text()) + 4
         chip.setMaximumWidth(beside + whole)
         return chip
+
+
+def _frame(text: str, colour: str, close: QToolButton) -> tuple[QFrame, Words]:
+    """Return a chip and its words."""
+    chip = QFrame()
+    chip.setProperty("role", "chip")
+    swatch = QLabel("―")
+    swatch.setStyleSheet(f"color: {colour}; font-weight: 700;")
+    words = Words(text)
+    close.setIcon(theme().icon("close", "muted"))
+    layout = QHBoxLayout(chip)
+    layout.setContentsMargins(8, 1, 3, 1)
+    layout.setSpacing(6)
+    layout.addWidget(swatch)
+    layout.addWidget(words, 1)
+    layout.addWidget(close)
+    return chip, words
+
+
+def _strut() -> QFrame:
+    """Return a chip that is not seen and keeps the height of one."""
+    chip, _ = _frame("", "transparent", QToolButton())
+    chip.setFixedWidth(0)
+    _keep_place(chip)
+    chip.hide()
+    return chip
+
+
+def _keep_place(widget: QWidget) -> None:
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    widget.setSizePolicy(policy)
 
 
 def telling(labels: Sequence[str]) -> list[str]:

@@ -1,33 +1,43 @@
-"""One sentence across the top of the plots, with what can be done about it."""
+"""One sentence over the top edge of the views, with what can be done about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
+    QTabWidget,
     QToolButton,
     QVBoxLayout,
-    QWidget,
 )
 
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.theme import theme
 
 Action = tuple[str, Callable[[], None]]
+EDGE = 6
+"""Pixels between the card and the views' edges."""
+WIDEST = 860
+NARROW = 620
+"""Below this many pixels the buttons stand under the words."""
 
 
 class Banner(QFrame):
-    """A strip that never blocks: ``info``, ``warning`` or ``bad``; further lines unfold."""
+    """A card that never blocks: ``info``, ``warning`` or ``bad``; further lines unfold.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    It lies over the views, below their tabs, so that nothing moves when it comes and goes.
+    """
+
+    def __init__(self, over: QTabWidget) -> None:
+        super().__init__(over)
+        self._over = over
         self.setObjectName("banner")
         self.kind = ""
         self._text = QLabel()
@@ -52,11 +62,16 @@ class Banner(QFrame):
         font.setFamilies(["monospace"])
         font.setStyleHint(font.StyleHint.Monospace)
         self._detail.setFont(font)
+        acts = QHBoxLayout()
+        acts.addStretch(1)
+        acts.addWidget(self._more)
+        acts.addLayout(self._buttons)
+        self._words_and_acts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._words_and_acts.addWidget(self._text, 1)
+        self._words_and_acts.addLayout(acts)
         line = QHBoxLayout()
-        line.addWidget(self._text, 1)
-        line.addWidget(self._more)
-        line.addLayout(self._buttons)
-        line.addWidget(self._close)
+        line.addLayout(self._words_and_acts, 1)
+        line.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 7, 8, 7)
         layout.addLayout(line)
@@ -64,6 +79,7 @@ class Banner(QFrame):
         theme().changed.connect(self._paint)
         self._paint()
         self.dismiss()
+        over.installEventFilter(self)
 
     def _paint(self) -> None:
         self._close.setIcon(theme().icon("close", "muted"))
@@ -95,6 +111,7 @@ class Banner(QFrame):
         self.style().unpolish(self)
         self.style().polish(self)
         self.show()
+        self._place()
 
     def _act(self, act: Callable[[], None], _checked: bool = False) -> None:
         self.dismiss()
@@ -113,3 +130,34 @@ class Banner(QFrame):
 
     def _unfold(self, on: bool) -> None:
         self._detail.setVisible(on)
+
+    # ---- its place
+
+    def _place(self) -> None:
+        """Lie over the top edge of the view, as high as the words need and never over the tabs."""
+        layout = self.layout()
+        if self.isHidden() or layout is None:
+            return
+        top = self._over.tabBar().geometry().bottom() + 1 + EDGE
+        width = min(WIDEST, self._over.width() - 2 * EDGE)
+        narrow = width < NARROW and not (self._more.isHidden() and not self._buttons.count())
+        directions = QBoxLayout.Direction
+        self._words_and_acts.setDirection(
+            directions.TopToBottom if narrow else directions.LeftToRight
+        )
+        height = min(layout.totalHeightForWidth(width), self._over.height() - top - EDGE)
+        self.setGeometry((self._over.width() - width) // 2, top, width, height)
+        self.raise_()
+
+    def event(self, event: QEvent) -> bool:
+        """Take another height when the words or the style want one."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return done
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the size of the views."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._place()
+        return super().eventFilter(watched, event)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 
 class LateView(QWidget):
-    """Stands where the view will be; ``view`` is it, None before it was first shown."""
+    """Stands where the view will be; ``view`` is it, None before it was first shown.
+
+    A view that needs more room than there is can be scrolled: it widens nothing around it.
+    """
 
     def __init__(self, name: str, make: Callable[[], QWidget]) -> None:
         super().__init__()
@@ -23,10 +27,21 @@ class LateView(QWidget):
         """Return the view, made now or before."""
         if self.view is None:
             self.view = self._make()
-            self._column.addWidget(self.view)
+            self._column.addWidget(_scrolled(self.view))
         return self.view
 
     def showEvent(self, event: QShowEvent) -> None:
         """Make the view, once."""
         self.made()
         super().showEvent(event)
+
+
+def _scrolled(view: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setWidget(view)
+    for widget in (view, area.viewport()):
+        widget.setAutoFillBackground(False)
+    return area

@@ -1,0 +1,167 @@
+"""Nothing moves under the pointer, the columns keep their widths, and the charts their room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.widgets.late import LateView
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+
+SMALL = (1000, 650)
+WORDS = "One launch would take about 12 s on this device. You can stop it at any time."
+
+
+def places(window: MainWindow) -> dict[str, QRect]:
+    """Return where the charts and what stands beside them lie in the window."""
+    QApplication.processEvents()
+    insight, panels = window.insight, window.panels
+    widgets: dict[str, QWidget] = {
+        "tabs": panels.tabs.tabBar(), "timing": window.timing.plot, "traffic": window.traffic,
+        "strip": window.strip, "history": panels.history, "headline": insight.headline,
+        "figures": insight.figures, "method": insight.method, "phases": insight.phases,
+        "copy": insight.command_button,
+    }  # fmt: skip
+    return {n: QRect(w.mapTo(window, QPoint(0, 0)), w.size()) for n, w in widgets.items()}
+
+
+def resize(qtbot: QtBot, window: MainWindow, size: tuple[int, int]) -> None:
+    window.resize(*size)
+    QApplication.processEvents()
+    assert window.size().toTuple() == size, window.minimumSizeHint()
+    QApplication.processEvents()
+
+
+def test_what_comes_and_goes_moves_no_chart_and_no_figure(qtbot: QtBot, window: MainWindow) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_size("N", 64)
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    before = places(window)
+    window.pin()
+    assert places(window) == before, "a pin was added"
+    assert find(window, "chip").isVisible()
+    window.show_notice(Notice("warning", WORDS, (("Run it anyway", None),), "a\nb\nc"))
+    assert window.banner.isVisible()
+    assert places(window) == before, "a notice appeared"
+    window.banner.findChildren(QPushButton)[0].click()
+    assert places(window) == before, "its details unfolded"
+    window.insight.notes.show_sentences(["the times are noisy: the median is known to 28 %"])
+    window.insight.suspect.show_sentences(["the figure beats what this device was measured to do"])
+    window.insight.advice.cards[0].show()
+    assert window.insight.notes.isVisible()
+    assert places(window) == before, "notes and advice appeared"
+    run.origin = "bench.gpux"
+    window.panels.origin.show_run(run)
+    assert window.panels.origin.isVisible()
+    assert places(window) == before, "the words on a file's run appeared"
+    find(window, "bannerClose", QToolButton).click()
+    window.unpin(window.session.live_model.pins[0].number)
+    assert places(window) == before, "all were taken away again"
+
+
+def test_a_notice_lies_over_the_view_and_never_over_the_tabs(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.set_live(False)
+    panels = window.panels
+    window.show_notice(Notice("info", WORDS, (("Choose another block", None),), "more"))
+    for size in ((1280, 800), SMALL, (1600, 900)):
+        resize(qtbot, window, size)
+        for index in range(panels.tabs.count()):
+            panels.tabs.setCurrentIndex(index)
+            QApplication.processEvents()
+            card = window.banner
+            inside = panels.tabs.rect()
+            inside.setTop(panels.tabs.tabBar().geometry().bottom() + 1)
+            assert inside.contains(card.geometry()), (size, panels.tabs.tabText(index))
+            for button in card.findChildren(QPushButton):
+                if button.isVisible():
+                    place = button.mapTo(window, button.rect().center())
+                    assert card.rect().contains(button.mapTo(card, button.rect().bottomRight()))
+                    assert window.childAt(place) is button
+    QTest.mouseClick(find(window, "bannerClose", QToolButton), Qt.MouseButton.LeftButton)
+    assert not window.banner.isVisible() and window.banner.text == ""
+
+
+def test_the_columns_keep_their_widths_whichever_view_is_shown(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.set_live(False)
+    resize(qtbot, window, SMALL)
+    tabs, widths = window.panels.tabs, window.panels.across.sizes()
+    for index in range(tabs.count()):
+        tabs.setCurrentIndex(index)
+        QApplication.processEvents()
+        name, view = tabs.tabText(index), tabs.widget(index)
+        assert view is not None
+        if isinstance(view, LateView):
+            assert view.view is not None, "it is made once it is shown"
+        assert view.minimumSizeHint().width() <= 480, name
+        assert window.size().toTuple() == SMALL, name
+        assert window.panels.across.sizes() == widths, name
+
+
+def test_everything_has_a_place_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.set_live(False)
+    resize(qtbot, window, SMALL)
+    bar = window.panels.tabs.tabBar()
+    last = bar.tabRect(bar.count() - 1)
+    assert bar.rect().contains(last), "a tab is cut"
+    for box in (window.device_box, find(window, "exportButton"), window.strip, window.status):
+        assert box.isVisible()
+        assert window.rect().contains(QRect(box.mapTo(window, QPoint(0, 0)), box.size()))
+    charts = window.timing.height(), window.traffic.height()
+    assert max(charts) == window.timing.height() >= 220
+
+
+def test_the_history_gives_way_in_a_low_window(qtbot: QtBot, window: MainWindow) -> None:
+    history = window.panels.history
+    assert history.isVisible()
+    height = history.height()
+    resize(qtbot, window, (1280, 759))
+    assert not history.isVisible()
+    resize(qtbot, window, (1280, 800))
+    assert history.isVisible() and history.height() == height
+
+
+def test_what_the_user_chose_of_the_history_wins(
+    qtbot: QtBot, window: MainWindow, open_window: OpenWindow
+) -> None:
+    history = window.panels.history
+    shown = next(
+        a for a in window.findChildren(type(window.commands.live)) if a.text() == "History"
+    )
+    resize(qtbot, window, SMALL)
+    shown.trigger()
+    assert history.isVisible()
+    resize(qtbot, window, (1000, 660))
+    assert history.isVisible(), "the user wanted it"
+    again = open_window()
+    again.resize(*SMALL)
+    again.show()
+    qtbot.waitUntil(again.isVisible)
+    assert again.panels.history.isVisible(), "the next window remembers"
+    shown.trigger()
+    resize(qtbot, window, (1280, 800))
+    assert history.isVisible(), "what the height gives was chosen: it decides again"
+    shown.trigger()
+    resize(qtbot, window, (1280, 900))
+    assert not history.isVisible(), "the user wanted it away"
+
+
+def test_searching_brings_a_folded_history_back(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.waitUntil(window.isActiveWindow)
+    resize(qtbot, window, SMALL)
+    assert not window.panels.history.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert window.panels.history.isVisible()
+    assert window.panels.history.bar.search.hasFocus()
