@@ -216,7 +216,8 @@ def test_analysing_without_a_gpu_says_so_and_keeps_the_run(
     for tip in (analyse.toolTip(), analyse.statusTip()):
         assert "Nsight Compute looks into NVIDIA GPUs alone" in tip
     analyse.trigger()
-    assert window.session.live, "nothing was stopped for it"
+    still_live = window.session.live
+    assert still_live, "nothing was stopped for it"
     window.session.analyse()
     assert not window.session.live
     until(qtbot, lambda: "Nsight Compute looks into NVIDIA GPUs alone" in window.banner.text)
