@@ -11,7 +11,7 @@ from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, 
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Verdict
-from gpuexplorer.core.units import percent, quantity, ratio
+from gpuexplorer.core.units import percent, quantity, speed
 
 VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
 """Slots in the palette, here and in the window."""
@@ -40,22 +40,14 @@ class Line:
 
     @property
     def words(self) -> str:
-        """The verdict with the ratio, such as ``1.052 slower``."""
+        """How fast it is, such as ``1.05× slower``, or that this cannot be told."""
         if self.beside:
             return self.beside
         if self.verdict is None:
             return "reference"
-        return f"{ratio_words(self.ratio)} {self.verdict}" if self.ratio else "too few rounds"
-
-
-def ratio_words(value: float | None) -> str:
-    """Format a ratio of times with four significant digits; ``–`` when it is not known."""
-    return ratio(value, "", 4).strip()
-
-
-def interval_words(low: float, high: float) -> str:
-    """Format an interval of a ratio."""
-    return f"{ratio_words(low)} to {ratio_words(high)}"
+        if not self.ratio:
+            return "too few rounds"
+        return speed(self.ratio) if self.verdict in ("faster", "slower") else self.verdict
 
 
 def lines_of(result: ComparisonResult) -> list[Line]:
@@ -152,8 +144,7 @@ def line_words(line: Line, reference: str) -> str:
         return f"{line.label}\nToo few rounds for a ratio yet; eight are needed."
     return (
         f"{line.label}: {line.verdict}\n"
-        f"{ratio_words(line.ratio)} times the time of {reference}, "
-        f"95 % interval {interval_words(line.low, line.high)}"
+        f"{speed(line.ratio, line.low, line.high)} beside {reference}, with the 95 % interval"
     )
 
 

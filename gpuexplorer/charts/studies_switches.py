@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_words import effect_words, factor_words, subject, times
+from gpuexplorer.charts.studies_words import effect_words, factor_words, subject
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import factor, quantity
 
 LOG_ABOVE = 6.0
 """Times this many times apart go on a logarithmic axis."""
@@ -199,7 +199,7 @@ def _memory(study: SwitchesStudy) -> Panel | None:
     drawn = [
         series(
             "", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3,
-            labels=(name if (x, y) == base else f"{name}  {times(y / base[1])} memory",),
+            labels=(name if (x, y) == base else f"{name}  {factor(y / base[1])} memory",),
             keys=(measured.run,),
         )
         for (name, measured), (x, y) in zip(known, points, strict=True)

@@ -10,7 +10,7 @@ from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
-from gpuexplorer.core.units import percent, quantity, ratio
+from gpuexplorer.core.units import factor, percent, quantity, speed, speed_interval
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -21,30 +21,25 @@ def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
 
 
 def effect_words(effect: Comparison | None) -> str:
-    """Return what a ratio of times says, such as ``1.83× as fast`` or ``does nothing``."""
+    """Return what a ratio of times says, such as ``1.83× faster`` or ``does nothing``."""
     if effect is None:
         return "too few rounds"
     if effect.verdict == "same":
         return "does nothing"
-    found = factor_words(effect)
-    return found if effect.verdict != "can't tell" else f"{found}, can't tell"
+    if effect.verdict == "can't tell":
+        return f"can't tell ({speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)})"
+    return factor_words(effect)
 
 
 def factor_words(effect: Comparison) -> str:
-    """Return a ratio of times as a factor: ``1.83× as fast`` or ``1.20× the time``."""
-    if effect.ratio < 1:
-        return f"{times(1 / effect.ratio)} as fast"
-    return f"{times(effect.ratio)} the time"
+    """Return a ratio of times as a factor: ``1.83× faster`` or ``1.20× slower``."""
+    return speed(effect.ratio)
 
 
 def times_as_fast(ratio_of_times: Comparison) -> str:
-    """Return a ratio of times as a speed, such as ``2.1× as fast as``."""
-    return f"{times(1 / ratio_of_times.ratio)} as fast as"
-
-
-def times(factor: float | None) -> str:
-    """Format a factor with three digits, such as ``1.83×``."""
-    return "–" if factor is None else f"{ratio(factor, '', 3).strip()}×"
+    """Return a ratio of times as a speed, such as ``2.10× faster than``."""
+    words = speed(ratio_of_times.ratio)
+    return f"{words} as" if words == speed(1.0) else f"{words} than"
 
 
 def time_words(measured: Measured | None) -> str:
@@ -66,12 +61,13 @@ def error_words(error: float | None) -> str:
 
 
 def speedup_words(found: Speedup | None) -> str:
-    """Return a speed-up with its interval, such as ``5.10× (4.92× to 5.31×)``."""
+    """Return a speed-up with its interval, such as ``5.10× (4.92–5.31)``."""
     if found is None:
         return "–"
     if found.ci95_low is None or found.ci95_high is None:
-        return times(found.factor)
-    return f"{times(found.factor)} ({times(found.ci95_low)} to {times(found.ci95_high)})"
+        return factor(found.factor)
+    low, high = factor(found.ci95_low).rstrip("×"), factor(found.ci95_high).rstrip("×")
+    return f"{factor(found.factor)} ({low}–{high})"
 
 
 def size_words(size: float) -> str:

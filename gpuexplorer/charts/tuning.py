@@ -9,7 +9,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
-from gpuexplorer.core.units import plural, quantity
+from gpuexplorer.core.units import plural, quantity, speed_interval
 
 LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
@@ -24,9 +24,9 @@ BEST_COLOUR = 1
 
 def interval_words(finalist: Finalist) -> str:
     """Return the 95 % interval of a finalist's ratio; empty without one."""
-    if finalist.ci95_low is None or finalist.ci95_high is None:
+    if finalist.ratio is None or finalist.ci95_low is None or finalist.ci95_high is None:
         return ""
-    return f"{finalist.ci95_low:.3f} to {finalist.ci95_high:.3f}"
+    return speed_interval(finalist.ratio, finalist.ci95_low, finalist.ci95_high)
 
 
 def standing_words(finalist: Finalist, tuning: Tuning) -> str:

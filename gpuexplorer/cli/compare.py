@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuexplorer.charts.comparison import interval_words, ratio_words, shared_words
+from gpuexplorer.charts.comparison import shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
@@ -29,7 +29,7 @@ from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import percent, plural, quantity
+from gpuexplorer.core.units import percent, plural, quantity, speed
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
@@ -204,8 +204,8 @@ def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
     for one in standings:
         found = one.comparison
         if found is not None:
-            words = interval_words(found.ci95_low, found.ci95_high)
-            parts.append(f"{one.label}: {ratio_words(found.ratio)} ({words}) {found.verdict}")
+            words = speed(found.ratio, found.ci95_low, found.ci95_high)
+            parts.append(f"{one.label}: {words}: {found.verdict}")
     return " · ".join(parts)
 
 
@@ -257,8 +257,7 @@ def _exit_code(result: ComparisonResult) -> int:
 def _ratio(one: Contestant) -> str:
     if one.ratio is None or one.ci95_low is None or one.ci95_high is None:
         return ""
-    interval = interval_words(one.ci95_low, one.ci95_high)
-    return f"{ratio_words(one.ratio)} times the time, 95 % interval {interval}"
+    return speed(one.ratio, one.ci95_low, one.ci95_high)
 
 
 ENDS = {

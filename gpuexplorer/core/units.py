@@ -48,6 +48,40 @@ def ratio(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{rounded:.{max(0, digits - whole)}f} {unit}"
 
 
+def factor(value: float | None) -> str:
+    """Format how many times as much something is, with three digits: ``1.83×``."""
+    return "–" if value is None else f"{_three(value)}×"
+
+
+def _three(value: float) -> str:
+    return ratio(value, "", 3).strip()
+
+
+def speed(times_ratio: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Say how fast something is beside another by the ratio of their times, and its interval.
+
+    ``speed(0.5, 0.45, 0.56)`` is ``"2.00× faster (1.79–2.22)"``; what takes as long to three
+    digits is ``"as fast"``.
+    """
+    if times_ratio is None or times_ratio <= 0 or not math.isfinite(times_ratio):
+        return "–"
+    words = factor(1 / times_ratio if times_ratio < 1 else times_ratio)
+    how = f"{words} faster" if times_ratio < 1 else f"{words} slower"
+    if words == factor(1.0):
+        how = "as fast"
+    if low is None or high is None:
+        return how
+    return f"{how} ({speed_interval(times_ratio, low, high)})"
+
+
+def speed_interval(times_ratio: float, low: float, high: float) -> str:
+    """Return the interval of what ``speed`` says, such as ``1.79–2.22``."""
+    ends = [low, high]
+    if times_ratio < 1:
+        ends = [1 / end if end > 0 else math.inf for end in (high, low)]
+    return f"{_three(ends[0])}–{_three(ends[1])}"
+
+
 def percent(fraction: float | None, digits: int = 2) -> str:
     """Format a fraction as a percentage with ``digits`` significant digits."""
     if fraction is None or math.isnan(fraction):

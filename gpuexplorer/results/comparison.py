@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpuexplorer.charts.comparison import Line, interval_words, lines_of, ratio_words
+from gpuexplorer.charts.comparison import Line, lines_of
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import quantity, speed, speed_interval
 
 ENDS = {"ci95_low": "low", "ci95_high": "high"}
 COLUMNS = (
@@ -19,9 +19,9 @@ COLUMNS = (
     Column("configuration", "configuration", "What tells it from the others; the whole is its "
            "tooltip", words=True, fields={"configuration": ""}),
     Column("median", "median", "Median time of one launch", "s", fields={"median_s": ""}),
-    Column("ratio", "time ratio", "Its time over the reference's: below 1 it is faster",
+    Column("ratio", "speed", "How many times faster or slower than the reference, from turns",
            fields={"ratio": ""}),
-    Column("interval", "95 % interval", "Of the ratio", fields=ENDS),
+    Column("interval", "95 % interval", "Of that factor", fields=ENDS),
     Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
            "be told", words=True, fields={"verdict": ""}),
     Column("too_slow", "too slow", "Whether it is slower by more than the limit", words=True,
@@ -78,15 +78,16 @@ def sheet_of_entries(
 
 def _row(one: Entry) -> Row:
     line = one.line
-    known = line.ratio is not None and line.low is not None and line.high is not None
     verdict = "reference" if one.reference else line.verdict or ""
     role: Role = "reference" if one.reference else line.verdict or ""
-    interval = interval_words(line.low, line.high) if line.low and line.high else ""
+    factor = interval = ""
+    if line.ratio is not None and line.low and line.high:
+        factor, interval = speed(line.ratio), speed_interval(line.ratio, line.low, line.high)
     cells = {
         "reference": Cell("◉" if one.reference else "○", one.reference),
         "configuration": Cell(line.label, line.label),
         "median": one.median,
-        "ratio": Cell(ratio_words(line.ratio) if known else "", line.ratio),
+        "ratio": Cell(factor, line.ratio),
         "interval": Cell(interval, line.ratio, line),
         "verdict": Cell(verdict, verdict, role=role),
         "too_slow": Cell({True: "yes", False: "no", None: "–"}[one.too_slow], one.too_slow),

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpuexplorer.charts.comparison import interval_words
 from gpuexplorer.charts.studies_switches import combining_words
 from gpuexplorer.charts.studies_words import (
     effect_words,
     error_words,
-    factor_words,
     speedup_words,
     time_words,
 )
@@ -26,7 +24,7 @@ from gpuexplorer.core.studies import (
     SwitchesStudy,
     SwitchValue,
 )
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, quantity, speed, speed_interval
 
 UNKNOWN = "no figure"
 FIGURES = {
@@ -125,8 +123,8 @@ def _ratio_words(effect: Comparison | None) -> str:
     """Return a ratio of times with its interval and verdict, in a line."""
     if effect is None:
         return "Too few rounds for an interval."
-    interval = interval_words(effect.ci95_low, effect.ci95_high)
-    return f"{effect.ratio:.4g} times the time, 95 % interval {interval}: {effect.verdict}"
+    words = speed(effect.ratio, effect.ci95_low, effect.ci95_high)
+    return f"{words}, with the 95 % interval: {effect.verdict}"
 
 
 # ---- switches
@@ -172,10 +170,8 @@ def _switches_notes(study: SwitchesStudy) -> list[str]:
         return ["No switch pays by itself, so there is nothing to combine."]
     found = []
     if study.total is not None:
-        interval = interval_words(study.total.ci95_low, study.total.ci95_high)
-        found.append(
-            f"Together {factor_words(study.total)} (time over the baseline's: {interval})."
-        )
+        total = study.total
+        found.append(f"Together {speed(total.ratio, total.ci95_low, total.ci95_high)}.")
     if study.combining is not None:
         found.append(f"Combining them {combining_words(study)}.")
     return found
@@ -233,7 +229,7 @@ def _switch_row(
     if part not in ("baseline", "combining", "not offered") and measured is not None:
         words = effect_words(effect)
     if effect is not None:
-        interval = interval_words(effect.ci95_low, effect.ci95_high)
+        interval = speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)
     memory_B = measured.memory_B if measured is not None else None
     heading, where = PARTS[part]
     cells = {

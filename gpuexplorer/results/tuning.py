@@ -17,7 +17,7 @@ from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.tuning import Evaluation, Finalist, Tuning
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import quantity, speed
 from gpuexplorer.results.sweep import CONFIGURATION, configuration_values
 
 LEADERS = 12
@@ -25,8 +25,8 @@ LEADERS = 12
 COLUMNS = (
     Column("configuration", "configuration", "Block and tunables", words=True),
     Column("time", "time per launch", "Median time of one launch", "s"),
-    Column("ratio", "× the best", "Its time over that of the fastest, measured in turns"),
-    Column("interval", "95 % interval", "Of that ratio"),
+    Column("ratio", "speed", "How many times slower than the fastest, measured in turns"),
+    Column("interval", "95 % interval", "Of that factor"),
     Column("standing", "beside the best", "Whether it can be told from the fastest", words=True),
 )
 TRIED = ("number", "outcome", "median_s", "min_s", "samples", "reason", "time_s")
@@ -94,7 +94,7 @@ def _row(
     cells = {
         "configuration": Cell(words),
         "time": Cell(quantity(time_s, "s"), time_s),
-        "ratio": Cell(f"{ratio:.3f}" if ratio is not None else "–", ratio),
+        "ratio": Cell(speed(ratio) if ratio != 1.0 else "", ratio),
         "interval": Cell(interval, ratio if interval else None),
         "standing": standing,
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import error_words, subject, times, times_as_fast
+from gpuexplorer.charts.studies_words import error_words, subject, times_as_fast
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import plural
+from gpuexplorer.core.units import factor, plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -297,7 +297,7 @@ def sheet(study: PrecisionStudy) -> Sheet:
 def _row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     measured, against, error = point.measured, point.against, study.error(point)
     speed = 1 / against.ratio if against is not None else None
-    words = times(speed) if speed is not None or point.precision != study.reference else "1"
+    words = factor(speed) if speed is not None or point.precision != study.reference else "1"
     wrong = measured is not None and measured.wrong
     cells = {
         "precision": Cell(point.precision, point.precision),
@@ -409,7 +409,7 @@ def _label(point: PrecisionPoint) -> str:
     """Return what stands beside a point: the precision, and how fast it is beside the reference."""
     facts, brackets = [point.precision], []
     if point.against is not None:
-        facts.append(times(1 / point.against.ratio))
+        facts.append(factor(1 / point.against.ratio))
     if point.fallback is not None and point.ran not in (None, point.precision):
         brackets.append(f"(ran as {point.ran})")
     if point.measured is not None and point.measured.max_rel_error == 0:

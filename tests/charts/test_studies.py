@@ -159,7 +159,7 @@ def test_the_bars_lead_from_the_baseline_to_the_combination() -> None:
     assert bars[2].end_s == pytest.approx(0.4e-3)  # what both would come to
     assert bars[3].start_s == pytest.approx(0.4e-3) and bars[3].end_s == pytest.approx(0.5e-3)
     assert [b.total for b in bars] == [True, False, False, False, True]
-    assert "loses" in bars[3].words and bars[1].words == "2.00× as fast"
+    assert "loses" in bars[3].words and bars[1].words == "2.00× faster"
     assert bars[1].colour != bars[3].colour != bars[0].colour
 
 
@@ -170,10 +170,10 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
     ]  # fmt: skip
     words = labels(chart.rows[1][0])
     assert words == [
-        "2.00× as fast",
-        "1.25× as fast",
-        "1.50× the time",
-        "1.00× the time, can't tell",
+        "2.00× faster",
+        "1.25× faster",
+        "1.50× slower",
+        "can't tell (0.990–1.01)",
     ]
     assert "Not offered here: CUDA graph." in chart.notes
     memory = labels(chart.rows[2][0])

@@ -116,7 +116,7 @@ def test_without_a_display_the_exploration_runs_in_the_terminal(
     assert err.splitlines()[0].startswith("gpuexplorer: no window here, ")
     assert "ssh -X" in err
     assert "QT_QPA_PLATFORM=vnc" in err
-    assert "times as fast as" in out
+    assert "× faster than " in out
 
 
 def test_the_exploration_writes_charts_and_json(exploration: tuple[Path, str, str]) -> None:

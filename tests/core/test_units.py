@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.units import count, listed, percent, plural, quantity, ratio
+from gpuexplorer.core.units import count, listed, percent, plural, quantity, ratio, speed
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,22 @@ def test_a_phrase_goes_with_its_number_and_names_what_else_it_says() -> None:
 def test_names_are_listed_as_a_sentence_has_them() -> None:
     assert [listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert listed(["fp16", "bf16"], "{names} or {last}") == "fp16 or bf16"
+
+
+def test_speeds_have_one_form_whichever_is_faster() -> None:
+    assert speed(0.5, 0.45, 0.56) == "2.00× faster (1.79–2.22)"
+    assert speed(1.04, 1.01, 1.07) == "1.04× slower (1.01–1.07)"
+    assert speed(87.17) == "87.2× slower"
+    assert speed(1.0001) == "as fast"
+    assert speed(1.0, 0.99, 1.02) == "as fast (0.990–1.02)"
+    assert speed(None) == "–"
+
+
+@given(st.floats(0.01, 100), st.floats(1, 2))
+def test_a_speed_turned_around_has_the_same_factor(ratio: float, spread: float) -> None:
+    there, back = speed(ratio, ratio / spread, ratio * spread), speed(1 / ratio)
+    shown, turned = (float(w.split("×")[0]) if "×" in w else 1.0 for w in (there, back))
+    assert shown == pytest.approx(turned, rel=0.011)
+    assert ("faster" in there) + ("faster" in back) == ("×" in there and "×" in back)
+    low, high = (float(end) for end in there.partition("(")[2].rstrip(")").split("–"))
+    assert low <= shown * 1.011 and shown <= high * 1.011

@@ -176,13 +176,13 @@ def test_a_star_makes_a_baseline_and_says_where_runs_differ(qtbot: QtBot, bench:
     until(qtbot, lambda: "★" in bench.shown("star"))
     by_id = dict(zip(bench.ids(), bench.shown("baseline"), strict=True))
     assert by_id[numbers(1)[0]] == "baseline"
-    assert by_id[slower.id] == "5×"
-    assert by_id[changed.id] == "4.5× ⚠"
+    assert by_id[slower.id] == "5.00× slower"
+    assert by_id[changed.id] == "4.50× slower ⚠"
     assert by_id[numbers(3)[0]] == ""
     place = bench.model.find(slower.id)
     assert place is not None
     index = bench.model.index(place, place_of("baseline"))
-    assert "5 times slower than its baseline" in index.data(Qt.ItemDataRole.ToolTipRole)
+    assert "5.00× slower than its baseline" in index.data(Qt.ItemDataRole.ToolTipRole)
     until(qtbot, lambda: bench.model.baselines != {})
     bench.choose(*numbers(1))
     QTest.keyClick(bench.panel.table, Qt.Key.Key_S)

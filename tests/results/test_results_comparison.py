@@ -31,14 +31,14 @@ def test_the_reference_alone_is_called_so() -> None:
     assert [row.cells["verdict"].text for row in sheet.rows] == ["faster", "reference", ""]
     page = sheet_sections(sheet)
     assert page.count("<td>reference</td>") == 1 and '<th scope="col">too slow</th>' in page
-    assert "The driver differs." in page and "0.4900 to 0.5100" in page
+    assert "The driver differs." in page and "1.96–2.04" in page
 
 
 def test_the_terminal_has_the_same_figures_and_the_warnings() -> None:
     stream = io.StringIO()
     print_sheet(sheet_of(RESULT), Console(width=100, file=stream))
     said = stream.getvalue()
-    assert "0.4900 to 0.5100" in said and "faster" in said and "too slow" not in said
+    assert "1.96–2.04" in said and "faster" in said and "too slow" not in said
     assert "block 8: The driver differs." in said
 
 

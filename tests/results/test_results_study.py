@@ -68,18 +68,18 @@ def test_switches_stand_by_what_they_were_measured_beside() -> None:
     sheet = sheet_of(switches_study())
     found = {(row["title"], row["part"]): row for row in shown(switches_study())}
     compile_, alone = "torch.compile: default", "by itself"
-    assert found[compile_, alone]["effect"] == "2.00× as fast"
+    assert found[compile_, alone]["effect"] == "2.00× faster"
     assert found[compile_, "on top"]["remarks"] == "kept ✓"
-    assert found["Without batching", alone]["effect"] == "3.00× the time"
+    assert found["Without batching", alone]["effect"] == "3.00× slower"
     assert found["Gradient mode: grad", alone]["remarks"] == "it does not compile"
     assert found["CUDA graph", "not offered"]["remarks"] == "it is for a GPU"
-    assert found["combination", "in turns"]["effect"] == "2.22× as fast"
+    assert found["combination", "in turns"]["effect"] == "2.22× faster"
     assert rows(sheet, "In turns with the combination")["combination"].role == "best"
 
 
 def test_a_size_has_both_times_and_both_speed_ups() -> None:
     found = shown(speedup_study())
-    assert found[0]["N"] == "64" and found[0]["speedup"] == "0.100× (0.0900× to 0.110×)"
+    assert found[0]["N"] == "64" and found[0]["speedup"] == "0.100× (0.0900–0.110)"
     assert found[0]["speedup_with"] == "0.0333×"
     assert found[3]["remarks"] == "not measured yet"
     assert len(shown(speedup_study())) == 4

@@ -55,8 +55,8 @@ def column(sheet: Sheet, name: str) -> list[str]:
 
 def test_finalists_stand_by_the_best_and_the_chosen_one_stands_out() -> None:
     sheet = sheet_of(TUNING)
-    assert column(sheet, "ratio") == ["1.000", "1.001", "4.000"]
-    assert column(sheet, "interval") == ["", "0.991 to 1.011", "3.960 to 4.040"]
+    assert column(sheet, "ratio") == ["", "as fast", "4.00× slower"]
+    assert column(sheet, "interval") == ["", "0.991–1.01", "3.96–4.04"]
     assert column(sheet, "standing") == ["the fastest", "same, chosen", "slower, without tuning"]
     assert [row.role for row in sheet.rows] == ["", "best", ""]
     assert [row.cells["standing"].role for row in sheet.rows] == ["best", "best", ""]
@@ -65,7 +65,7 @@ def test_finalists_stand_by_the_best_and_the_chosen_one_stands_out() -> None:
 
 def test_leaders_are_the_latest_word_on_each_configuration() -> None:
     sheet = leaders_sheet(EVALUATIONS)
-    assert column(sheet, "ratio") == ["1.000", "3.000", "4.000"]
+    assert column(sheet, "ratio") == ["", "3.00× slower", "4.00× slower"]
     assert set(column(sheet, "standing")) == {"not measured in turns yet"}
     many = [tried(n, n + 1, 1e-3 * (n + 1)) for n in range(3 * LEADERS)]
     assert len(leaders_sheet(many).rows) == LEADERS

@@ -6,7 +6,7 @@ from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.situation import Measured, Situation
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import quantity, speed
 
 CLEARLY = 0.1
 """Runs some time apart differ by this much on a busy machine, whatever their intervals say."""
@@ -33,11 +33,11 @@ def faster_before(situation: Situation) -> Advice | None:
     if best is None:
         return None
     saves, other, change = best
-    factor = situation.median_s / other.median_s
+    words = speed(other.median_s / situation.median_s)
     return Advice(
         rule="faster-before",
         kind="speed",
-        title=f"{change.words[:1].upper()}{change.words[1:]} was {factor:.2g} times as fast",
+        title=f"{change.words[:1].upper()}{change.words[1:]} was {words}",
         evidence=f"measured in this session: {quantity(other.median_s, 's')} against "
         f"{quantity(situation.median_s, 's')}",
         saves=saves,

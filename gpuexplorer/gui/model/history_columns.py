@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, quantity, speed
 from gpuexplorer.history.model import Row
 
 Baselines = Mapping[tuple[str, str, str], Row]
@@ -37,20 +37,17 @@ class AgainstBaseline:
     @property
     def words(self) -> str:
         """The ratio as the table shows it, with a mark where the circumstances differ."""
-        return f"{self.ratio:.3g}×" + (" ⚠" if self.differs else "")
+        words = speed(self.ratio)
+        return f"{words} ⚠" if self.differs else words
 
     @property
     def sentence(self) -> str:
         """The ratio in a sentence."""
-        times = f"{max(self.ratio, 1 / self.ratio):.3g}"
+        words = speed(self.ratio)
         when, median = local_time(self.baseline), quantity(self.baseline.median_s, "s")
-        if times == "1":
+        if words == speed(1.0):
             return f"As fast as its baseline, the starred run of {when} with {median}."
-        if self.ratio < 1:
-            return (
-                f"{times} times faster than its baseline, the starred run of {when} with {median}."
-            )
-        return f"{times} times slower than its baseline, the starred run of {when} with {median}."
+        return f"{words} than its baseline, the starred run of {when} with {median}."
 
 
 def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
@@ -176,11 +173,11 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "baseline",
         "vs baseline",
-        "This run's median over its baseline's: the latest starred run of the same workload, size "
-        "and\nprecision. Below 1 is faster. ⚠: the two differ in sources, compiler, driver or "
+        "This run beside its baseline: the latest starred run of the same workload, size "
+        "and\nprecision. ⚠: the two differ in sources, compiler, driver or "
         "libraries",
         _baseline_words,
-        90,
+        108,
         number=True,
     ),
     Column(

@@ -11,7 +11,7 @@ import numpy as np
 from gpuexplorer.analysis.occupancy import LIMITS
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import percent, plural, quantity, si_scale
+from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed
 from gpuexplorer.gui.model.block import product_words
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
@@ -216,11 +216,11 @@ class Look:
         if ratio is None:
             return ""
         if cell.block in held.ties:
-            return f"{ratio:.3g} × the best, not to be told from it"
+            return "it cannot be told from the best"
         if cell.ratio is not None:
-            low, high = cell.ratio.ci95_low, cell.ratio.ci95_high
-            return f"{ratio:.3g} × the best ({low:.3f} to {high:.3f})"
-        return f"{ratio:.3g} × the best"
+            words = speed(cell.ratio.ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
+            return f"{words} beside the best"
+        return f"{speed(ratio)} beside the best"
 
     @property
     def best_words(self) -> str:
