@@ -18,7 +18,7 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
-from gpuexplorer.workloads.loader import load, own_workload, pick
+from gpuexplorer.workloads.loader import grouped, load, own_workload, pick
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
 from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.switches import Switch, of_model
@@ -96,15 +96,17 @@ def _print_all(workloads: list[Workload]) -> None:
     from rich.text import Text
 
     table = plain_table("name", "workload", "size", "precisions", "variants")
-    for workload in workloads:
-        manifest = workload.manifest
-        table.add_row(
-            Text(manifest.name, style="bold"),
-            Text(manifest.title),
-            ", ".join(f"{symbol} = {size.default}" for symbol, size in manifest.sizes.items()),
-            " ".join(manifest.precisions),
-            Text(", ".join(manifest.variants)),
-        )
+    for group, found in grouped(workloads).items():
+        table.add_row(Text(group, style="dim"))
+        for workload in found:
+            manifest = workload.manifest
+            table.add_row(
+                Text(manifest.name, style="bold"),
+                Text(manifest.title),
+                ", ".join(f"{symbol} = {size.default}" for symbol, size in manifest.sizes.items()),
+                " ".join(manifest.precisions),
+                Text(", ".join(manifest.variants)),
+            )
     console = output_console()
     console.print(table)
     console.print("\nDetails: gpuexplorer workloads NAME", style="dim")

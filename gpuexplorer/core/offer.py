@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Offer:
-    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it."""
+    """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it.
+
+    Choices of one ``group`` stand under its name. ``line`` is what each is, in one sentence.
+    """
 
     name: str
     title: str
     reason: str | None = None
     tip: str = ""
+    group: str = ""
+    line: str = ""

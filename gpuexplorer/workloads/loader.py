@@ -20,6 +20,8 @@ from gpuexplorer.workloads.workload import MANIFEST_NAME, MODEL_FILE, Workload, 
 MAX_SOURCE_B = 1 << 20
 MAX_FOLDER_B = 8 << 20
 """Sources of one workload together: they travel to the engine in one message."""
+KERNELS, MODELS, YOURS = GROUPS = ("Kernels", "Models", "Yours")
+"""How workloads are listed, in this order."""
 SOURCE_SUFFIXES = (".cu", ".cuh", ".h")
 
 
@@ -56,6 +58,19 @@ def own_root(workload: Workload) -> Path | None:
     if origin.is_relative_to(shipped_folder()):
         return None
     return origin.parent if origin.name == MANIFEST_NAME else origin
+
+
+def grouped(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
+    """Return workloads as they are listed: those with kernels, those of models alone, the user's.
+
+    A group without any is left out.
+    """
+    groups: dict[str, list[Workload]] = {name: [] for name in GROUPS}
+    for workload in workloads:
+        written = any(v.call is None for v in workload.manifest.variants.values())
+        own = own_root(workload) is not None
+        groups[YOURS if own else KERNELS if written else MODELS].append(workload)
+    return {name: found for name, found in groups.items() if found}
 
 
 def own_workload(path: Path) -> Workload:

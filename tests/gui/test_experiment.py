@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.gui.model.experiment import Experiment
-from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.loader import GROUPS, load, shipped_folder
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
@@ -235,11 +237,27 @@ def test_caches_and_inputs_stay_when_the_workload_changes() -> None:
     assert (knobs.knobs.cache, knobs.knobs.fill) == ("cold", "manifest")
 
 
+def test_workloads_are_listed_in_groups_with_a_sentence_each(tmp_path: Path) -> None:
+    folder = tmp_path / "twice"
+    shutil.copytree(shipped_folder() / "vector_add", folder)
+    manifest = folder / "workload.toml"
+    text = manifest.read_text(encoding="utf-8").replace('"vector_add"', '"twice"', 1)
+    manifest.write_text(text, encoding="utf-8")
+    offers = Experiment(load([folder]), DeviceList(devices=(CPU,))).workload_offers()
+    groups = {name: [o.name for o in offers if o.group == name] for name in GROUPS}
+    assert list(dict.fromkeys(o.group for o in offers)) == list(GROUPS)
+    assert groups["Kernels"] == ["matmul", "reduction", "stream", "transpose", "vector_add"]
+    assert groups["Yours"] == ["twice"]
+    assert {"mlp", "attention"} <= set(groups["Models"])
+    assert all(o.line == WORKLOADS.get(o.name, WORKLOADS["vector_add"]).manifest.summary
+               for o in offers)  # fmt: skip
+
+
 def test_the_inputs_own_distribution_is_named() -> None:
     knobs = experiment()
     offers = {offer.name: offer.title for offer in knobs.fill_offers()}
     assert list(offers) == ["manifest", "normal", "uniform", "integers", "zeros"]
-    assert offers["manifest"] == "The manifest's own"
+    assert offers["manifest"] == "The workload's own"
     assert "Normal, N(0, 1)" in knobs.fill_offers()[0].tip
     assert knobs.plan().array("A").fill == "normal"
     knobs.set_fill("integers")

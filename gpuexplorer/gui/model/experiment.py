@@ -35,6 +35,7 @@ from gpuexplorer.gui.model.switches import (
 )
 from gpuexplorer.gui.model.undo import Undo
 from gpuexplorer.workloads.choose import complete, default_block, device_to_run, find_device
+from gpuexplorer.workloads.loader import grouped
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import check_requirements, make_plan
@@ -87,6 +88,8 @@ class Experiment:
         self.devices = devices
         self._planned: _Planned | None = None
         """What was planned last: several look at it in one move of a knob."""
+        self._listed: tuple[dict[str, Workload], list[Offer]] | None = None
+        """The workloads' list, whose groups files are looked at for, and what it was made of."""
         self.note: Note | None = None
         self.on_change: Callable[[], None] = lambda: None
         self._steps = Undo()
@@ -171,8 +174,16 @@ class Experiment:
         return BlockRoom(self.knobs.block or (1, 1, 1), self.dimensions, self.limits)
 
     def workload_offers(self) -> list[Offer]:
-        """Return every workload by title."""
-        return [Offer(w.name, w.manifest.title) for w in self.workloads.values()]
+        """Return every workload by title, with what it is in a sentence, group by group."""
+        if self._listed is None or self._listed[0] is not self.workloads:
+            offers = [
+                Offer(w.name, w.manifest.title, tip=w.manifest.summary, group=group,
+                      line=w.manifest.summary)
+                for group, found in grouped(self.workloads.values()).items()
+                for w in found
+            ]  # fmt: skip
+            self._listed = self.workloads, offers
+        return self._listed[1]
 
     def variant_offers(self) -> list[Offer]:
         """Return the variants of the workload, and why some cannot run on the device."""

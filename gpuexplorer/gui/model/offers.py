@@ -32,5 +32,5 @@ def fill_offers(manifest: Manifest, chosen: str) -> list[Offer]:
     fills: list[str] = [*FILLS]
     if chosen == OVERFLOW_FILL:  # of a run made elsewhere; it is not for timing
         fills.append(OVERFLOW_FILL)
-    first = Offer(OWN_FILL, "The manifest's own", tip=tip)
+    first = Offer(OWN_FILL, "The workload's own", tip=tip)
     return [first, *(Offer(fill, FILL_TITLES[fill]) for fill in fills)]

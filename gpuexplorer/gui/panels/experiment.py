@@ -26,7 +26,7 @@ from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
-from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.list_box import LINE, ListBox, heading
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.workloads.memory.predict import predict
@@ -328,12 +328,17 @@ class ExperimentPanel(QScrollArea):
     @staticmethod
     def _fill(box: QComboBox, offers: list[Offer], current: str) -> None:
         """Show offers; those that cannot be chosen are grey and say why."""
-        shown = [(o.name, o.title, o.reason or "", o.tip) for o in offers]
+        shown = [(o.name, o.title, o.reason or "", o.tip, o.group) for o in offers]
         if box.property("offers") != shown:
             with QSignalBlocker(box):
                 model = QStandardItemModel(box)
+                group = ""
                 for offer in offers:
+                    if offer.group != group:
+                        group = offer.group
+                        model.appendRow(heading(group))
                     item = QStandardItem(offer.title)
+                    item.setData(offer.line, LINE)
                     item.setData(offer.name, Qt.ItemDataRole.UserRole)
                     item.setEnabled(offer.reason is None)
                     item.setToolTip(offer.reason or offer.tip)
