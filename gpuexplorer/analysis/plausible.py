@@ -105,19 +105,19 @@ def _above_memory(work: Work, config: RunConfig, ceilings: Ceilings) -> str | No
     share, rate = percent(work.slow_s / least_s), quantity(roof.value, "B/s")
     if where == "cache":
         return (
-            f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+            f"{total} of needed bytes took {took}, {share} of the {needed} they take at the "
             f"{rate} its caches were measured to move: check the manifest's bytes, or calibrate "
             "again"
         )
     kept_B = resident_B(work, config, ceilings.last_level_cache_B)
     if kept_B:
         return (
-            f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+            f"{total} of needed bytes took {took}, {share} of the {needed} they take at the "
             f"{rate} its main memory was measured to move, even with {quantity(kept_B, 'B')} of "
             "them kept in the cache: check the manifest's bytes, or calibrate again"
         )
     return (
-        f"{total} of compulsory bytes took {took}, {share} of the {needed} they need at the "
+        f"{total} of needed bytes took {took}, {share} of the {needed} they take at the "
         f"{rate} its main memory was measured to move: check the manifest's bytes, or calibrate "
         "again"
     )
@@ -158,7 +158,7 @@ def _above_nominal(
     if work.slow_s * (1 + NOMINAL_MARGIN) >= least_s:
         return None
     return (
-        f"{quantity(work.total_B, 'B')} of compulsory bytes took {quantity(work.slow_s, 's')}, and "
+        f"{quantity(work.total_B, 'B')} of needed bytes took {quantity(work.slow_s, 's')}, and "
         f"the stated peak of {quantity(peak_B_per_s, 'B/s')} needs {quantity(least_s, 's')} for "
         "what the cache cannot hold: check the manifest's bytes, or calibrate this device"
     )

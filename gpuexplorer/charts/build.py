@@ -166,7 +166,6 @@ def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
     """Return (what, role, bytes moved, bytes per second) for each kind and direction of traffic."""
     rows: list[tuple[str, Role, float, float]] = []
     median, phases = result.timing.median_s, result.phases_s
-    names = {"dram": "DRAM", "l2": "L2"}
     for entry in result.traffic:
         role = TRAFFIC_ROLES[entry.kind]
         pairs: tuple[tuple[str, float | None, float | None], ...]
@@ -176,7 +175,7 @@ def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
                 ("device → host", entry.write_B, phases.device_to_host),
             )
         else:
-            name = names.get(entry.kind, entry.kind)
+            name = words.TRAFFIC_NAMES[entry.kind]
             pairs = (
                 (f"{name} read", entry.read_B, median),
                 (f"{name} write", entry.write_B, median),
@@ -219,8 +218,9 @@ def traffic_panel(
             named.add(role)
     values = [rate for rows in rates for *_, rate in rows]
     notes = [
-        "Compulsory: each operand once, the least the result needs. Requested: what the threads "
-        "ask for with this block; caches serve part of it. Both are computed, over the median."
+        "Needed (compulsory): each operand once, the least the result needs. Requested: what the "
+        "threads ask for with this block; caches serve part of it. Both are computed, over the "
+        "median."
     ]
     peak = result.device.peak_bandwidth_B_per_s
     if peak:
@@ -266,7 +266,7 @@ def traffic_panel(
 
 def _role_words(role: Role) -> str:
     return {
-        "compulsory": "compulsory",
+        "compulsory": "needed",
         "requested": "requested",
         "hardware": "measured by the hardware",
         "transfer": "host transfers",
@@ -287,7 +287,7 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
         for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
             total = entry.total_B
             x, (_, _, y, _, _), stretch = columns(starts - starts[0], total / medians)
-            name = f"{entry.kind}, read and write"
+            name = f"{words.TRAFFIC_NAMES[entry.kind]}, read and write"
             drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))
             if stretch > 1 and not notes:
                 notes.append(f"Traffic is thinned: of every {stretch} batches the median is drawn.")

@@ -7,6 +7,8 @@ from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.memory import has_memory, memory_words, parts_words
 from gpuexplorer.charts.words import (
     STOPPED,
+    TRAFFIC_NAMES,
+    checked_by,
     error_words,
     median_words,
     timing_words,
@@ -15,8 +17,6 @@ from gpuexplorer.charts.words import (
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, percent, plural, quantity
-
-NAMES = {"dram": "DRAM", "l2": "L2"}
 
 
 def facts(result: RunResult) -> list[tuple[str, str, str]]:
@@ -35,7 +35,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     if check is None:
         rows.append(("result", "", verification_words(result)))
     else:
-        error = f"{error_words(check)} ({check.method})"
+        error = f"{error_words(check)} (against float64 {checked_by(check.method)})"
         rows.append(("result", "verified" if check.ok else "WRONG", error))
     rows += _arithmetic(result)
     noise = percent(timing.max_noise)
@@ -107,12 +107,12 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
             continue
         elif compulsory_B:
             factor = total_B / compulsory_B
-            words.append(f"{factor:.3g} × the compulsory bytes")
+            words.append(f"{factor:.3g} × the bytes needed")
         if entry.kind == "dram":
             ratio = ratio_words(t for t in result.traffic if t is entry or t.kind == "compulsory")
             words += [ratio] if ratio else []
             words.append(METHODS.get(entry.source, entry.source))
-        name = f"{NAMES.get(entry.kind, entry.kind)} traffic"
+        name = f"{TRAFFIC_NAMES[entry.kind]} traffic"
         rows.append((name, quantity(rate, "B/s"), " · ".join(words)))
     return rows
 

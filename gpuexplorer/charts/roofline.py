@@ -286,7 +286,7 @@ def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
     shown = ", ".join(filter(None, facts))
     return (
         f"Roofs measured on this device ({shown}); arithmetic in {precision}. Intensity counts "
-        "compulsory bytes.",
+        "the bytes needed: each operand moved once (compulsory traffic).",
     )
 
 
@@ -341,7 +341,7 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
     suspects = [f"SUSPECT: {s.suspect}." for s in shown.spots if s.suspect and s.kind == "current"]
     panel = Panel(
         x=Axis(
-            label="arithmetic intensity, operations for each compulsory byte (FLOP/B)",
+            label="arithmetic intensity, operations for each byte needed (FLOP/B)",
             unit="", scale="log", low=shown.x[0], high=shown.x[1],
         ),
         y=Axis(

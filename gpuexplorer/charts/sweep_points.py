@@ -17,7 +17,7 @@ Figure = Literal["time", "flops", "bandwidth", "best"]
 FIGURES: dict[Figure, tuple[str, str]] = {
     "time": ("time per launch", "s"),
     "flops": ("useful operations over time", "FLOP/s"),
-    "bandwidth": ("compulsory bytes over time", "B/s"),
+    "bandwidth": ("needed bytes over time", "B/s"),
     "best": ("share of the best's speed", "%"),
 }
 """What can be shown of a run, in words, and its unit."""

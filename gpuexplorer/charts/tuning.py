@@ -111,8 +111,9 @@ def failures(tuning: Tuning, most: int | None) -> list[str]:
 
 
 def tuning_chart(evaluations: Sequence[Evaluation], *, title: str = "") -> ChartSpec:
-    """Return the times of the configurations tried, in order; keys are their numbers.
+    """Return the times of all measurements in order; keys are their numbers.
 
+    A configuration that is looked at again is measured, and counted, again.
     Those that failed have no time and no point.
     """
     timed = [(e, e.median_s) for e in evaluations if e.median_s]
@@ -134,7 +135,7 @@ def tuning_chart(evaluations: Sequence[Evaluation], *, title: str = "") -> Chart
     low, high = min(times), max(times)
     panel = Panel(
         x=Axis(
-            label="configurations tried", low=0.5,
+            label="measurements, in order", low=0.5,
             high=max(LEAST_SHOWN, len(evaluations)) + 0.5,
         ),
         y=Axis(
@@ -147,7 +148,7 @@ def tuning_chart(evaluations: Sequence[Evaluation], *, title: str = "") -> Chart
 
 
 def best_so_far(evaluations: Sequence[Evaluation]) -> tuple[list[float], list[float]]:
-    """Return the line of the best so far as steps: numbers of configurations and seconds."""
+    """Return the line of the best so far as steps: numbers of measurements and seconds."""
     x: list[float] = []
     y: list[float] = []
     for evaluation in evaluations:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
@@ -23,6 +25,19 @@ STOPPED = {
     "imported": "measured by another program",
 }
 
+TRAFFIC_NAMES: dict[str, str] = {
+    "compulsory": "needed",
+    "requested": "requested",
+    "dram": "DRAM",
+    "l2": "L2",
+}
+"""Kinds of traffic as charts and the terminal call them; documents keep their own names."""
+CHECKS = (
+    (r"\bfreivalds with (\d+ random vectors)", r"by \1 (Freivalds)"),
+    (r"\b(\d+ of \d+ (?:rows|samples))", r"in \1"),
+    (r"\bfull\b", "in every element"),
+)
+"""How a check's method stands in a document, and in words."""
 NOT_VERIFIED = "The result was not verified, as far as the imported file says."
 
 
@@ -138,9 +153,20 @@ def verification_words(result: RunResult) -> str:
     return f"Not verified: {result.not_verified}." if result.not_verified else NOT_VERIFIED
 
 
+def checked_by(method: str) -> str:
+    """Return how a result was compared with float64, for "checked against float64 …".
+
+    ``method`` is a document's, such as ``freivalds with 4 random vectors, float64``.
+    """
+    words = method.replace(", float64", "")
+    for pattern, plain in CHECKS:
+        words = re.sub(pattern, plain, words)
+    return words
+
+
 def check_words(check: Verification) -> str:
     """Return what one check found."""
-    method = check.method.removesuffix(", float64")
+    how = checked_by(check.method)
     if check.ok:
-        return f"Verified against float64 ({method}): {error_words(check)}."
-    return f"WRONG RESULT against float64 ({method}): {error_words(check)}."
+        return f"Verified against float64 {how}: {error_words(check)}."
+    return f"WRONG RESULT against float64 {how}: {error_words(check)}."

@@ -35,7 +35,7 @@ def value_words(name: str, value: Any) -> str:
     if name == "block":
         return block_words((*value, 1, 1)[:3])
     if name == "fill":
-        return "the manifest's own" if value == OWN_FILL else str(value)
+        return "the workload's own" if value == OWN_FILL else str(value)
     return switch_value(value)
 
 

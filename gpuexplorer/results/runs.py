@@ -14,7 +14,7 @@ FIGURES = (
     Column("median", "median", "Median time of one launch, with half its 95 % interval", "s"),
     Column("ratio", "× the fastest", "Its median over that of the fastest"),
     Column("throughput", "throughput", "Useful operations over the median", "FLOP/s"),
-    Column("bandwidth", "compulsory traffic", "Compulsory bytes over the median", "B/s"),
+    Column("bandwidth", "needed traffic", "Bytes needed (compulsory) over the median", "B/s"),
     Column("samples", "samples", "Launches that were timed"),
     Column("result", "result", "Whether it was verified", words=True),
 )

@@ -110,7 +110,7 @@ def test_traffic_kinds_have_their_roles_and_their_rates() -> None:
              for s in panel.series if s.kind == "stems"
              for x, y in zip(s.x, s.y, strict=True)}  # fmt: skip
     n, median = 512, result.timing.median_s
-    assert drawn[("compulsory read", "compulsory")] == pytest.approx(8 * n * n / median)
+    assert drawn[("needed read", "compulsory")] == pytest.approx(8 * n * n / median)
     assert drawn[("requested read", "requested")] == pytest.approx(8 * n**3 / median)
     assert drawn[("host → device", "transfer")] == pytest.approx(8 * n * n / 3e-4)
     assert drawn[("device → host", "transfer")] == pytest.approx(4 * n * n / 1e-4)

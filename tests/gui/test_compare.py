@@ -98,7 +98,7 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     table = find(window, "compareTable", SheetTable)
     assert not view.bar.add_knobs.isEnabled()
     until(qtbot, lambda: not view.running)
-    assert view.head.words.text().startswith("All is clear after")
+    assert view.head.words.text().startswith("Every verdict is clear after")
     assert window.session.live  # goes on as it was before
     result = view.model.result
     assert result is not None and result.interleaved

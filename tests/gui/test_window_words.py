@@ -5,16 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QWidget
 
+from gpuexplorer.core.result import Verification
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.tune import TuneDialog
+from gpuexplorer.gui.plots.base import LineSample
 from gpuexplorer.gui.views.selftest import SelfTestDialog
+from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
+from tests.support.prepared import prepared
 from tests.test_words import NOT_IN_USE
 
+TERMS = re.compile(r"compulsory|freivalds with|manifest's own|all is clear", re.IGNORECASE)
+"""Words that need an explanation, which stands in a tooltip, not on the window."""
 KEEPS_NOTHING = re.compile(r"nothing|as it was")
 KEEPS = re.compile(r"\bkept\b")
 
@@ -68,3 +75,23 @@ def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
             assert KEEPS_NOTHING.search(tip), f"{name} keeps something: {tip}"
         elif name:
             assert KEEPS.search(tip), f"{name} does not say what is kept: {tip}"
+
+
+def test_terms_stand_in_tooltips_and_plain_words_on_the_window(window: MainWindow) -> None:
+    shown = [label.text() for label in window.findChildren(QLabel)]
+    shown += [plot.accessibleName() for plot in window.findChildren(LineSample)]
+    for box in window.findChildren(QComboBox):
+        shown += [box.itemText(index) for index in range(box.count())]
+    assert "needed read" in shown and "The workload's own" in shown
+    assert [words for words in shown if TERMS.search(words)] == []
+    assert "Compulsory" in window.traffic.legend["compulsory_read"].toolTip()
+
+
+def test_how_a_result_was_checked_is_said_in_whole_words(window: MainWindow) -> None:
+    insight, made = window.insight, prepared()
+    method = "freivalds with 4 random vectors, float64"
+    check = Verification(ok=True, max_rel_error=1e-7, tolerance=2e-5, method=method)
+    insight._show_check(msgspec.structs.replace(made, verification=check))
+    said = "Checked against float64 by 4 random vectors (Freivalds), tolerance 2e-05"
+    assert insight.check.text() == said
+    assert insight.check.wordWrap() and not isinstance(insight.check, Words)

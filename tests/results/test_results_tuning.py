@@ -72,6 +72,14 @@ def test_leaders_are_the_latest_word_on_each_configuration() -> None:
     assert leaders_sheet(()).rows == ()
 
 
+def test_the_chart_counts_measurements_not_configurations() -> None:
+    again = (*EVALUATIONS, tried(5, 64, 2.5e-3))
+    ((panel,),) = tuning_chart(again).rows
+    numbers = {x for one in panel.series for x in one.x}
+    assert max(numbers) > len({e.config.key for e in again})
+    assert panel.x.label == "measurements, in order"
+
+
 def test_each_evaluation_of_a_configuration_leads_to_its_row() -> None:
     sheet = leaders_sheet(EVALUATIONS)
     drawn = {

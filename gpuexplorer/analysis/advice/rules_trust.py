@@ -45,7 +45,7 @@ def cached(situation: Situation) -> Advice | None:
         rule="cached",
         kind="place",
         title="The arrays stay in a cache: this is not the memory's speed",
-        evidence=f"{quantity(rate, 'B/s')} of compulsory bytes, and the memory was measured at "
+        evidence=f"{quantity(rate, 'B/s')} of needed bytes, and the memory was measured at "
         f"{quantity(memory.value if memory is not None else None, 'B/s')}",
         saves=0.0,
         section="A result that is too fast",

@@ -265,7 +265,10 @@ def end_words(result: ComparisonResult) -> str:
     """Return what ended a comparison, in words."""
     open_ones = sum(one.verdict == "can't tell" for one in result.others)
     if not open_ones:
-        clear = "All is clear after {number} round.", "All is clear after {number} rounds."
+        clear = (
+            "Every verdict is clear after {number} round.",
+            "Every verdict is clear after {number} rounds.",
+        )
         return plural(result.rounds, *clear)
     stopped = (
         "Stopped after {number} round; {open_ones} of {others} cannot be told yet.",

@@ -193,7 +193,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "bandwidth",
         "bandwidth",
-        "Compulsory bytes over the median, B/s",
+        "Bytes needed over the median, B/s: each operand once (compulsory)",
         lambda row, _: quantity(row.bandwidth_B_per_s, "B/s"),
         88,
         "bandwidth",

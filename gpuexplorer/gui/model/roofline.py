@@ -62,7 +62,7 @@ class RooflineModel:
         rate = run.record.throughput(run.summary.median_s).bandwidth_B_per_s
         return (
             f"{ghost_label(run.config)} counts no operations, so it has no place here; it moves "
-            f"its compulsory bytes at {quantity(rate, 'B/s')}"
+            f"the bytes it needs at {quantity(rate, 'B/s')}"
         )
 
     def _trail(self, run: Run | None, device: DeviceInfo | None) -> list[Spot]:

@@ -64,7 +64,7 @@ def offers(experiment: Experiment) -> list[AxisOffer]:
     runs = [Offer(d.id, f"{d.name} ({d.id})") for d in able]
     if len(runs) > 1:
         found.append(_named("device", "device", runs, "Where it runs"))
-    fills = [Offer(OWN_FILL, "the manifest's own"), *(Offer(f, f) for f in FILLS)]
+    fills = [Offer(OWN_FILL, "the workload's own"), *(Offer(f, f) for f in FILLS)]
     tip = "What the input arrays hold"
     found.append(AxisOffer("fill", "inputs", "choice", _join(FILLS), tip, tuple(fills)))
     caches = tuple(experiment.cache_offers())

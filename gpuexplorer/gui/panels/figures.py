@@ -33,8 +33,8 @@ class Figures(QWidget):
         self.bandwidth = self._figure(
             "Eff. bandwidth",
             "bandwidthFigure",
-            "Effective bandwidth: compulsory bytes over the median, B/s.\n"
-            "What a perfect cache would have moved.",
+            "Effective bandwidth: bytes needed over the median, B/s. Each operand counts once\n"
+            "(compulsory traffic): what a perfect cache would have moved.",
         )
         self.of_peak = self._figure(
             "of the peak", "peakFigure", "Effective bandwidth over the device's peak"
@@ -42,7 +42,7 @@ class Figures(QWidget):
         self.intensity = self._figure(
             "Intensity",
             "intensityFigure",
-            "Arithmetic intensity: useful operations for each compulsory byte, FLOP/B",
+            "Arithmetic intensity: useful operations for each byte needed, FLOP/B",
         )
         self.arithmetic = self._figure(
             "Arithmetic", "arithmeticFigure", "What the framework really computed in"

@@ -14,11 +14,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
 from gpuexplorer import reproduce
+from gpuexplorer.charts.words import checked_by
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, plural, quantity
@@ -37,6 +39,8 @@ from gpuexplorer.gui.widgets.words import NoteBox, Words
 
 NO_RUN = "There is nothing to copy: no device, or knobs that make no run."
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
+NO_CHECK = "\n"
+"""Keeps the place of the two lines that a check usually takes."""
 
 
 class InsightPanel(QScrollArea):
@@ -125,7 +129,16 @@ class InsightPanel(QScrollArea):
         self.verified.setToolTip(
             "The result of this very configuration against a float64 reference, before any timing"
         )
-        self.check = self._quiet("checkLabel", "What error is allowed, and how it was compared")
+        self.check = QLabel(NO_CHECK)
+        self.check.setObjectName("checkLabel")
+        self.check.setProperty("role", "muted")
+        self.check.setToolTip(
+            "How every element, or how many of them, was compared, and what error is allowed.\n"
+            "Freivalds: the result and the product it should be are both multiplied by random\n"
+            "vectors; a wrong element shows without computing the whole product again."
+        )
+        self.check.setWordWrap(True)
+        self.check.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.method = self._quiet(
             "methodLabel", "How one launch is timed, and the finest step of that clock"
         )
@@ -215,13 +228,13 @@ class InsightPanel(QScrollArea):
         if prepared is None:
             self.verified.setText("Not verified yet")
             self._role(self.verified, "muted")
-            self.check.setText("")
+            self._say_check(NO_CHECK)
             self.method.setText("")
             return
         check = prepared.verification
         if check is None:
             self.verified.setText("Not verified")
-            self.check.setText(prepared.not_verified or "nobody checked the result")
+            self._say_check(prepared.not_verified or "nobody checked the result")
             self._role(self.verified, "warning")
         else:
             self.verified.setText(
@@ -229,12 +242,19 @@ class InsightPanel(QScrollArea):
                 if check.ok
                 else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
             )
-            self.check.setText(f"tolerance {check.tolerance:.0e}, {check.method}")
+            self._say_check(
+                f"Checked against float64 {checked_by(check.method)}, "
+                f"tolerance {check.tolerance:.0e}"
+            )
             self._role(self.verified, "good" if check.ok else "bad")
         step = quantity(prepared.resolution_s, "s", 2)
         self.method.setText(
             f"{prepared.config.cache.capitalize()} caches · step {step} · {prepared.method}"
         )
+
+    def _say_check(self, words: str) -> None:
+        if words != self.check.text():
+            self.check.setText(words)
 
     def _show_notes(self, run: Run | None) -> None:
         """Show what is odd about the series, once it has been so for a while."""

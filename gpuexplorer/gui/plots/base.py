@@ -207,6 +207,7 @@ class LineSample(QWidget):
         self._name, self._value = name, ""
         self._pen: QPen | None = None
         self._fill: QBrush | None = None
+        self.setAccessibleName(name)
         self.setToolTip(explanation)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 

@@ -43,11 +43,11 @@ class Line:
 
 
 LINES = (
-    Line("compulsory_read", "compulsory read", "compulsory", "compulsory", "read_B", 1, 0,
-         "Bytes the result needs at least to read, each operand once, over the kernel's time.\n"
-         "Computed from the problem, so by itself it is only 1/time."),
-    Line("compulsory_write", "compulsory write", "compulsory", "compulsory", "write_B", 1, 1,
-         "Bytes of the result, each written once, over the kernel's time."),
+    Line("compulsory_read", "needed read", "compulsory", "compulsory", "read_B", 1, 0,
+         "Compulsory traffic: bytes the result needs at least to read, each operand once, over\n"
+         "the kernel's time. Computed from the problem, so by itself it is only 1/time."),
+    Line("compulsory_write", "needed write", "compulsory", "compulsory", "write_B", 1, 1,
+         "Compulsory traffic: bytes of the result, each written once, over the kernel's time."),
     Line("requested_read", "requested read", "requested", "requested", "read_B", 1, 0,
          "Bytes that this variant's threads ask for with this block and tile, over the kernel's\n"
          "time. Caches serve part of it, so it may lie above the memory's peak."),

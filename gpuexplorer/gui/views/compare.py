@@ -83,6 +83,9 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
             column.addWidget(widget)
         column.addWidget(self.result, 1)
         self.head.line.setContentsMargins(12, 6, 8, 4)
+        self.head.words.setToolTip(
+            "A round is one turn of each; chance decides who goes first in it"
+        )
         self._connect()
         self.refresh()
 

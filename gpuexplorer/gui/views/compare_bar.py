@@ -38,7 +38,7 @@ class CompareBar(QWidget):
         for tolerance in TOLERANCES:
             self.same.addItem(f"same within {percent(tolerance)}", tolerance)
         self.budget = ListBox(
-            "compareBudgetBox", "How long to measure until all is clear, at the most"
+            "compareBudgetBox", "How long to measure until every verdict is clear, at the most"
         )
         for seconds, words in BUDGETS_S.items():
             self.budget.addItem(f"at most {words}", seconds)

@@ -344,7 +344,7 @@ class TuneView(JobView[Tried, WantedTuning]):
 
 def chart_of(tuning: Tuning, problem: str) -> ChartSpec:
     """Return the chart of a tuning for a file, with what came of it."""
-    chart = tuning_chart(tuning.evaluations, title="Time per launch of each configuration tried")
+    chart = tuning_chart(tuning.evaluations, title="Time per launch, measurement by measurement")
     return msgspec.structs.replace(chart, subtitle=problem, notes=sheet_of(tuning).notes)
 
 
