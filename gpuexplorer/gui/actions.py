@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -161,9 +162,8 @@ class Commands:
         self.next_view = make("Next view", "Show the view to the right", "Ctrl+Tab")
         self.previous_view = make("Previous view", "Show the view to the left", "Ctrl+Shift+Tab")
         self.follow = make("Follow newest samples", "Fit both plots again", "F")
-        self.help = make(
-            "How to read this window", "What each plot shows and what numbers promise", "F1"
-        )
+        self.help = make("Help", "The page on what has the focus, or on the view in front", "F1")
+        self.help.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # dialogs too
         self.self_test = make(
             "Self-test…", "Kernels, memory, timing, telemetry and faults of this device, tested"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
 
 import gpuexplorer
 from gpuexplorer.gui import notice as notices
@@ -36,6 +37,14 @@ class Dialogs(QObject):
         if self.help is None:
             self.help = HelpWindow(self._window)
         self.help.open_page(page, section)
+
+    def show_help_here(self) -> None:
+        """Open the page on what has the focus, or on the view in front."""
+        from gpuexplorer.gui.help import page_of
+
+        front = self._window.panels.tabs.currentWidget()
+        page = page_of(QApplication.focusWidget()) or page_of(front)
+        self.show_help(page or "reading-the-plots")
 
     def show_palette(self) -> None:
         """Open the list of all commands."""

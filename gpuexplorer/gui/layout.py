@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.compare import CompareTab
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
@@ -79,6 +80,21 @@ class Panels(QSplitter):
             (self.history.bar.search, "Search the history"),
         ):
             widget.setAccessibleName(name)
+        pages: tuple[tuple[QWidget, str], ...] = (
+            (self.experiment, "first-steps"),
+            (self.insight, "what-numbers-promise"),
+            (self.history, "history"),
+            (self.strip, "telemetry"),
+            (self.block_map, "block-map"),
+            (self.roofline, "roofline"),
+            (self.sweep, "sweeps"),
+            (self.lab, "lab"),
+            (self.compare, "comparing"),
+            (self.kernel, "kernel"),
+            (self.operators, "models"),
+        )
+        for part, page in pages:
+            part.setProperty(PAGE, page)
         self.experiment.setMinimumWidth(230)
         self.insight.setMinimumWidth(250)
         self.history.table.setMinimumHeight(HISTORY_LEAST_HEIGHT)

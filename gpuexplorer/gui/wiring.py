@@ -110,7 +110,7 @@ def connect_commands(window: MainWindow) -> None:
         (commands.engines, window.engine.show),
         (commands.restart_engine, window.engine.restart),
         (commands.follow, window.frames.follow),
-        (commands.help, dialogs.show_help),
+        (commands.help, dialogs.show_help_here),
         (commands.self_test, dialogs.show_self_test),
         (commands.about, dialogs.about),
     ):

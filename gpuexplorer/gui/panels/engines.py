@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.panels.engines_list import EnginesList
 from gpuexplorer.gui.task import Tasks
 
@@ -37,6 +38,7 @@ class EnginesDialog(QDialog):
         """``in_use`` tells the word for the present engine, ``busy_with`` who else has it."""
         super().__init__(parent)
         self.setObjectName("enginesDialog")
+        self.setProperty(PAGE, "engines")
         self.setWindowTitle("Engines")
         self.resize(980, 640)
         self._in_use, self._busy_with = in_use, busy_with

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QMenu, QPushButton, QVBoxLay
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import FORMATS, ask_and_write
 from gpuexplorer.gui.session import Session
@@ -30,6 +31,7 @@ class TuneDialog(QDialog):
     def __init__(self, parent: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(parent)
         self.setObjectName("tuneDialog")
+        self.setProperty(PAGE, "tuning")
         self.setWindowTitle("Tune")
         self.resize(980, 640)
         self.view = TuneView(session)

@@ -23,6 +23,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.panels.result_tab import Exported, ask_and_write
@@ -275,6 +276,7 @@ class SelfTestDialog(QDialog):
     def __init__(self, parent: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(parent)
         self.setObjectName("selfTestDialog")
+        self.setProperty(PAGE, "self-test")
         self.setWindowTitle("Self-test")
         self.setModal(True)
         self.resize(860, 600)
