@@ -349,7 +349,7 @@ def check_pointer(view: BlockMapView, held: MeasurableMap) -> None:
     assert f"{count(cells_of(held)[held.best].samples)} samples" in words
     slowest = max((c for c in held.cells if c.time_s), key=lambda c: c.time_s or 0)
     hover(view, slowest.block)
-    assert "× the best" in view.cell_words.text()
+    assert "slower than the best" in view.cell_words.text()
 
 
 def check_colours(view: BlockMapView, held: MeasurableMap, box: QComboBox) -> None:

@@ -74,6 +74,16 @@ def test_what_is_read_has_a_row_with_its_source_and_the_rest_a_reason(plots: Dev
     assert plots.explanation(5000) == ""
 
 
+def test_a_paint_between_another_track_and_its_rows_draws_none(plots: DevicePlots) -> None:
+    fill(plots._track)
+    plots.refresh()
+    assert plots.shown
+    plots._track.exchange(DeviceTrack())  # as opening a session does, before the rows are sorted
+    assert not plots.grab().isNull()
+    plots.refresh()
+    assert plots.shown == []
+
+
 def test_a_processor_has_rows_of_its_own(plots: DevicePlots) -> None:
     plots.set_kind("cpu")
     plots._track.read(0.0, Reading(t_ns=0, source="cpu", load=0.5, missing={"power_W": "RAPL"}))

@@ -52,7 +52,11 @@ def test_each_format_is_written_and_said(
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     for words in ("Open", "Show in folder"):
-        (button,) = (b for b in window.banner.findChildren(QPushButton) if b.text() == words)
+        (button,) = (
+            one
+            for one in window.banner.findChildren(QPushButton)
+            if one.text() == words and one.isVisible()
+        )
         button.click()
     assert opened == [str(path), str(tmp_path)]
     document = json.loads(path.read_text(encoding="utf-8"))

@@ -222,7 +222,7 @@ class DevicePlots(QWidget):
             for name in figure.fields
             if name in track.sources
         ]
-        values = np.concatenate([y for _, y in lines])
+        values = np.concatenate([np.empty(0), *(y for _, y in lines)])
         painter.setPen(QPen(colours.q("border"), 1))
         painter.drawLine(area.bottomLeft(), area.bottomRight())
         if len(values):
