@@ -53,12 +53,9 @@ def test_each_format_is_written_and_said(
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     for words in ("Open", "Show in folder"):
         window.show_notice(saved(path))  # a message is hidden by what it offers
-        (button,) = (
-            one
-            for one in window.banner.findChildren(QPushButton)
-            if one.text() == words and one.isVisible()
-        )
-        button.click()
+        offered = [b for b in window.banner.findChildren(QPushButton) if b.text() == words]
+        until(qtbot, offered[-1].isVisible)
+        offered[-1].click()
     assert opened == [str(path), str(tmp_path)]
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["schema"] == "gpuexplorer/run/1"
