@@ -219,7 +219,8 @@ def _agreed(made: EnvironmentPlan, options: argparse.Namespace, question: str) -
             f"this fetches {quantity(made.download_B, 'B')}, and nobody can be asked here",
             remedy="add --yes to agree, or --dry-run to see what it would be",
         )
-    print(f"{question} [Y/n]", end=" ", file=sys.stderr, flush=True)
+    sys.stderr.write(" ".join((question, "[Y/n]", "")))
+    sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
