@@ -110,7 +110,9 @@ def test_what_fails_is_skipped_with_its_reason_and_the_sweep_goes_on(tmp_path: P
     assert said[1] == said[5] == {None}
     assert all("does not compile: careful.cu:" in str(reason) for reason in said[2])
     assert all("is wrong: relative error" in str(reason) for reason in said[3])
-    assert all("the engine died" in str(reason) for reason in said[4])
+    # An OpenCL driver may hang where it handles the fault, which then counts as a hang.
+    lost = ("the engine died", "did not end within")
+    assert all(any(words in str(reason) for words in lost) for reason in said[4]), said[4]
     again = sweep(tmp_path, *arguments, "--samples", "5", "--resume", "--json", "-", code=1)
     assert "10 done before, 0 to measure" in again.stderr
     assert json.loads(again.stdout)["runs"] == json.loads(done.stdout)["runs"]
