@@ -36,12 +36,6 @@ def factor_words(effect: Comparison) -> str:
     return speed(effect.ratio)
 
 
-def times_as_fast(ratio_of_times: Comparison) -> str:
-    """Return a ratio of times as a speed, such as ``2.10× faster than``."""
-    words = speed(ratio_of_times.ratio)
-    return f"{words} as" if words == speed(1.0) else f"{words} than"
-
-
 def time_words(measured: Measured | None) -> str:
     """Return a time with half its interval, such as ``412 µs ± 0.3 %``."""
     if measured is None:

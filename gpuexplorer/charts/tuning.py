@@ -9,7 +9,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
-from gpuexplorer.core.units import plural, quantity, speed_interval
+from gpuexplorer.core.units import plural, quantity, speed, speed_interval
 
 LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
@@ -83,10 +83,7 @@ def _gain(tuning: Tuning) -> list[str]:
         return [f"Without tuning one gets {start}, which took {quantity(found.median_s, 's')}."]
     if low <= 1:
         return [f"That cannot be told from {start}, which one gets without tuning."]
-    return [
-        f"Without tuning one gets {start}, which takes {ratio:.3g} times as long "
-        f"(95 % interval {low:.3g} to {high:.3g})."
-    ]
+    return [f"Without tuning one gets {start}, which is {speed(ratio, low, high)}."]
 
 
 def failures(tuning: Tuning, most: int | None) -> list[str]:

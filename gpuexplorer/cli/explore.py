@@ -28,7 +28,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import quantity, speed
+from gpuexplorer.core.units import quantity, speed_than
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange import atomic_file, write_error
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
@@ -313,8 +313,8 @@ def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
     if len(medians) > 1:
         fastest = min(medians, key=medians.__getitem__)
         slowest = max(medians, key=medians.__getitem__)
-        words = speed(medians[fastest] / medians[slowest])
-        tell(f"\n{fastest} is {words} than {slowest}.\n")
+        words = speed_than(medians[fastest] / medians[slowest], slowest)
+        tell(f"\n{fastest} is {words}.\n")
     for path in sorted(folder.iterdir()):
         tell(f"wrote {path}")
     say("To get the window:")

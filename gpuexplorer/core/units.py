@@ -50,24 +50,25 @@ def ratio(value: float | None, unit: str, digits: int = 3) -> str:
 
 def factor(value: float | None) -> str:
     """Format how many times as much something is, with three digits: ``1.83×``."""
-    return "–" if value is None else f"{_three(value)}×"
+    return "–" if value is None else f"{ratio(value, '', 3).strip()}×"
 
 
-def _three(value: float) -> str:
-    return ratio(value, "", 3).strip()
+def _times(value: float) -> str:
+    """Format a factor with three digits, or decimals near 1, where they make the difference."""
+    return f"{value:.3f}" if 0.9 < value < 1.1 else ratio(value, "", 3).strip()
 
 
 def speed(times_ratio: float | None, low: float | None = None, high: float | None = None) -> str:
     """Say how fast something is beside another by the ratio of their times, and its interval.
 
-    ``speed(0.5, 0.45, 0.56)`` is ``"2.00× faster (1.79–2.22)"``; what takes as long to three
-    digits is ``"as fast"``.
+    ``speed(0.5, 0.45, 0.56)`` is ``"2.00× faster (1.79–2.22)"``; what takes as long to the
+    digits shown is ``"as fast"``.
     """
     if times_ratio is None or times_ratio <= 0 or not math.isfinite(times_ratio):
         return "–"
-    words = factor(1 / times_ratio if times_ratio < 1 else times_ratio)
-    how = f"{words} faster" if times_ratio < 1 else f"{words} slower"
-    if words == factor(1.0):
+    words = _times(1 / times_ratio if times_ratio < 1 else times_ratio)
+    how = f"{words}× faster" if times_ratio < 1 else f"{words}× slower"
+    if words == _times(1.0):
         how = "as fast"
     if low is None or high is None:
         return how
@@ -79,7 +80,13 @@ def speed_interval(times_ratio: float, low: float, high: float) -> str:
     ends = [low, high]
     if times_ratio < 1:
         ends = [1 / end if end > 0 else math.inf for end in (high, low)]
-    return f"{_three(ends[0])}–{_three(ends[1])}"
+    return f"{_times(ends[0])}–{_times(ends[1])}"
+
+
+def speed_than(times_ratio: float, other: str) -> str:
+    """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``."""
+    words = speed(times_ratio)
+    return f"{words} as {other}" if words == "as fast" else f"{words} than {other}"
 
 
 def percent(fraction: float | None, digits: int = 2) -> str:

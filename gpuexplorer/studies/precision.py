@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import error_words, subject, times_as_fast
+from gpuexplorer.charts.studies_words import error_words, subject
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import factor, plural
+from gpuexplorer.core.units import factor, plural, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -443,7 +443,7 @@ def finding(study: PrecisionStudy) -> str:
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
     facts = [f"Fastest within the tolerance: {best.precision}"]
     if best.against is not None and study.reference is not None:
-        facts.append(f"{times_as_fast(best.against)} {study.reference}")
+        facts.append(speed_than(best.against.ratio, study.reference))
     error = study.error(best)
     if error is not None:
         facts.append(f"error {error_words(error)}")

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.charts.studies_switches import waterfall_chart
-from gpuexplorer.charts.studies_words import times_as_fast
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -23,7 +22,7 @@ from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
-from gpuexplorer.core.units import plural, ratio
+from gpuexplorer.core.units import plural, speed, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import (
@@ -308,12 +307,11 @@ def _pays(effect: Comparison | None, run: RunResult | None) -> bool:
 def _why_not_kept(effect: Comparison | None) -> str:
     if effect is None:
         return "too few rounds to tell what it does on top of the others"
-    times = ratio(effect.ratio, "", 3).strip()
     if effect.verdict == "slower":
-        return f"on top of the others it makes it slower: {times} times the time"
+        return f"on top of the others it makes it {speed(effect.ratio)}"
     if effect.verdict == "same":
         return "on top of the others it does nothing"
-    return f"on top of the others it cannot be told to pay: {times} times the time"
+    return f"on top of the others it cannot be told to pay ({speed(effect.ratio)})"
 
 
 def _combining(turns: InTurns, end: int) -> Comparison | None:
@@ -360,7 +358,8 @@ def finding(study: SwitchesStudy) -> str:
         return ""
     kept = [added.title for added in study.added if added.kept]
     if study.total is not None and kept:
-        return f"{' + '.join(kept)}: {times_as_fast(study.total)} the baseline."
+        words = speed_than(study.total.ratio, "the baseline")
+        return f"{' + '.join(kept)}: {words}."
     if study.stopped_by == "done":
         return "No switch is sure to make it faster here."
     done = sum(one.measured is not None for one in study.alone)

@@ -173,7 +173,7 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
         "2.00× faster",
         "1.25× faster",
         "1.50× slower",
-        "can't tell (0.990–1.01)",
+        "can't tell (0.990–1.010)",
     ]
     assert "Not offered here: CUDA graph." in chart.notes
     memory = labels(chart.rows[2][0])

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.units import count, listed, percent, plural, quantity, ratio, speed
+from gpuexplorer.core.units import (
+    count,
+    listed,
+    percent,
+    plural,
+    quantity,
+    ratio,
+    speed,
+    speed_than,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +88,13 @@ def test_names_are_listed_as_a_sentence_has_them() -> None:
 
 def test_speeds_have_one_form_whichever_is_faster() -> None:
     assert speed(0.5, 0.45, 0.56) == "2.00× faster (1.79–2.22)"
-    assert speed(1.04, 1.01, 1.07) == "1.04× slower (1.01–1.07)"
+    assert speed(1.04, 1.01, 1.07) == "1.040× slower (1.010–1.070)"
     assert speed(87.17) == "87.2× slower"
     assert speed(1.0001) == "as fast"
-    assert speed(1.0, 0.99, 1.02) == "as fast (0.990–1.02)"
+    assert speed(1.0, 0.99, 1.02) == "as fast (0.990–1.020)"
     assert speed(None) == "–"
+    assert speed_than(0.5, "b") == "2.00× faster than b"
+    assert speed_than(1.0, "b") == "as fast as b"
 
 
 @given(st.floats(0.01, 100), st.floats(1, 2))

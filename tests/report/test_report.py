@@ -174,7 +174,7 @@ def test_a_comparison_has_its_verdicts_and_gives_itself_back(tmp_path: Path) -> 
     data = comparison_json(made_comparison())
     (tmp_path / "c.json").write_bytes(data)
     page = page_of(tmp_path / "c.json")
-    for words in ("Comparison with 16×1", "slower", "1.08–1.12", "another driver", "8 turns"):
+    for words in ("Comparison with 16×1", "slower", "1.080–1.12", "another driver", "8 turns"):
         assert words in page.text, words
     assert page.attached() == data
     (tmp_path / "again.json").write_bytes(page.attached())

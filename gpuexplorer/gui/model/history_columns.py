@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpuexplorer.core.units import count, percent, quantity, speed
+from gpuexplorer.core.units import count, percent, quantity, speed, speed_than
 from gpuexplorer.history.model import Row
 
 Baselines = Mapping[tuple[str, str, str], Row]
@@ -43,11 +43,9 @@ class AgainstBaseline:
     @property
     def sentence(self) -> str:
         """The ratio in a sentence."""
-        words = speed(self.ratio)
         when, median = local_time(self.baseline), quantity(self.baseline.median_s, "s")
-        if words == speed(1.0):
-            return f"As fast as its baseline, the starred run of {when} with {median}."
-        return f"{words} than its baseline, the starred run of {when} with {median}."
+        words = speed_than(self.ratio, "its baseline")
+        return f"This run is {words}, the starred run of {when} with {median}."
 
 
 def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
@@ -177,7 +175,7 @@ COLUMNS: tuple[Column, ...] = (
         "and\nprecision. ⚠: the two differ in sources, compiler, driver or "
         "libraries",
         _baseline_words,
-        108,
+        100,
         number=True,
     ),
     Column(
@@ -185,7 +183,7 @@ COLUMNS: tuple[Column, ...] = (
         "throughput",
         "Useful operations over the median, FLOP/s",
         lambda row, _: quantity(row.flop_per_s, "FLOP/s"),
-        98,
+        92,
         "flops",
         number=True,
         descending=True,
@@ -195,7 +193,7 @@ COLUMNS: tuple[Column, ...] = (
         "bandwidth",
         "Bytes needed over the median, B/s: each operand once (compulsory)",
         lambda row, _: quantity(row.bandwidth_B_per_s, "B/s"),
-        88,
+        84,
         "bandwidth",
         number=True,
         descending=True,

@@ -11,7 +11,7 @@ import numpy as np
 from gpuexplorer.analysis.occupancy import LIMITS
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed, speed_interval
+from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed_interval, speed_than
 from gpuexplorer.gui.model.block import product_words
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
@@ -217,13 +217,11 @@ class Look:
             return ""
         if cell.block in held.ties:
             return "it cannot be told from the best"
-        words = speed(ratio)
-        if words == speed(1.0):
-            return "as fast as the best"
+        words = speed_than(ratio, "the best")
         if cell.ratio is None:
-            return f"{words} than the best"
+            return words
         interval = speed_interval(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
-        return f"{words} than the best ({interval})"
+        return f"{words} ({interval})"
 
     @property
     def best_words(self) -> str:
