@@ -12,10 +12,23 @@ from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.gui.export import FORMATS
 from gpuexplorer.gui.interchange import CONVERTED
+from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.theme import CHOICES, Choice
 
 Key = TypeVar("Key")
 THEME_WORDS: dict[Choice, str] = {"system": "System colours", "light": "Light", "dark": "Dark"}
+VIEW_TIPS = {
+    "Live": "The time per launch and the memory traffic, while they are measured",
+    "Block map": "Every block that can be launched, as a map of its time",
+    "Roofline": "What this device can do at most, and where the runs stand",
+    "Sweep": "Measure every combination of some knobs' values, and see the landscape",
+    "Compare": "Measure some configurations in turns until it is clear which is faster",
+    "Lab": "Studies: precision, switches, speed-up and scaling, measured in turns",
+    "Kernel": "The source, what the compiler made of it, and what limits its occupancy",
+    "Operators": "Which operators of a model take the time",
+}
+VIEW_KEYS = {"Sweep": "S"}
+"""Keys of views beside those by their numbers."""
 THREADS_TIP = (
     "How many CPU threads a kernel may use on the processor; recorded with every run.\n"
     "Choosing one restarts the engine. With every core taken, a busy window disturbs the\n"
@@ -54,9 +67,6 @@ class Commands:
             "Run one launch of this configuration under ncu and show exactly how many bytes it\n"
             "moves (NVIDIA GPUs); measuring stops meanwhile",
             "Ctrl+N",
-        )
-        self.sweep = make(
-            "Sweep", "Measure every combination of some knobs' values, and see the landscape", "S"
         )
         self.tune = make(
             "Tune",
@@ -169,15 +179,20 @@ class Commands:
         )
         self.about = make("About GPU Explorer", "Version")
 
-    def views(self, titles: Sequence[str], show: Callable[[int], object]) -> list[QAction]:
-        """Return an action that brings each view to the front, the first nine with a key."""
-        made = []
-        for number, title in enumerate(titles):
-            key = f"Ctrl+{number + 1}" if number < 9 else ""
-            action = self._make(title, f"Show the view {title}", key, name=f"view_{number}")
-            when(action, partial(show, number))
-            made.append(action)
-        return made
+    def views(self, places: Places) -> dict[str, list[QAction]]:
+        """Return for each place the actions that show its views, the first nine with a key."""
+        found: dict[str, list[QAction]] = {}
+        views = iter(enumerate(places.views))
+        for place, titles in places.titles.items():
+            for title in titles:
+                number, view = next(views)
+                key = f"Ctrl+{number + 1}" if number < 9 else ""
+                action = self._make(title, VIEW_TIPS[title], key, name=f"view_{number}")
+                if title in VIEW_KEYS:
+                    action.setShortcuts([*action.shortcuts(), QKeySequence(VIEW_KEYS[title])])
+                when(action, partial(places.show_view, view))
+                found.setdefault(place, []).append(action)
+        return found
 
     def panel(self, words: str, widget: QWidget) -> QAction:
         """Return an action that shows and hides a part of the window."""

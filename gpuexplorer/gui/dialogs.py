@@ -42,7 +42,7 @@ class Dialogs(QObject):
         """Open the page on what has the focus, or on the view in front."""
         from gpuexplorer.gui.help import page_of
 
-        front = self._window.panels.tabs.currentWidget()
+        front = self._window.panels.places.current
         page = page_of(QApplication.focusWidget()) or page_of(front)
         self.show_help(page or "reading-the-plots")
 

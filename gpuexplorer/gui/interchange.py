@@ -188,7 +188,7 @@ class Interchange(QObject):
     def _shown(self, suffix: str) -> tuple[str, Document] | None:
         """Return a file name and the document of what is shown; None when there is nothing."""
         panels = self._window.panels
-        current = panels.tabs.currentWidget()
+        current = panels.places.current
         if isinstance(current, ResultTab) and current.result is not None:
             try:
                 found = current.result.exported()

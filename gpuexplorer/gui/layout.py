@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QScrollArea,
     QSplitter,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +23,7 @@ from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab
+from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
@@ -68,9 +68,10 @@ class Panels(QSplitter):
         self.compare = CompareTab(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
-        self.tabs = self._views()
-        self.banner = Banner(self.tabs)
-        for column, stretch in ((self.experiment, 0), (self.tabs, 1), (self.insight, 0)):
+        self.live = self._live_view()
+        self.places = self._places()
+        self.banner = Banner(self.places.room)
+        for column, stretch in ((self.experiment, 0), (self.places, 1), (self.insight, 0)):
             self.across.addWidget(column)
             self.across.setStretchFactor(self.across.count() - 1, stretch)
         for widget, name in (
@@ -119,34 +120,24 @@ class Panels(QSplitter):
 
     def export(self, suffix: str) -> bool:
         """Have the view in front write what it has of its own; False: it has nothing but runs."""
-        view = self.tabs.currentWidget()
+        view = self.places.current
         exporter = self.exporter
         if exporter is not None and isinstance(view, ResultTab):
             view.export(exporter, suffix)
             return True
         return False
 
-    def turn_view(self, step: int) -> None:
-        """Bring the view so many to the right to the front, going round at the ends."""
-        self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
-
-    def _views(self) -> QTabWidget:
-        """Return the views, each behind its tab."""
-        tabs = QTabWidget()
-        tabs.setObjectName("views")
-        tabs.setDocumentMode(True)
-        tabs.setMinimumWidth(VIEWS_LEAST_WIDTH)
-        tabs.tabBar().setDrawBase(False)
-        tabs.tabBar().setChangeCurrentOnDrag(True)
-        tabs.addTab(self._live_view(), "Live")
-        tabs.addTab(self.block_map, "Block map")
-        tabs.addTab(self.roofline, "Roofline")
-        tabs.addTab(self.sweep, "Sweep")
-        tabs.addTab(self.lab, "Lab")
-        tabs.addTab(self.compare, "Compare")
-        tabs.addTab(self.kernel, "Kernel")
-        tabs.addTab(self.operators, "Operators")
-        return tabs
+    def _places(self) -> Places:
+        """Return the views in their places."""
+        places = Places()
+        places.setMinimumWidth(VIEWS_LEAST_WIDTH)
+        places.add(
+            "Explore",
+            (self.live, "Live"), (self.block_map, "Block map"), (self.roofline, "Roofline"),
+        )  # fmt: skip
+        places.add("Measure", (self.sweep, "Sweep"), (self.compare, "Compare"), (self.lab, "Lab"))
+        places.add("Code", (self.kernel, "Kernel"), (self.operators, "Operators"))
+        return places
 
     def _live_view(self) -> QWidget:
         """Return the line of origin and ghosts, both plots and the device's state."""

@@ -107,10 +107,7 @@ class MainWindow(KeyWindow):
             )
         ]
         self.history_room = HistoryRoom(self, shown[2], panels.history, self.settings)
-        tabs = panels.tabs
-        views = self.commands.views(
-            [tabs.tabText(index) for index in range(tabs.count())], tabs.setCurrentIndex
-        )
+        views = self.commands.views(panels.places)
         self.menus = Menus(self.menuBar(), self.commands, shown, views)
         self.status = StatusLine(self.session)
         self.setStatusBar(self.status)
@@ -243,7 +240,7 @@ class MainWindow(KeyWindow):
 
     def compare(self, ids: Sequence[str]) -> None:
         """Show the Compare view with these runs of the history added."""
-        self.panels.tabs.setCurrentWidget(self.panels.compare)
+        self.panels.places.show_view(self.panels.compare)
         self.panels.compare.add_runs(ids)
 
     def export(self, suffix: str = "png") -> None:
@@ -256,7 +253,7 @@ class MainWindow(KeyWindow):
         record: RunRecord | None = run.record if run is not None else None
         ghosts = [p for p in self.session.live_model.pins if run and p.ticket != run.ticket]
         chart = None
-        if self.panels.tabs.currentWidget() is self.panels.roofline and record is not None:
+        if self.panels.places.current is self.panels.roofline and record is not None:
             chart = roofline_chart(
                 self.session.roofline_picture(),
                 title=f"{self.session.experiment.workload.manifest.title}: roofline",
@@ -267,14 +264,13 @@ class MainWindow(KeyWindow):
     # ---- the session's file
 
     def _view(self) -> View:
-        tabs = self.panels.tabs
-        return View(tab=tabs.tabText(tabs.currentIndex()), span_s=self.timing.span_s)
+        places = self.panels.places
+        return View(tab=places.title_of(places.current), span_s=self.timing.span_s)
 
     def _show_view(self, view: View) -> None:
-        tabs = self.panels.tabs
-        for index in range(tabs.count()):
-            if tabs.tabText(index) == view.tab:
-                tabs.setCurrentIndex(index)
+        shown = self.panels.places.titled(view.tab)
+        if shown is not None:
+            self.panels.places.show_view(shown)
         self.timing.set_span(view.span_s)
 
     def show_replaced(self) -> None:

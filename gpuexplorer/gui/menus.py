@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
@@ -24,7 +24,7 @@ from gpuexplorer.gui.widgets.list_box import ListBox
 class Menus:
     """The menus of the window's menu bar; ``panels`` are the actions that show and hide parts.
 
-    ``views`` those that bring a view to the front.
+    ``views`` are those that show a view, by place.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Menus:
         bar: QMenuBar,
         commands: Commands,
         panels: Sequence[QAction],
-        views: Sequence[QAction],
+        views: Mapping[str, Sequence[QAction]],
     ) -> None:
         file = bar.addMenu("&File")
         file.addAction(commands.open_session)
@@ -58,16 +58,17 @@ class Menus:
         run = bar.addMenu("&Run")
         run.addActions([commands.live, commands.stop, commands.pin, commands.analyse])
         run.addSeparator()
-        run.addActions([commands.sweep, commands.tune, commands.use_tuned])
+        run.addActions([commands.tune, commands.use_tuned])
         run.addSeparator()
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
         view = bar.addMenu("&View")
-        go = QMenu("Go to", view)
-        go.addActions(list(views))
-        go.addSeparator()
-        go.addActions([commands.next_view, commands.previous_view])
-        view.addMenu(go)
+        for place, shown in views.items():
+            menu = QMenu(place, view)
+            menu.setToolTipsVisible(True)
+            menu.addActions(list(shown))
+            view.addMenu(menu)
+        view.addActions([commands.next_view, commands.previous_view])
         view.addSeparator()
         view.addActions(list(commands.themes.values()))
         view.addSeparator()
@@ -119,7 +120,6 @@ class MainBar(QToolBar):
         self._add(commands.stop, "stopButton")
         self.addSeparator()
         self._add(commands.pin, "pinButton")
-        self._add(commands.sweep, "sweepButton")
         self._add(commands.tune, "tuneButton")
         self._add(commands.use_tuned, "useTunedButton")
         self.export_button = QToolButton()
@@ -159,6 +159,5 @@ class MainBar(QToolBar):
         self._commands.live.setIcon(colours.icon("live", "accent_text"))
         self._commands.stop.setIcon(colours.icon("stop"))
         self._commands.pin.setIcon(colours.icon("pin"))
-        self._commands.sweep.setIcon(colours.icon("sweep"))
         self._commands.tune.setIcon(colours.icon("tune"))
         self.export_button.setIcon(colours.icon("export"))

@@ -146,7 +146,7 @@ class Puppet:
     def sweep(self) -> None:
         """Sweep a few blocks."""
         panels = self.window.panels
-        panels.tabs.setCurrentWidget(panels.sweep)
+        panels.places.show_view(panels.sweep)
         if not self.until(lambda: panels.sweep.sweeping is not None):
             return
         view = panels.sweep.sweeping
@@ -186,7 +186,7 @@ class Puppet:
     def compare(self) -> None:
         """Compare the present knobs with another block."""
         panels, experiment = self.window.panels, self.window.session.experiment
-        panels.tabs.setCurrentWidget(panels.compare)
+        panels.places.show_view(panels.compare)
         if not self.until(lambda: panels.compare.comparing is not None):
             return
         view = panels.compare.comparing
@@ -208,7 +208,7 @@ class Puppet:
         tab = self.window.findChild(LateView, "blockMap")
         if tab is None:
             return
-        self.window.panels.tabs.setCurrentWidget(tab)
+        self.window.panels.places.show_view(tab)
         view = tab.view
         if isinstance(view, BlockMapView) and self.until(
             lambda: view.model.current is not None and view.head.start.isEnabled()
@@ -218,7 +218,7 @@ class Puppet:
     def study(self) -> None:
         """Study precisions."""
         panels = self.window.panels
-        panels.tabs.setCurrentWidget(panels.lab)
+        panels.places.show_view(panels.lab)
         view = panels.lab.lab
         if view is None:
             return
@@ -263,15 +263,15 @@ class Puppet:
 
     def tab(self, number: int) -> None:
         """Bring a view to the front."""
-        tabs = self.window.panels.tabs
-        tabs.setCurrentIndex(number % tabs.count())
+        places = self.window.panels.places
+        places.show_view(places.views[number % len(places.views)])
 
     def look_around(self) -> None:
         """See what is made when it is first seen: each study's form, help, notes, other colours."""
         window = self.window
         lab = window.panels.lab.lab
         if lab is not None:
-            window.panels.tabs.setCurrentWidget(window.panels.lab)
+            window.panels.places.show_view(window.panels.lab)
             for name in lab.buttons:
                 lab.show_kind(name)
                 self.until(lambda: False, SEEN_S)
@@ -318,7 +318,7 @@ class Puppet:
             self.window.commands.stop.trigger()
         self.window.showNormal()
         self.window.resize(self._size)
-        self.window.panels.tabs.setCurrentIndex(0)
+        self.window.panels.places.show_view(self.window.panels.live)
         self.application.clipboard().clear()
 
     def tidy(self) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def open_map(
     wait_measured(qtbot, window)
     tab = find(window, "blockMap", LateView)
     assert not tab.findChildren(BlockMapView), "nothing of it is made before it is shown"
-    window.panels.tabs.setCurrentWidget(tab)
+    window.panels.places.show_view(tab)
     view = tab.view
     assert isinstance(view, BlockMapView)
     until(qtbot, lambda: view.model.current is not None)

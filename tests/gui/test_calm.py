@@ -22,7 +22,7 @@ def places(window: MainWindow) -> dict[str, QRect]:
     QApplication.processEvents()
     insight, panels = window.insight, window.panels
     widgets: dict[str, QWidget] = {
-        "tabs": panels.tabs.tabBar(), "timing": window.timing.plot, "traffic": window.traffic,
+        "tabs": panels.places.row, "timing": window.timing.plot, "traffic": window.traffic,
         "strip": window.strip, "history": panels.history, "headline": insight.headline,
         "figures": insight.figures, "method": insight.method, "phases": insight.phases,
         "copy": insight.command_button,
@@ -74,13 +74,12 @@ def test_a_notice_lies_over_the_view_and_never_over_the_tabs(
     window.show_notice(Notice("info", WORDS, (("Choose another block", None),), "more"))
     for size in ((1280, 800), SMALL, (1600, 900)):
         resize(qtbot, window, size)
-        for index in range(panels.tabs.count()):
-            panels.tabs.setCurrentIndex(index)
+        for view in panels.places.views:
+            panels.places.show_view(view)
             QApplication.processEvents()
             card = window.banner
-            inside = panels.tabs.rect()
-            inside.setTop(panels.tabs.tabBar().geometry().bottom() + 1)
-            assert inside.contains(card.geometry()), (size, panels.tabs.tabText(index))
+            inside = panels.places.room.geometry()
+            assert inside.contains(card.geometry()), (size, panels.places.title_of(view))
             for button in card.findChildren(QPushButton):
                 if button.isVisible():
                     place = button.mapTo(window, button.rect().center())
@@ -96,12 +95,11 @@ def test_the_columns_keep_their_widths_whichever_view_is_shown(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
     resize(qtbot, window, SMALL)
-    tabs, widths = window.panels.tabs, window.panels.across.sizes()
-    for index in range(tabs.count()):
-        tabs.setCurrentIndex(index)
+    places, widths = window.panels.places, window.panels.across.sizes()
+    for view in places.views:
+        places.show_view(view)
         QApplication.processEvents()
-        name, view = tabs.tabText(index), tabs.widget(index)
-        assert view is not None
+        name = places.title_of(view)
         if isinstance(view, LateView):
             assert view.view is not None, "it is made once it is shown"
         assert view.minimumSizeHint().width() <= 480, name
@@ -113,9 +111,15 @@ def test_everything_has_a_place_in_a_small_window(qtbot: QtBot, window: MainWind
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
     resize(qtbot, window, SMALL)
-    bar = window.panels.tabs.tabBar()
-    last = bar.tabRect(bar.count() - 1)
-    assert bar.rect().contains(last), "a tab is cut"
+    places = window.panels.places
+    for view in places.views:
+        places.show_view(view)
+        QApplication.processEvents()
+        for bar in (places.place_bar, places.view_bar):
+            for tab in range(bar.count()):
+                assert bar.rect().contains(bar.tabRect(tab)), f"{bar.tabText(tab)} is cut"
+    places.show_view(window.panels.live)
+    QApplication.processEvents()
     for box in (window.device_box, find(window, "exportButton"), window.strip, window.status):
         assert box.isVisible()
         assert window.rect().contains(QRect(box.mapTo(window, QPoint(0, 0)), box.size()))

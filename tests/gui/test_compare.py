@@ -48,7 +48,7 @@ def open_compare(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, Com
     wait_measured(qtbot, window)
     tab = window.panels.compare
     assert tab.comparing is None
-    window.panels.tabs.setCurrentWidget(tab)
+    window.panels.places.show_view(tab)
     until(qtbot, lambda: tab.view is not None and tab.view.isVisible())
     view = find(window, "compareView", CompareView)
     return window, view
@@ -320,9 +320,9 @@ def test_runs_dropped_from_the_history_are_measured_again(
     assert "Since it was stored: the device differs" in said
     assert "Since it was stored: the device differs" in cell(view, 0, "warnings")
     view.clear()
-    window.panels.tabs.setCurrentIndex(0)
+    window.panels.places.show_view(window.panels.live)
     window.panels.history.acts.compare_asked.emit([one.id for one in stored])
-    assert window.panels.tabs.currentWidget() is tab
+    assert window.panels.places.current is tab
     until(qtbot, lambda: len(view.model.contestants) == 2)
     view.add_results([made_result(threads=(threads or 0) + 1, device=device.id)])
     click(window, "compareStart")

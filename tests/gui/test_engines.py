@@ -169,7 +169,7 @@ def test_knobs_are_compared_in_two_engines_and_one_that_does_not_start_ends_it(
     session.experiment.set_variant("numpy")
     session.experiment.set_size("N", 64)
     tab = window.panels.compare
-    window.panels.tabs.setCurrentWidget(tab)
+    window.panels.places.show_view(tab)
     until(qtbot, lambda: tab.comparing is not None)
     view = tab.comparing
     assert view is not None

@@ -18,7 +18,7 @@ MOST_STOPS = 200
 
 def stops(window: MainWindow) -> Iterator[QWidget]:
     """Yield what Tab leads to, once around from the tabs."""
-    first = window.panels.tabs.tabBar()
+    first = window.panels.places.place_bar
     first.setFocus(Qt.FocusReason.TabFocusReason)
     for _ in range(MOST_STOPS):
         stop = QApplication.focusWidget()
@@ -52,17 +52,17 @@ def test_each_stop_of_tab_in_each_view_has_a_ring_and_a_name(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
     qtbot.waitUntil(window.isActiveWindow)
-    tabs = window.panels.tabs
+    places = window.panels.places
     seen: dict[QWidget, None] = {}
     wrong: list[str] = []
-    for number in range(tabs.count()):
-        tabs.setCurrentIndex(number)
+    for view in places.views:
+        places.show_view(view)
         QApplication.processEvents()
         for stop in stops(window):
             if stop in seen:
                 continue
             seen[stop] = None
-            what = f"{tabs.tabText(number)}: {type(stop).__name__} {stop.objectName()}"
+            what = f"{places.title_of(view)}: {type(stop).__name__} {stop.objectName()}"
             if not name_of(stop):
                 wrong.append(f"{what} has no name")
             if not shows_focus(stop):

@@ -25,21 +25,21 @@ def opened(window: MainWindow, qtbot: QtBot) -> str:
 def test_f1_follows_the_focus_and_the_view_in_front(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.waitUntil(window.isActiveWindow)
     panels = window.panels
-    panels.tabs.setCurrentWidget(panels.roofline)
-    panels.tabs.tabBar().setFocus()
+    panels.places.show_view(panels.roofline)
+    panels.places.place_bar.setFocus()
     assert opened(window, qtbot) == "roofline"
     panels.history.table.setFocus()
     assert opened(window, qtbot) == "history"
     window.experiment_panel.block_rows[0].slider.setFocus()
     assert opened(window, qtbot) == "first-steps"
-    panels.tabs.setCurrentIndex(0)
-    panels.tabs.tabBar().setFocus()
+    panels.places.show_view(panels.live)
+    panels.places.place_bar.setFocus()
     assert opened(window, qtbot) == "reading-the-plots"
 
 
 def test_each_part_names_a_page_that_there_is(window: MainWindow) -> None:
-    tabs = window.panels.tabs
-    for number in range(1, tabs.count()):
-        assert page_of(tabs.widget(number)) in PAGES, tabs.tabText(number)
+    places = window.panels.places
+    for view in places.views[1:]:
+        assert page_of(view) in PAGES, places.title_of(view)
     named = {page_of(widget) for widget in window.findChildren(QWidget)} - {None}
     assert named <= set(PAGES) and len(named) > 8

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel, QTabWidget
+from PySide6.QtWidgets import QComboBox, QLabel
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
@@ -30,7 +30,7 @@ def kernel_view(window: MainWindow) -> KernelPanel:
     """Stop measuring, show the Kernel tab and return it."""
     window.session.set_live(False)
     panel = window.panels.kernel
-    find(window, "views", QTabWidget).setCurrentWidget(panel)
+    window.panels.places.show_view(panel)
     return panel
 
 
@@ -161,17 +161,17 @@ def test_nothing_is_compiled_once_nobody_looks(qtbot: QtBot, window: MainWindow)
     compiled: list[int] = []
     panel.worker.compiling.connect(compiled.append)
     window.session.experiment.set_workload("transpose")
-    find(window, "views", QTabWidget).setCurrentIndex(0)
+    window.panels.places.show_view(window.panels.live)
     window.session.experiment.set_workload("stream")
     assert compiled == []
-    find(window, "views", QTabWidget).setCurrentWidget(panel)
+    window.panels.places.show_view(panel)
     until(qtbot, lambda: shown(panel, "streamTriad"))
     assert len(compiled) == 1
 
 
 def test_the_other_panels_go_on_while_it_is_shown(qtbot: QtBot, window: MainWindow) -> None:
     wait_measured(qtbot, window)
-    find(window, "views", QTabWidget).setCurrentWidget(window.panels.kernel)
+    window.panels.places.show_view(window.panels.kernel)
     window.session.experiment.set_size("N", 96)
     wait_measured(qtbot, window)
     assert window.session.requests.moved_at is None

@@ -57,7 +57,7 @@ def values(window: MainWindow) -> QLineEdit | None:
 
 
 def test_enter_gives_the_keys_back_after_a_text_too(qtbot: QtBot, ready: MainWindow) -> None:
-    ready.panels.tabs.setCurrentWidget(ready.panels.sweep)
+    ready.panels.places.show_view(ready.panels.sweep)
     until(qtbot, lambda: values(ready) is not None)
     field = values(ready)
     assert field is not None
@@ -142,7 +142,7 @@ def test_escape_closes_the_palette_before_it_stops_live(qtbot: QtBot, ready: Mai
 
 def test_starting_a_job_gives_the_focus_to_nothing_else(qtbot: QtBot, ready: MainWindow) -> None:
     ready.session.experiment.set_size("N", 64)
-    ready.panels.tabs.setCurrentWidget(ready.panels.sweep)
+    ready.panels.places.show_view(ready.panels.sweep)
     until(qtbot, lambda: ready.panels.sweep.findChild(QPushButton, "sweepStart") is not None)
     start = find(ready, "sweepStart", QPushButton)
     until(qtbot, lambda: start.isVisible() and start.isEnabled())

@@ -30,7 +30,7 @@ def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView
     if "N" in experiment.knobs.size:
         experiment.set_size("N", 64)
     window.show()
-    window.panels.tabs.setCurrentWidget(window.panels.lab)
+    window.panels.places.show_view(window.panels.lab)
     view = window.panels.lab.lab
     assert view is not None
     for each in KINDS:
@@ -182,14 +182,14 @@ def test_a_model_runs_live_and_its_switches_are_studied(
     until(qtbot, lambda: window.insight.figures.items.text().endswith("samples/s"))
     window.insight.copy_command()
     assert "--switch one_by_one=on" in QApplication.clipboard().text()
-    tabs = window.panels.tabs
-    tabs.setCurrentWidget(window.panels.kernel)
+    places = window.panels.places
+    places.show_view(window.panels.kernel)
     until(qtbot, lambda: "PyTorch" in find(window, "kernelMessage", QLabel).text())
-    tabs.setCurrentWidget(window.panels.block_map)
+    places.show_view(window.panels.block_map)
     block_map = window.panels.block_map.view
     assert isinstance(block_map, BlockMapView)
     until(qtbot, lambda: "chooses its own blocks" in block_map.model.reason)
-    tabs.setCurrentWidget(window.panels.roofline)
+    places.show_view(window.panels.roofline)
     until(qtbot, lambda: bool(window.session.roofline_picture().spots))
     study_the_switches(qtbot, window)
 

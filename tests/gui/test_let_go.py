@@ -64,7 +64,7 @@ def test_a_sweep_that_has_ended_is_let_go_with_its_store(
     window.session.experiment.set_size("N", 32)
     wait_measured(qtbot, window, 5)
     window.session.set_live(False)
-    window.commands.sweep.trigger()
+    window.panels.places.show_view(window.panels.sweep)
     until(qtbot, lambda: window.panels.sweep.sweeping is not None)
     view = window.panels.sweep.sweeping
     assert view is not None

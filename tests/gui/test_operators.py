@@ -75,7 +75,7 @@ def shown(qtbot: QtBot, open_window: OpenWindow) -> OperatorsView:
     """Return the view of a window that measures nothing, showing a profile made by hand."""
     window = open_window()
     window.session.live_at_start = False
-    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    window.panels.places.show_view(window.panels.operators)
     view = window.panels.operators.view
     assert isinstance(view, OperatorsView)
     profile = made_profile(shapes=True)
@@ -129,7 +129,7 @@ def test_a_kernel_has_no_operators_and_the_view_says_so(
 ) -> None:
     window = open_window()
     window.session.live_at_start = False
-    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    window.panels.places.show_view(window.panels.operators)
     view = window.panels.operators.view
     assert isinstance(view, OperatorsView)
     until(qtbot, lambda: window.session.experiment.devices is not None)

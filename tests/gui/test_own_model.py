@@ -75,7 +75,7 @@ def test_a_file_becomes_a_workload_and_is_measured(
     window.session.set_live(False)
 
     # Its operators, and those of a shipped model that PyTorch runs.
-    window.panels.tabs.setCurrentWidget(window.panels.operators)
+    window.panels.places.show_view(window.panels.operators)
     view = window.panels.operators.view
     assert isinstance(view, OperatorsView)
     for name in ("model", "softmax"):
@@ -91,7 +91,7 @@ def test_a_file_becomes_a_workload_and_is_measured(
         assert len(recorded.flame.row) == recorded.profile.calls_total
 
     window.session.experiment.set_workload("model")
-    window.panels.tabs.setCurrentWidget(window.panels.kernel)
+    window.panels.places.show_view(window.panels.kernel)
     until(qtbot, lambda: "def build(batch=8" in window.panels.kernel.source.toPlainText())
     assert window.panels.kernel.source_title.text() == str(tmp_path / "model.py")
 

@@ -40,7 +40,7 @@ def test_each_command_of_the_menus_is_there_with_its_key(
 ) -> None:
     shown = words(palette)
     assert "File › Export › PNG image" in shown or "File › Export" in shown
-    assert "View › Go to › Roofline" in shown
+    assert "View › Explore › Roofline" in shown
     assert "Run › Tune" in shown
     commands = {a.text().replace("&", "").removesuffix("…") for a in vars(window.commands).values()
                 if isinstance(a, QAction) and a.isVisible()}  # fmt: skip
@@ -54,18 +54,18 @@ def test_typing_narrows_and_enter_does_it(
     palette: Palette, window: MainWindow, qtbot: QtBot
 ) -> None:
     QTest.keyClicks(palette.field, "roofl")
-    assert words(palette) == ["View › Go to › Roofline"]
+    assert words(palette) == ["View › Explore › Roofline"]
     press(palette.field, Qt.Key.Key_Return)
     assert not palette.isVisible()
-    assert window.panels.tabs.currentWidget() is window.panels.roofline
+    assert window.panels.places.current is window.panels.roofline
 
 
 def test_the_arrows_choose(palette: Palette, window: MainWindow) -> None:
-    QTest.keyClicks(palette.field, "go to")
-    assert len(words(palette)) == window.panels.tabs.count() + 2
+    QTest.keyClicks(palette.field, "view explore")
+    assert len(words(palette)) == 3
     press(palette.field, Qt.Key.Key_Down)
     press(palette.field, Qt.Key.Key_Return)
-    assert window.panels.tabs.currentIndex() == 1
+    assert window.panels.places.current is window.panels.block_map
 
 
 def test_a_command_that_cannot_be_done_is_grey_and_is_not(
@@ -93,12 +93,12 @@ def test_what_a_name_begins_with_stands_first(qapp: QApplication) -> None:
 
 def test_views_have_keys(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(window.isActiveWindow)
-    tabs = window.panels.tabs
-    for number in range(min(9, tabs.count())):
+    places = window.panels.places
+    for number, view in enumerate(places.views[:9]):
         press(window, Qt.Key(Qt.Key.Key_1.value + number), control=True)
-        assert tabs.currentIndex() == number
-    tabs.setCurrentIndex(tabs.count() - 1)
+        assert places.current is view
+    places.show_view(places.views[-1])
     press(window, Qt.Key.Key_Tab, control=True)
-    assert tabs.currentIndex() == 0
+    assert places.current is places.views[0]
     press(window, Qt.Key.Key_Tab, control=True, shift=True)
-    assert tabs.currentIndex() == tabs.count() - 1
+    assert places.current is places.views[-1]

@@ -55,7 +55,7 @@ def few_stages(seconds: float) -> Callable[..., list[Stage]]:
 def open_roofline(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, RooflineView, Run]:
     window = open_window()
     run = wait_measured(qtbot, window)
-    window.panels.tabs.setCurrentWidget(window.panels.roofline)
+    window.panels.places.show_view(window.panels.roofline)
     until(qtbot, lambda: window.panels.roofline.shown is not None)
     return window, window.panels.roofline, run
 

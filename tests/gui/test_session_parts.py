@@ -303,15 +303,15 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     assert shown_map.document() == made_sweep() and shown_map.surface.origin == "all.gpux"
     assert comparison is not None and comparison.result == made_comparison()
     assert studies is not None and {kind_of(one.result).name for one in studies} == set(STUDIES)
-    panels.tabs.setCurrentWidget(panels.compare)
+    panels.places.show_view(panels.compare)
     view = panels.compare.comparing
     assert view is not None and view.head.words.text().startswith("From file all.gpux.")
-    panels.tabs.setCurrentWidget(panels.lab)
+    panels.places.show_view(panels.lab)
     assert (
         panels.lab.lab is not None
         and "From file all.gpux." in panels.lab.lab.view.head.words.text()
     )
-    panels.tabs.setCurrentWidget(panels.block_map)
+    panels.places.show_view(panels.block_map)
     assert panels.block_map.mapping is not None
     assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.head.words.text()
     window.sessions.back()

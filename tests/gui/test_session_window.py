@@ -112,7 +112,7 @@ def test_a_session_named_on_the_command_line_is_shown_and_nothing_is_measured(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     run = window.session.live_model.current
     assert run is not None and run.origin == "bench.gpux" and not window.session.live
-    assert window.panels.tabs.tabText(window.panels.tabs.currentIndex()) == "Roofline"
+    assert window.panels.places.current is window.panels.roofline
     assert window.sessions.foreign_kernels() == {"mine": SOURCE}
     window.session.set_live(True)
     fresh = wait_measured(qtbot, window)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
@@ -481,10 +481,10 @@ def opened(qtbot: QtBot, window: MainWindow) -> SweepView:
     """Return the Sweep tab of a window that measures, opened by its button."""
     window.session.experiment.set_size("N", 32)
     wait_measured(qtbot, window, 5)
-    find(window, "sweepButton", QToolButton).click()
+    window.panels.places.show_view(window.panels.sweep)
     until(qtbot, lambda: window.panels.sweep.sweeping is not None)
     view = window.panels.sweep.sweeping
-    assert view is not None and window.panels.tabs.currentWidget() is window.panels.sweep
+    assert view is not None
     until(qtbot, lambda: bool(view.form.rows))
     return view
 

@@ -36,7 +36,7 @@ until(lambda: experiment.devices is not None)
 """
 COMPARISON = f"""{WINDOW}
 experiment.set_size("N", 64)
-panels.tabs.setCurrentWidget(panels.compare)
+panels.places.show_view(panels.compare)
 until(lambda: panels.compare.comparing is not None)
 view = panels.compare.comparing
 view.add_present()
@@ -50,7 +50,7 @@ BLOCK_MAP = f"""{WINDOW}
 from gpuexplorer.gui.widgets.late import LateView
 experiment.set_size("N", 512)
 tab = window.findChild(LateView, "blockMap")
-panels.tabs.setCurrentWidget(tab)
+panels.places.show_view(tab)
 until(lambda: tab.view.model.current is not None and tab.view.head.start.isEnabled())
 tab.view.start()
 application.exec()

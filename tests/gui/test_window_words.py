@@ -36,8 +36,8 @@ def window(open_window: OpenWindow) -> MainWindow:
     """The window with every view and every dialog that offers an act."""
     made = open_window()
     made.show()
-    for index in range(made.panels.tabs.count()):  # a view is made when it is first shown
-        made.panels.tabs.setCurrentIndex(index)
+    for view in made.panels.places.views:  # a view is made when it is first shown
+        made.panels.places.show_view(view)
     made.engine._made().setup  # noqa: B018  (made when it is first asked for)
     TuneDialog(made, made.session, made.settings)
     SelfTestDialog(made, made.session, made.settings)

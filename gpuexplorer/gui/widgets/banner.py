@@ -13,9 +13,9 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QTabWidget,
     QToolButton,
     QVBoxLayout,
+    QWidget,
 )
 
 from gpuexplorer.core.text import visible
@@ -32,11 +32,12 @@ NARROW = 620
 class Banner(QFrame):
     """A card that never blocks: ``info``, ``warning`` or ``bad``; further lines unfold.
 
-    It lies over the views, below their tabs, so that nothing moves when it comes and goes.
+    It lies over the views, so that nothing moves when it comes and goes.
     """
 
-    def __init__(self, over: QTabWidget) -> None:
-        super().__init__(over)
+    def __init__(self, over: QWidget) -> None:
+        """``over`` is where the views are; it has a parent, which the card gets too."""
+        super().__init__(over.parentWidget())
         self._over = over
         self.setObjectName("banner")
         self.kind = ""
@@ -134,19 +135,20 @@ class Banner(QFrame):
     # ---- its place
 
     def _place(self) -> None:
-        """Lie over the top edge of the view, as high as the words need and never over the tabs."""
+        """Lie over the top edge of the view, as high as the words need."""
         layout = self.layout()
         if self.isHidden() or layout is None:
             return
-        top = self._over.tabBar().geometry().bottom() + 1 + EDGE
-        width = min(WIDEST, self._over.width() - 2 * EDGE)
+        room = self._over.geometry()
+        width = min(WIDEST, room.width() - 2 * EDGE)
         narrow = width < NARROW and not (self._more.isHidden() and not self._buttons.count())
         directions = QBoxLayout.Direction
         self._words_and_acts.setDirection(
             directions.TopToBottom if narrow else directions.LeftToRight
         )
-        height = min(layout.totalHeightForWidth(width), self._over.height() - top - EDGE)
-        self.setGeometry((self._over.width() - width) // 2, top, width, height)
+        height = min(layout.totalHeightForWidth(width), room.height() - 2 * EDGE)
+        left = room.left() + (room.width() - width) // 2
+        self.setGeometry(left, room.top() + EDGE, width, height)
         self.raise_()
 
     def event(self, event: QEvent) -> bool:
@@ -157,7 +159,7 @@ class Banner(QFrame):
         return done
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the size of the views."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+        """Follow the place of the views."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
             self._place()
         return super().eventFilter(watched, event)
