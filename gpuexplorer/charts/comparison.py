@@ -141,7 +141,10 @@ def line_words(line: Line, reference: str) -> str:
     if line.verdict is None:
         return f"{line.label}\nThe reference: the others' times are divided by its."
     if not (line.ratio and line.low and line.high):
-        return f"{line.label}\nToo few rounds for a ratio yet; eight are needed."
+        return (
+            f"{line.label}\nToo few rounds for a ratio yet: eight are needed, and fewer where "
+            "times lie far apart."
+        )
     return (
         f"{line.label}: {line.verdict}\n"
         f"{speed(line.ratio, line.low, line.high)} beside {reference}, with the 95 % interval"
@@ -165,10 +168,13 @@ def _notes(result: ComparisonResult) -> list[str]:
     medians = ", ".join(
         f"{one.label} {quantity(one.run.timing.median_s, 's')}" for one in result.contestants
     )
-    how = (
-        f"Measured in {result.rounds} turns each, in an order that chance decided."
-        if result.interleaved
-        else APART
-    )
+    how = f"Measured in {result.rounds} turns each, in an order that chance decided."
+    if result.rested:
+        how = (
+            f"Measured in up to {result.rounds} turns, in an order that chance decided; one "
+            "whose verdict was clear took no more."
+        )
+    if not result.interleaved:
+        how = APART
     notes = [f"Medians: {medians}. {how}"]
     return notes + [f"{one.label}: {words}" for one in result.contestants for words in one.warnings]

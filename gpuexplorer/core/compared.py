@@ -67,6 +67,11 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     contestants: list[Contestant]
 
     @property
+    def rested(self) -> bool:
+        """Whether any took fewer turns than another, because its verdict was clear."""
+        return any(None in one.turns_s for one in self.contestants)
+
+    @property
     def others(self) -> list[Contestant]:
         """All contestants but the reference, in order."""
         return [c for i, c in enumerate(self.contestants) if i != self.reference]

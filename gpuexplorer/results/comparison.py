@@ -24,6 +24,9 @@ COLUMNS = (
     Column("interval", "95 % interval", "Of that factor", fields=ENDS),
     Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
            "be told", words=True, fields={"verdict": ""}),
+    Column("turns", "turns", "Turns it took; one whose verdict is clear takes no more. Eight tell "
+           "where all agree, and one where times are ten times apart",
+           fields={"turns": ""}),
     Column("too_slow", "too slow", "Whether it is slower by more than the limit", words=True,
            media=Medium.PAGE),
     Column("warnings", "to know", "What differs beside the configuration: source, compiler, "
@@ -42,6 +45,7 @@ class Entry:
     too_slow: bool | None = None
     tip: str = ""
     """What else to know of it."""
+    turns: int = 0
 
 
 def told_of(
@@ -61,6 +65,7 @@ def sheet_of(result: ComparisonResult) -> Sheet:
         Entry(
             line, place == result.reference, Cell(median_words(one.run), one.run.timing.median_s),
             one.warnings, one.too_slow, told_of(one.run.config, one.stored_id, one.stored_median_s),
+            sum(turn_s is not None for turn_s in one.turns_s),
         )
         for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
     ]  # fmt: skip
@@ -90,6 +95,7 @@ def _row(one: Entry) -> Row:
         "ratio": Cell(factor, line.ratio),
         "interval": Cell(interval, line.ratio, line),
         "verdict": Cell(verdict, verdict, role=role),
+        "turns": Cell(str(one.turns), one.turns) if one.turns else EMPTY,
         "too_slow": Cell({True: "yes", False: "no", None: "–"}[one.too_slow], one.too_slow),
         "warnings": Cell(" ".join(one.warnings), " ".join(one.warnings), role="wrong"),
     }

@@ -14,6 +14,8 @@ import numpy as np
 
 from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, Contestant
 from gpuexplorer.core.comparison import (
+    FEWEST_LOOKED_AT,
+    FEWEST_PAIRS,
     TOLERANCE,
     Comparison,
     Floats,
@@ -65,6 +67,8 @@ class Standing:
     median_s: float
     comparison: Comparison | None
     too_slow: bool | None
+    turns: int = 0
+    """How many it took."""
 
 
 class Comparing:
@@ -73,7 +77,10 @@ class Comparing:
     A look is taken after every round; the intervals of all looks together hold the true ratios with
     95 % each (``core.comparison``), so stopping at a clear one calls no more equal things different
     than that. A contestant whose verdict is clear rests, so that the time is for those that need
-    it. With ``rounds`` there is one look at the end of so many, which knows a little more.
+    it: after one round where the two are ten times apart. Where they are less far apart, but far
+    enough for fewer rounds than usual, it rests as soon as the time left is too short for those,
+    which would make its interval narrower. With ``rounds`` there is one look at the end of so many,
+    which knows a little more.
     """
 
     def __init__(
@@ -99,6 +106,8 @@ class Comparing:
         self.id = uuid.uuid4().hex
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by: ComparisonEnd = "user"
+        self._hurried = False
+        self._turn_s = turn_s
         self._turns = Interleaving(
             [TurnContestant(e.config, _workload(e)) for e in contestants],
             RunOptions(
@@ -133,17 +142,22 @@ class Comparing:
         runs have ids of their own. Raises what the session raises, with the contestant's name; the
         rounds before are kept.
         """
-        until = clock() + seconds
+        began = clock()
+        until = began + seconds
         self.stopped_by = "user"
         self._turns.rename()
         self.id = uuid.uuid4().hex
         again = self.clear  # more rounds are asked for
         while True:
+            resting = [] if again else self._resting()
             try:
-                self._turns.round(session, () if again else self._resting())
+                self._turns.round(session, resting)
             except ExplorerError as error:
                 error.what = f"{self.contestants[self._turns.current].label}: {error.what}"
                 raise
+            now = clock()
+            self._hurried = until - now < self._needed_s(now - began, resting)
+            began = now
             if on_round is not None:
                 on_round(self.standings())
             if self.fixed_rounds is not None:
@@ -156,7 +170,7 @@ class Comparing:
             elif self.rounds == most_rounds:
                 self.stopped_by = "rounds"
                 return
-            elif clock() >= until:
+            elif now >= until:
                 self.stopped_by = "time"
                 return
 
@@ -172,8 +186,29 @@ class Comparing:
             for place, standing in enumerate(self.standings())
             if standing.comparison is not None
             and standing.comparison.verdict != "can't tell"
+            and self._is_enough(standing.comparison)
             and (self.fail_if_slower is None or standing.too_slow is not None)
         ]
+
+    def _is_enough(self, found: Comparison) -> bool:
+        """Return whether so many pairs are enough, or there is no time for as many as usual."""
+        return found.pairs == 1 or found.pairs >= FEWEST_LOOKED_AT or self._hurried
+
+    def _needed_s(self, round_s: float, resting: Sequence[int]) -> float:
+        """Return about how long the usual number of turns takes of all that have fewer.
+
+        By what the last round took, in which some rested.
+        """
+        standings = self.standings()
+        least_s = [max(self._turn_s, one.median_s) for one in standings]
+        pace = round_s / sum(s for place, s in enumerate(least_s) if place not in resting)
+        missing = [
+            0 if one.comparison is not None and one.comparison.pairs == 1
+            else max(0, FEWEST_LOOKED_AT - one.turns)
+            for one in standings
+        ]  # fmt: skip
+        missing[self.reference] = max(n for p, n in enumerate(missing) if p != self.reference)
+        return pace * sum(n * s for n, s in zip(missing, least_s, strict=True))
 
     def _resting(self) -> list[int]:
         """Return the places of those who need no further turn."""
@@ -197,6 +232,7 @@ class Comparing:
             median_s=float(np.nanmedian(ours)),
             comparison=found,
             too_slow=too_slow(found, self.fail_if_slower),
+            turns=int(np.isfinite(ours).sum()),
         )
 
     def result(self) -> ComparisonResult:
@@ -258,7 +294,7 @@ def _in_turns(
     theirs_s, ours_s = theirs_s[both], ours_s[both]
     if not len(ours_s) or min(ours_s.min(), theirs_s.min()) <= 0:  # below the clock's resolution
         return None
-    interval = ratio_interval if fixed else interval_so_far
+    interval = ratio_interval if fixed and len(ours_s) >= FEWEST_PAIRS else interval_so_far
     return interval(theirs_s, ours_s, tolerance=tolerance)
 
 

@@ -60,7 +60,8 @@ def test_so_few_pairs_exclude_nothing() -> None:
     assert [disagreeing(n) for n in (0, 1, FEWEST_LOOKED_AT - 1)] == [None] * 3
     assert disagreeing(FEWEST_LOOKED_AT) == 0
     ones = np.ones(FEWEST_LOOKED_AT - 1)
-    assert interval_so_far(ones, 2 * ones) is None
+    assert interval_so_far(ones, 1.3 * ones) is None
+    assert interval_so_far(ones[:0], ones[:0]) is None
 
 
 def test_more_pairs_allow_more_to_disagree_but_never_half() -> None:
@@ -80,6 +81,50 @@ def test_the_interval_lies_between_the_pairs_that_may_disagree() -> None:
     assert back is not None
     assert back.ratio == pytest.approx(1 / found.ratio)
     assert back.verdict == "faster"
+
+
+@pytest.mark.parametrize("pairs", range(1, FEWEST_LOOKED_AT))
+def test_few_pairs_tell_what_lies_far_apart_in_all_of_them(pairs: int) -> None:
+    least = 10 ** (1 / pairs)
+    ones, ratios = np.ones(pairs), np.full(pairs, 1.01 * least)
+    ratios[0] *= 1.5
+    found, back = interval_so_far(ones, ratios), interval_so_far(ratios, ones)
+    assert found is not None and back is not None
+    assert (found.verdict, back.verdict, found.pairs) == ("slower", "faster", pairs)
+    assert found.ci95_low == pytest.approx(ratios.min() / math.sqrt(least))
+    assert found.ci95_high == pytest.approx(ratios.max() * math.sqrt(least))
+    assert back.ci95_low == pytest.approx(1 / found.ci95_high)
+    ratios[-1] = 0.99 * least  # one that lies less far apart
+    assert interval_so_far(ones, ratios) is None
+    ratios[-1] = 1 / (1.01 * least)
+    assert pairs == 1 or interval_so_far(ones, ratios) is None  # one that disagrees
+
+
+@pytest.mark.parametrize("launches", [1, 3, LAUNCHES])
+def test_few_pairs_of_equal_things_are_as_seldom_called_far_apart(launches: int) -> None:
+    """Even with one launch a turn, where a burst or a spike is the whole turn."""
+    runs, source = 1000, rng(75)
+    times = machine(source, runs, 2 * (FEWEST_LOOKED_AT - 1) * launches)
+    medians = np.median(times.reshape(runs, -1, 2, launches), axis=-1)
+    told = sum(
+        interval_so_far(one[:pairs, 0], one[:pairs, 1]) is not None
+        for one in medians
+        for pairs in range(1, FEWEST_LOOKED_AT)
+    )
+    assert told <= 0.001 * runs
+
+
+def test_the_interval_of_few_pairs_holds_the_true_ratio() -> None:
+    runs, source, held, told = 400, rng(76), 0, 0
+    times = machine(source, runs, 2 * (FEWEST_LOOKED_AT - 1))
+    for one in times.reshape(runs, -1, 2):
+        for pairs, true in ((1, 13.0), (2, 4.0), (4, 2.0)):
+            found = interval_so_far(one[:pairs, 0], true * one[:pairs, 1])
+            if found is not None:
+                told += 1
+                held += found.ci95_low <= true <= found.ci95_high
+    assert told >= 0.75 * 3 * runs
+    assert held >= 0.97 * told
 
 
 def turns(kind: str, seed: int, slower: float) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import msgspec
 import numpy as np
@@ -41,11 +42,13 @@ class Machine:
         self._times = times
         self._at = 0
         self._driver = driver
+        self.spent_s = 0.0
 
     def measure(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
         slower = float(config.variant.removeprefix("v"))
         part = self._times[self._at : self._at + LAUNCHES] * (1 + slower) * 1e-3
         self._at += LAUNCHES
+        self.spent_s += float(part.sum())
         said = prepared()
         record = RunRecord(
             msgspec.structs.replace(
@@ -312,6 +315,45 @@ def test_whoever_is_clear_rests_while_the_others_go_on() -> None:
     assert [one.verdict for one in other.contestants] == ["faster", None, "faster"]
     assert held_against(other, 0, comparing.contestants) == first
     assert comparing.rounds == 20
+
+
+def timed(machine_: Machine) -> Callable[[], float]:
+    """Return a clock that goes as the launches do, in seconds."""
+    return lambda: machine_.spent_s
+
+
+def test_what_is_ten_times_apart_needs_one_round() -> None:
+    comparing = Comparing([contestant(0), contestant(11.0)], seed=1)
+    comparing.measure(Machine(quiet(40)), seconds=1e9)
+    result = comparing.result()
+    assert (result.rounds, result.stopped_by) == (1, "verdict")
+    one = result.others[0]
+    assert one.verdict == "slower"
+    assert one.ratio == pytest.approx(12.0, rel=0.05)
+    assert one.ci95_low is not None and one.ci95_low == pytest.approx(12 / 10**0.5, rel=0.05)
+
+
+def test_five_that_lie_apart_are_told_in_a_time_too_short_for_eight_rounds() -> None:
+    """Launches of 76 to 954 ms: a round of all takes 2 s, and of all but the slowest 1.1 s."""
+    slower = [0.0, 1.4, 3.9, 5.6, 11.55]
+    session = Machine(quiet(200) * 76 / LAUNCHES)  # so that a turn is as long as one such launch
+    comparing = Comparing([contestant(s) for s in slower], seed=1)
+    comparing.measure(session, seconds=8.0, clock=timed(session))
+    result = comparing.result()
+    assert [one.verdict for one in result.others] == ["slower"] * 4
+    assert result.stopped_by == "verdict"
+    taken = [sum(turn is not None for turn in one.turns_s) for one in result.contestants]
+    assert taken[4] == 1  # ten times apart
+    assert taken[0] == result.rounds == max(taken) < 8
+    assert session.spent_s < 8.0
+    assert [one.turns for one in comparing.standings()] == taken
+
+
+def test_where_there_is_time_what_lies_apart_gets_its_usual_interval() -> None:
+    _, result = compared([0, 3.0], quiet(40))
+    assert (result.rounds, result.stopped_by) == (8, "verdict")
+    one = result.others[0]
+    assert one.ci95_low is not None and one.ci95_low > 3.9
 
 
 def test_more_rounds_of_what_is_clear_are_for_all() -> None:

@@ -185,13 +185,14 @@ class CompareModel:
         if not medians_s:
             stored = [one.stored for one in self.contestants]
             medians_s = [run.timing.median_s if run is not None else None for run in stored]
+        turns_taken = [one.turns for one in self.standings] or [0] * len(self.contestants)
         return sheet_of_entries(
             Entry(
                 line if line.ratio else replace(line, verdict=None), place == self.reference,
-                Cell(quantity(median_s, "s"), median_s), tip=_told_of(one),
+                Cell(quantity(median_s, "s"), median_s), tip=_told_of(one), turns=turns,
             )
-            for place, (line, median_s, one) in enumerate(
-                zip(self.lines(), medians_s, self.contestants, strict=True)
+            for place, (line, median_s, one, turns) in enumerate(
+                zip(self.lines(), medians_s, self.contestants, turns_taken, strict=True)
             )
         )  # fmt: skip
 
