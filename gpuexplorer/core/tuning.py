@@ -11,6 +11,7 @@ import msgspec
 
 from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.fields import Count, Positive, Ratio, Seconds, Symbol, Time, Tunable
 from gpuexplorer.core.result import DeviceSummary
 
 TUNING_SCHEMA = "gpuexplorer/tuning/1"
@@ -22,16 +23,16 @@ StoppedBy = Literal["time", "evaluations", "space", "user"]
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration that was tried. ``time_s`` counts from the start to its end."""
 
-    number: int
+    number: Count
     config: RunConfig
     outcome: Outcome
     """``pruned``: given up after a few samples as a clear loser."""
-    median_s: float | None = None
-    min_s: float | None = None
-    samples: int = 0
+    median_s: Time | None = None
+    min_s: Time | None = None
+    samples: Count = 0
     reason: str | None = None
     """Why it failed or was given up."""
-    time_s: float
+    time_s: Seconds
     again: bool = False
     """Whether it was judged before, while the machine was slower than usual."""
 
@@ -40,14 +41,14 @@ class Finalist(msgspec.Struct, frozen=True, kw_only=True):
     """A leader, measured again in turns with the others."""
 
     config: RunConfig
-    median_s: float
+    median_s: Time
     """Over all samples of its turns."""
-    samples: int
-    ratio: float | None
+    samples: Count
+    ratio: Ratio | None
     """Its time over that of the best, from turns that stood side by side; 1 for the best."""
-    ci95_low: float | None
-    ci95_high: float | None
-    pairs: int
+    ci95_low: Ratio | None
+    ci95_high: Ratio | None
+    pairs: Count
     verdict: Verdict | None
     """What it is beside the best; None for the best itself, and where turns were too few."""
     tied: bool
@@ -59,17 +60,17 @@ class Finalist(msgspec.Struct, frozen=True, kw_only=True):
 class SpaceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What there was to choose among."""
 
-    axes: dict[str, tuple[int, ...]]
-    configurations: int
-    refused: int
+    axes: dict[str, tuple[Tunable, ...]]
+    configurations: Count
+    refused: Count
     """Combinations that cannot be launched; they were never proposed."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """How long or how many; None sets no limit."""
 
-    seconds: float | None = None
-    evaluations: int | None = None
+    seconds: Seconds | None = None
+    evaluations: Count | None = None
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +81,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str
     workload: str
     variant: str
-    size: dict[str, int]
+    size: dict[Symbol, Positive]
     precision: str
     source_sha256: str
     device: DeviceSummary | None
@@ -95,7 +96,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: tuple[Evaluation, ...]
     finalists: tuple[Finalist, ...] = ()
     """The fastest first."""
-    untested: int = 0
+    untested: Count = 0
     """How many more were as near to the best in the search and not measured again."""
     best: RunConfig | None = None
     chosen: RunConfig | None = None
@@ -103,16 +104,16 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     start: RunConfig
     """What one gets without tuning."""
-    start_ratio: float | None = None
+    start_ratio: Ratio | None = None
     """The time of ``start`` over that of ``chosen``, with its 95 % interval."""
-    start_ci95_low: float | None = None
-    start_ci95_high: float | None = None
+    start_ci95_low: Ratio | None = None
+    start_ci95_high: Ratio | None = None
     stopped_by: StoppedBy
-    search_s: float
-    final_s: float
-    best_again: int = 0
+    search_s: Seconds
+    final_s: Seconds
+    best_again: Count = 0
     """How often the best so far was measured again during the search."""
-    disturbed: int = 0
+    disturbed: Count = 0
     """How often it was then slower, so that others were judged again."""
 
     @property

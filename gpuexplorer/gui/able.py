@@ -15,7 +15,6 @@ def follow_knobs(commands: Commands, session: Session, config: RunConfig | None)
     for action, reason in (
         (commands.undo, "" if experiment.can_undo else "No knob was moved."),
         (commands.redo, "" if experiment.can_redo else "No knob was taken back."),
-        (commands.tune, device),
         (commands.self_test, device),
         (commands.use_tuned, no_run),
         (commands.copy_command, no_run),

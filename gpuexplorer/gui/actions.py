@@ -22,12 +22,13 @@ VIEW_TIPS = {
     "Block map": "Every block that can be launched, as a map of its time",
     "Roofline": "What this device can do at most, and where the runs stand",
     "Sweep": "Measure every combination of some knobs' values, and see the landscape",
+    "Tune": "Search blocks and tunables for the fastest, and keep what was found",
     "Compare": "Measure some configurations in turns until it is clear which is faster",
     "Lab": "Studies: precision, switches, speed-up and scaling, measured in turns",
     "Kernel": "The source, what the compiler made of it, and what limits its occupancy",
     "Operators": "Which operators of a model take the time",
 }
-VIEW_KEYS = {"Sweep": "S"}
+VIEW_KEYS = {"Sweep": "S", "Tune": "Ctrl+T"}
 """Keys of views beside those by their numbers."""
 THREADS_TIP = (
     "How many CPU threads a kernel may use on the processor; recorded with every run.\n"
@@ -67,11 +68,6 @@ class Commands:
             "Run one launch of this configuration under ncu and show exactly how many bytes it\n"
             "moves (NVIDIA GPUs); measuring stops meanwhile",
             "Ctrl+N",
-        )
-        self.tune = make(
-            "Tune",
-            "Search blocks and tunables for the fastest, and keep what was found",
-            "Ctrl+T",
         )
         self.use_tuned = make(
             "Use tuned",

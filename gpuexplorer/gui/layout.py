@@ -22,7 +22,7 @@ from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
-from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab
+from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
@@ -64,6 +64,7 @@ class Panels(QSplitter):
         self.block_map = BlockMapTab(session)
         self.roofline = RooflineView(session)
         self.sweep = SweepTab(session)
+        self.tune = TuneTab(session)
         self.lab = LabTab(session)
         self.compare = CompareTab(session)
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
@@ -89,6 +90,7 @@ class Panels(QSplitter):
             (self.block_map, "block-map"),
             (self.roofline, "roofline"),
             (self.sweep, "sweeps"),
+            (self.tune, "tuning"),
             (self.lab, "lab"),
             (self.compare, "comparing"),
             (self.kernel, "kernel"),
@@ -113,6 +115,7 @@ class Panels(QSplitter):
         """The views whose results go into session files, by name."""
         return {
             "sweep": self.sweep,
+            "tuning": self.tune,
             "block-map": self.block_map,
             "comparison": self.compare,
             "lab": self.lab,
@@ -135,7 +138,11 @@ class Panels(QSplitter):
             "Explore",
             (self.live, "Live"), (self.block_map, "Block map"), (self.roofline, "Roofline"),
         )  # fmt: skip
-        places.add("Measure", (self.sweep, "Sweep"), (self.compare, "Compare"), (self.lab, "Lab"))
+        places.add(
+            "Measure",
+            (self.sweep, "Sweep"), (self.tune, "Tune"), (self.compare, "Compare"),
+            (self.lab, "Lab"),
+        )  # fmt: skip
         places.add("Code", (self.kernel, "Kernel"), (self.operators, "Operators"))
         return places
 

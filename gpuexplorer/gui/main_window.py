@@ -72,7 +72,7 @@ class MainWindow(KeyWindow):
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
-        self.tuning = TuneControl(self, session, settings)
+        self.tuning = TuneControl(self, session, self.show_tune)
         self.dialogs = Dialogs(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
@@ -173,7 +173,10 @@ class MainWindow(KeyWindow):
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
         commands.live.setText("Live")
-        has_result = any(tab.held() is not None for tab in (self.panels.lab, self.panels.compare))
+        has_result = any(
+            tab.held() is not None
+            for tab in (self.panels.tune, self.panels.lab, self.panels.compare)
+        )
         able.follow_state(commands, session, has_result=has_result)
         for widget in (self._bar.export_button, self.menus.export):
             widget.setEnabled(commands.export.isEnabled())
@@ -242,6 +245,10 @@ class MainWindow(KeyWindow):
         """Show the Compare view with these runs of the history added."""
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.add_runs(ids)
+
+    def show_tune(self) -> None:
+        """Show the view that tunes."""
+        self.panels.places.show_view(self.panels.tune)
 
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write what is shown: the current run and the ghosts, or what
@@ -360,12 +367,13 @@ class MainWindow(KeyWindow):
         self.status.close_down()
         self.panels.history.close_down()
         panels = self.panels
-        for view in (panels.compare, panels.block_map, panels.roofline, panels.sweep, panels.lab):
+        for view in (
+            panels.compare, panels.block_map, panels.roofline, panels.sweep, panels.tune, panels.lab
+        ):  # fmt: skip
             view.close_down()
         self.housekeeping.stop()
         self.preloader.stop()
         self.panels.kernel.close_down()
-        self.tuning.close_down()
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()

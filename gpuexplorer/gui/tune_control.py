@@ -1,9 +1,8 @@
-"""Tune and Use tuned: between the window's commands, the dialog, the knobs and the store."""
+"""What was tuned: between the window's commands, the view, the knobs and the store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -16,15 +15,13 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.settings import Settings
 
 if TYPE_CHECKING:
-    from gpuexplorer.gui.panels.tune import TuneDialog
     from gpuexplorer.history.store import Store, TunedEntry
 
 
 class TuneControl(QObject):
-    """Opens the dialog, and sets the knobs to what was found.
+    """Sets the knobs to what was found.
 
     ``notice`` carries a sentence for the banner, ``message`` one for the status bar.
     """
@@ -32,26 +29,10 @@ class TuneControl(QObject):
     notice = Signal(object)
     message = Signal(str)
 
-    def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
+    def __init__(self, window: QWidget, session: Session, show_tune: Callable[[], None]) -> None:
+        """``show_tune`` shows the view that tunes."""
         super().__init__(window)
-        self._window, self._session, self._settings = window, session, settings
-        self.kernel_folders: Callable[[], Sequence[Path]] = tuple
-        """Returns the user's kernel folders, which a copied command names."""
-        self._dialog: TuneDialog | None = None
-
-    def show(self) -> None:
-        """Open the dialog; a tuning that is going on, or its outcome, is still there."""
-        dialog = self._dialog
-        if dialog is None:
-            from gpuexplorer.gui.panels.tune import TuneDialog
-
-            dialog = self._dialog = TuneDialog(self._window, self._session, self._settings)
-            dialog.view.kernel_folders = lambda: self.kernel_folders()
-            dialog.use_asked.connect(self._use)
-            dialog.notice.connect(self.notice)
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        self._session, self._show_tune = session, show_tune
 
     def use_tuned(self) -> None:
         """Set the knobs to what the last tuning of this problem found."""
@@ -68,11 +49,6 @@ class TuneControl(QObject):
 
         self._session.runs.do(look, lambda found: self._found(config, found))
 
-    def close_down(self) -> None:
-        """End what the dialog has started; the session ends the job."""
-        if self._dialog is not None:
-            self._dialog.close_down()
-
     def _set(self, config: RunConfig) -> bool:
         """Set the knobs; of the present problem the block and the tunables alone."""
         experiment = self._session.experiment
@@ -83,7 +59,8 @@ class TuneControl(QObject):
             return True
         return experiment.restore_run(config)
 
-    def _use(self, config: RunConfig) -> None:
+    def use(self, config: RunConfig) -> None:
+        """Set the knobs to a configuration that a tuning tried."""
         if self._set(config):
             self.message.emit(f"The knobs are set to {knob_words(config)}.")
         else:
@@ -102,7 +79,7 @@ class TuneControl(QObject):
                 Notice(
                     "info",
                     f"Nothing is tuned yet for {problem} on this device, as the sources are now.",
-                    actions=(("Tune…", self.show),),
+                    actions=(("Show Tune", self._show_tune),),
                 )
             )
         elif self._set(with_tuned(asked, found)):

@@ -55,14 +55,13 @@ def connect_views(window: MainWindow) -> None:
     history.acts.ghost_asked.connect(window.pin_stored)
     history.acts.compare_asked.connect(window.compare)
     history.acts.kernel_folders = lambda: window.insight.kernel_folders
-    for tab in (panels.sweep, panels.lab, panels.block_map, panels.compare):
+    for tab in (panels.sweep, panels.tune, panels.lab, panels.block_map, panels.compare):
         tab.notice.connect(window.show_notice)
         tab.message.connect(status.say)
-        tab.restored.connect(window.restore_run)
+        tab.restored.connect(window.tuning.use if tab is panels.tune else window.restore_run)
         tab.kernel_folders = lambda: window.kernels.folders
-    for other in (panels.lab, panels.compare):
+    for other in (panels.tune, panels.lab, panels.compare):
         other.changed.connect(window.show_state)
-    window.tuning.kernel_folders = lambda: window.kernels.folders
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)
     window.device_box.currentIndexChanged.connect(lambda _: window.device_chosen())
@@ -89,7 +88,6 @@ def connect_commands(window: MainWindow) -> None:
         (commands.next_view, partial(panels.places.turn, 1)),
         (commands.previous_view, partial(panels.places.turn, -1)),
         (commands.analyse, session.analyse),
-        (commands.tune, window.tuning.show),
         (commands.use_tuned, window.tuning.use_tuned),
         (commands.export, window.export),
         (commands.report, partial(window.interchange.export, "html")),

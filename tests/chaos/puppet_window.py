@@ -171,13 +171,12 @@ class Puppet:
 
     def tune(self) -> None:
         """Tune for a few configurations."""
-        from gpuexplorer.gui.panels.tune import TuneDialog
-
-        self.window.commands.tune.trigger()
-        dialog = self.window.findChild(TuneDialog, "tuneDialog")
-        if dialog is None or dialog.view.running:
+        panels = self.window.panels
+        panels.places.show_view(panels.tune)
+        view = panels.tune.tuning
+        if view is None or view.running:
             return
-        form, button = dialog.view.form, dialog.view.head.start
+        form, button = view.form, view.head.start
         form.unit_box.setCurrentIndex(form.unit_box.findData("evaluations"))
         form.amount_box.setValue(3)
         if self.until(button.isEnabled):

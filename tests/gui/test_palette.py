@@ -41,13 +41,12 @@ def test_each_command_of_the_menus_is_there_with_its_key(
     shown = words(palette)
     assert "File › Export › PNG image" in shown or "File › Export" in shown
     assert "View › Explore › Roofline" in shown
-    assert "Run › Tune" in shown
     commands = {a.text().replace("&", "").removesuffix("…") for a in vars(window.commands).values()
                 if isinstance(a, QAction) and a.isVisible()}  # fmt: skip
     assert commands <= {line.split(" › ")[-1] for line in shown}
-    row = shown.index("Run › Tune")
+    row = shown.index("Run › Use tuned")
     item = palette.list.topLevelItem(row)
-    assert item is not None and item.text(1) == "Ctrl+T"
+    assert item is not None and item.text(1) == "Ctrl+U"
 
 
 def test_typing_narrows_and_enter_does_it(

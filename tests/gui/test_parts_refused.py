@@ -14,15 +14,16 @@ import pytest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
-from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep
+from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep, tried
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
-from tests.gui.test_session_parts import a_comparison, a_map
+from tests.gui.test_session_parts import a_comparison, a_map, a_tuning
 from tests.support.exchange import cache_text, made_sweep
 from tests.support.lab_studies import STUDIES, scaling_study
 
 PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
+    "tuning": (tried.decode, lambda: tried.encode(a_tuning())),
     "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
     "sweep": (sweep.decode, lambda: sweep_json(made_sweep())),
     "lab": (lab_file.decode, lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),

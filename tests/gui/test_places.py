@@ -78,5 +78,9 @@ def test_a_session_of_any_version_shows_its_view(window: MainWindow) -> None:
 
 def test_a_view_has_its_letter_beside_its_number(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.waitUntil(window.isActiveWindow)
-    QTest.keyClick(window, Qt.Key.Key_S)
-    assert window.panels.places.current is window.panels.sweep
+    places = window.panels.places
+    for key, title in ((Qt.Key.Key_S, "Sweep"), (Qt.Key.Key_T, "Tune")):
+        held = Qt.KeyboardModifier
+        pressed = held.ControlModifier if key == Qt.Key.Key_T else held.NoModifier
+        QTest.keyClick(window, key, pressed)
+        assert places.title_of(places.current) == title

@@ -21,18 +21,20 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.sweep import SweepDocument
-from gpuexplorer.gui.model import compare_file, lab_file, map_file
+from gpuexplorer.gui.model import compare_file, lab_file, map_file, tried
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.gui.model.session_archive import read_session
+from gpuexplorer.gui.model.tried import Tried
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell, State
 from gpuexplorer.studies import kind_of
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
+from tests.results.test_results_tuning import TUNING
 from tests.support.exchange import made_comparison, made_sweep
 from tests.support.lab_studies import STUDIES
 from tests.support.problems import device
@@ -98,6 +100,10 @@ def a_map(**changes: Any) -> HeldMap:
         cells=made, best=(8, 1, 1), finished=True, runs=made_sweep(),
     )  # fmt: skip
     return HeldMap(dataclasses.replace(surface, **changes), lambda: surface.runs)
+
+
+def a_tuning() -> Held[Tried]:
+    return Held(tried.of_tuning(TUNING))
 
 
 def a_comparison() -> HeldComparison:
@@ -199,6 +205,7 @@ json_values = st.recursive(
 )
 PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
+    "tuning": (tried.decode, lambda: tried.encode(a_tuning())),
     "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
     "lab": (lab_file.decode,
             lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),
@@ -250,6 +257,10 @@ def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         ("comparison", lambda d: d["candidates"][0]["config"].update(workload="<img>")),
         ("comparison", lambda d: d["result"]["contestants"].pop()),
         ("comparison", lambda d: d["result"]["contestants"][1].update(ratio=-1)),
+        ("tuning", lambda d: d.update(schema="gpuexplorer/tuning/2")),
+        ("tuning", lambda d: d["evaluations"][0].update(median_s=0)),
+        ("tuning", lambda d: d["finalists"][1].update(ratio=-1)),
+        ("tuning", lambda d: d["start"].update(workload="../up")),
         ("lab", lambda d: d.update(schema="gpuexplorer/lab/2")),
         ("lab", lambda d: d["studies"].append(d["studies"][0])),
         ("lab", lambda d: d["studies"][0]["points"][0]["measured"].update(time_s=-1)),
@@ -281,17 +292,18 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     panels = window.panels
     panels.block_map.show_held(a_map(origin="first.gpux"))
     panels.compare.show_held(a_comparison())
+    panels.tune.show_held(a_tuning())
     panels.lab.show_held(tuple(Held(one) for one in STUDIES.values()))
     path = tmp_path / "all.gpux"
     window.sessions.write(path)
     until(qtbot, lambda: window.sessions.path == path)
-    assert set(read_session(path).parts) == {"block-map", "comparison", "lab"}
+    assert set(read_session(path).parts) == {"block-map", "comparison", "lab", "tuning"}
     old = tmp_path / "old.gpux"
     old.write_bytes(whole_file())  # of a version that knew nothing of these views
     window.sessions.open(old)
     until(qtbot, lambda: window.sessions.path == old)
     assert panels.block_map.held() is None and panels.compare.held() is None
-    assert panels.lab.held() is None and not panels.lab.has_study
+    assert panels.lab.held() is None and not panels.lab.has_study and panels.tune.held() is None
     window.sessions.open(path)
     until(qtbot, lambda: window.sessions.path == path)
     shown_map, comparison, studies = (
@@ -306,6 +318,10 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     panels.places.show_view(panels.compare)
     view = panels.compare.comparing
     assert view is not None and view.head.words.text().startswith("From file all.gpux.")
+    panels.places.show_view(panels.tune)
+    tuned = panels.tune.tuning
+    assert tuned is not None and tuned.tuning == TUNING and tuned.use_button.isVisible()
+    assert tuned.head.words.text().startswith("From file all.gpux.")
     panels.places.show_view(panels.lab)
     assert (
         panels.lab.lab is not None

@@ -1,4 +1,4 @@
-"""Tune in the window: the dialog, its progress, and the knobs set to what was found."""
+"""Tune in the window: its view, its progress, and the knobs set to what was found."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from gpuexplorer.cli.tune import options_of
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.result_tab import FORMATS
-from gpuexplorer.gui.panels.tune import TuneDialog
-from gpuexplorer.gui.views.tune import TuningJob, progress_of
+from gpuexplorer.gui.views.tune import TuneView, TuningJob, progress_of
 from gpuexplorer.gui.views.tune_form import TITLES, TuneForm
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import MOST_FINAL_S, TuningProgress
@@ -32,43 +31,43 @@ from tests.gui.driver import find, until, wait_measured
 from tests.support.results import made_config
 
 
-def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneDialog]:
-    """Return the window, measuring a small problem, and the dialog that its button opens."""
+def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneView]:
+    """Return the window, measuring a small problem, and its view that tunes."""
     window = open_window()
     window.show()
     wait_measured(qtbot, window)
     window.session.experiment.set_size("N", 64)
     wait_measured(qtbot, window)
-    find(window, "tuneButton", QToolButton).click()
-    dialog = find(window, "tuneDialog", TuneDialog)
-    assert dialog.isVisible() and not dialog.isModal()
-    return window, dialog
+    window.panels.places.show_view(window.panels.tune)
+    view = find(window, "tuneView", TuneView)
+    until(qtbot, view.isVisible)
+    return window, view
 
 
-def start(qtbot: QtBot, dialog: TuneDialog, evaluations: int) -> None:
-    form, button = dialog.view.form, dialog.view.head.start
+def start(qtbot: QtBot, view: TuneView, evaluations: int) -> None:
+    form, button = view.form, view.head.start
     form.unit_box.setCurrentIndex(form.unit_box.findData("evaluations"))
     form.amount_box.setValue(evaluations)
     until(qtbot, button.isEnabled)  # once it is known what can be launched
     click(button)
-    assert dialog.view.running
+    assert view.running
 
 
-def ended(qtbot: QtBot, dialog: TuneDialog) -> Tuning | None:
+def ended(qtbot: QtBot, view: TuneView) -> Tuning | None:
     """Wait until the tuning has ended and is drawn, and return what it found."""
-    until(qtbot, lambda: not dialog.view.running)
-    tuning = dialog.view.tuning
+    until(qtbot, lambda: not view.running)
+    tuning = view.tuning
     rows = len(tuning.finalists) if tuning is not None else None
     waits = "not measured in turns yet"  # of the leaders, which may be as many
     until(
         qtbot,
-        lambda: rows is None or (len(texts(dialog, 0)) == rows and waits not in texts(dialog, 4)),
+        lambda: rows is None or (len(texts(view, 0)) == rows and waits not in texts(view, 4)),
     )
     return tuning
 
 
-def keys(dialog: TuneDialog) -> list[str]:
-    return dialog.view.result.chart.keys
+def keys(view: TuneView) -> list[str]:
+    return view.result.chart.keys
 
 
 def click(button: QAbstractButton) -> None:
@@ -76,50 +75,50 @@ def click(button: QAbstractButton) -> None:
     button.click()
 
 
-def texts(dialog: TuneDialog, column: int) -> list[str]:
-    model = dialog.view.result.table.model()
+def texts(view: TuneView, column: int) -> list[str]:
+    model = view.result.table.model()
     return [str(model.index(row, column).data()) for row in range(model.rowCount())]
 
 
 def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, dialog = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window)
     session = window.session
-    assert "naive · N = 64 · fp32" in dialog.view.form.subject.text()
-    assert not dialog.use_button.isEnabled()
-    start(qtbot, dialog, 6)
+    assert "naive · N = 64 · fp32" in view.form.subject.text()
+    assert not view.use_button.isVisible()
+    start(qtbot, view, 6)
     assert not session.live
-    assert not dialog.view.form.sampler_box.isEnabled()
-    tuning = ended(qtbot, dialog)
+    assert not view.form.sampler_box.isEnabled()
+    tuning = ended(qtbot, view)
     assert tuning is not None and tuning.chosen is not None
-    assert sorted(map(int, keys(dialog))) == [e.number for e in tuning.evaluations]
-    assert len(texts(dialog, 0)) == len(tuning.finalists)
-    assert texts(dialog, 2)[0] == ""
-    assert all("×" in words or words == "as fast" for words in texts(dialog, 2)[1:])
-    assert any("chosen" in words for words in texts(dialog, 4))
-    assert "Use " in dialog.view.result.finding.text()
-    assert "Tried 6 of 66" in dialog.view.head.words.text()
+    assert sorted(map(int, keys(view))) == [e.number for e in tuning.evaluations]
+    assert len(texts(view, 0)) == len(tuning.finalists)
+    assert texts(view, 2)[0] == ""
+    assert all("×" in words or words == "as fast" for words in texts(view, 2)[1:])
+    assert any("chosen" in words for words in texts(view, 4))
+    assert "Use " in view.result.finding.text()
+    assert "Tried 6 of 66" in view.head.words.text()
     until(qtbot, lambda: session.live)
 
     session.experiment.set_block((1, 1, 1))
-    click(dialog.use_button)
+    click(view.use_button)
     assert session.experiment.knobs.block == tuning.chosen.block
     assert session.experiment.knobs.device == "auto", "only the block and the tunables are set"
     wait_measured(qtbot, window)
     session.experiment.set_size("N", 128)
-    click(dialog.use_button)
+    click(view.use_button)
     assert session.experiment.knobs.size == {"N": 64}, "the problem is set with them"
 
 
 def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, dialog = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window)
     button = find(window, "useTunedButton", QToolButton)
     button.click()
     until(qtbot, lambda: window.banner.isVisible())
     assert "Nothing is tuned yet for matmul · naive · N = 64" in window.banner.text
-    start(qtbot, dialog, 4)
-    tuning = ended(qtbot, dialog)
+    start(qtbot, view, 4)
+    tuning = ended(qtbot, view)
     assert tuning is not None and tuning.chosen is not None
-    dialog.reject()
+    window.panels.places.show_view(window.panels.live)
     window.session.experiment.set_block((2, 2, 1))
     button.click()
     chosen = tuning.chosen.block
@@ -131,13 +130,13 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
 
 
 def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow) -> None:
-    _, dialog = opened(qtbot, open_window)
-    start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(keys(dialog)) >= 3)
-    assert texts(dialog, 4)[0] == "not measured in turns yet"
-    assert "configurations tried" in dialog.view.head.words.text()
-    click(dialog.view.head.stop)
-    tuning = ended(qtbot, dialog)
+    _, view = opened(qtbot, open_window)
+    start(qtbot, view, 1000)
+    until(qtbot, lambda: len(keys(view)) >= 3)
+    assert texts(view, 4)[0] == "not measured in turns yet"
+    assert "configurations tried" in view.head.words.text()
+    click(view.head.stop)
+    tuning = ended(qtbot, view)
     assert tuning is not None
     assert tuning.stopped_by == "user"
     assert tuning.chosen is not None
@@ -146,17 +145,17 @@ def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow)
 def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, dialog = opened(qtbot, open_window)
-    head, began = dialog.view.head, time.monotonic()
-    start(qtbot, dialog, 1000)
+    window, view = opened(qtbot, open_window)
+    head, began = view.head, time.monotonic()
+    start(qtbot, view, 1000)
     job = window.session.jobs.current
     assert isinstance(job, TuningJob)
-    until(qtbot, lambda: len(keys(dialog)) >= 2)
+    until(qtbot, lambda: len(keys(view)) >= 2)
     click(head.pause)
     wait_measured(qtbot, window)
     assert head.words.text().startswith("Paused at ") and head.pause.text() == "Continue"
     click(head.stop)  # which continues, and ends the search
-    tuning = ended(qtbot, dialog)
+    tuning = ended(qtbot, view)
     took_s = time.monotonic() - began
     assert tuning is not None and tuning.chosen is not None and job.waited_s > 0
     assert tuning.search_s + tuning.final_s <= took_s - job.waited_s
@@ -165,38 +164,38 @@ def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
 def test_cancelling_names_nothing_and_goes_live_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, dialog = opened(qtbot, open_window)
-    start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(keys(dialog)) >= 2)
-    click(dialog.view.cancel_button)
-    until(qtbot, lambda: not dialog.view.running)
-    assert dialog.view.tuning is None
-    assert not dialog.use_button.isEnabled() and not dialog.export_button.isEnabled()
-    assert "Nothing is named" in dialog.view.head.words.text()
-    assert len(keys(dialog)) >= 2, "what was tried is still to be seen"
+    window, view = opened(qtbot, open_window)
+    start(qtbot, view, 1000)
+    until(qtbot, lambda: len(keys(view)) >= 2)
+    click(view.cancel_button)
+    until(qtbot, lambda: not view.running)
+    assert view.tuning is None
+    assert not view.use_button.isVisible() and window.panels.tune.held() is None
+    assert "Nothing is named" in view.head.words.text()
+    assert len(keys(view)) >= 2, "what was tried is still to be seen"
     wait_measured(qtbot, window)
 
 
 def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, dialog = opened(qtbot, open_window)
-    start(qtbot, dialog, 1000)
-    until(qtbot, lambda: len(keys(dialog)) >= 1)
+    window, view = opened(qtbot, open_window)
+    start(qtbot, view, 1000)
+    until(qtbot, lambda: len(keys(view)) >= 1)
     window.close()
     assert window.session.jobs.current is None or not window.session.jobs.current.isRunning()
 
 
 def test_a_library_call_has_nothing_to_tune(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, dialog = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window)
     window.session.experiment.set_variant("numpy")
-    until(qtbot, lambda: "there is nothing to tune" in dialog.view.form.total.text())
-    assert not dialog.view.head.start.isEnabled()
+    until(qtbot, lambda: "there is nothing to tune" in view.form.total.text())
+    assert not view.head.start.isEnabled()
 
 
 def test_it_says_before_what_it_comes_to_and_which_command_does_it(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    _, dialog = opened(qtbot, open_window)
-    form = dialog.view.form
+    _, view = opened(qtbot, open_window)
+    form = view.form
     until(qtbot, lambda: form.total.text() == "66 configurations can be launched.")
     assert form.estimate.text() == "Takes 60 s or less."
     form.sampler_box.setCurrentIndex(form.sampler_box.findData("grid"))
@@ -205,8 +204,8 @@ def test_it_says_before_what_it_comes_to_and_which_command_does_it(
     for sampler, unit in (("grid", "all"), ("tpe", "seconds"), ("random", "evaluations")):
         form.sampler_box.setCurrentIndex(form.sampler_box.findData(sampler))
         form.unit_box.setCurrentIndex(form.unit_box.findData(unit))
-        until(qtbot, dialog.view.head.copy.isEnabled)
-        click(dialog.view.head.copy)
+        until(qtbot, view.head.copy.isEnabled)
+        click(view.head.copy)
         words = shlex.split(QApplication.clipboard().text())
         options = build_parser().parse_args(words[1:])
         assert words[:3] == ["gpuexplorer", "tune", "matmul"] and options.size == {"N": 64}
@@ -226,17 +225,17 @@ def test_the_time_that_is_left_holds_the_final() -> None:
 def test_chart_table_and_document_are_exported(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, dialog = opened(qtbot, open_window)
-    start(qtbot, dialog, 3)
-    tuning = ended(qtbot, dialog)
+    window, view = opened(qtbot, open_window)
+    start(qtbot, view, 3)
+    tuning = ended(qtbot, view)
     assert tuning is not None
     for suffix in FORMATS:
         target = tmp_path / f"tuning.{suffix}"
         answer = (str(target), "")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
-        dialog.export(suffix)
-        until(qtbot, lambda: not dialog.exporter.busy)
-        assert dialog.words.text() == f"Saved {target}"
+        window.export(suffix)
+        until(qtbot, lambda: not window.exporter.busy)
+        assert target.exists(), window.banner.text
     assert msgspec.json.decode((tmp_path / "tuning.json").read_bytes(), type=Tuning) == tuning
     with (tmp_path / "tuning.csv").open() as table:
         rows = list(csv.DictReader(table))
@@ -249,9 +248,8 @@ def test_chart_table_and_document_are_exported(
     folder = tmp_path / "folder.json"
     folder.mkdir()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
-    dialog.export("json")
-    until(qtbot, lambda: not dialog.exporter.busy)
-    assert "it is a folder" in dialog.words.text()
+    window.export("json")
+    until(qtbot, lambda: "it is a folder" in window.banner.text)
 
 
 def test_samplers_that_lack_a_package_cannot_be_chosen(

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QWidget
 
 from gpuexplorer.core.result import Verification
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.panels.tune import TuneDialog
 from gpuexplorer.gui.plots.base import LineSample
 from gpuexplorer.gui.views.selftest import SelfTestDialog
 from gpuexplorer.gui.widgets.words import Words
@@ -39,7 +38,6 @@ def window(open_window: OpenWindow) -> MainWindow:
     for view in made.panels.places.views:  # a view is made when it is first shown
         made.panels.places.show_view(view)
     made.engine._made().setup  # noqa: B018  (made when it is first asked for)
-    TuneDialog(made, made.session, made.settings)
     SelfTestDialog(made, made.session, made.settings)
     return made
 

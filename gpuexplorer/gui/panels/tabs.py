@@ -1,4 +1,4 @@
-"""The tabs with a result of their own: block map, Sweep and Lab, made when they are wanted."""
+"""The views with a result of their own, but for the comparison, made when they are wanted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.views.blockmap import BlockMapView
     from gpuexplorer.gui.views.lab import LabView
     from gpuexplorer.gui.views.sweep import SweepView
+    from gpuexplorer.gui.views.tune import TuneView
 
 
 class BlockMapTab(ResultTab):
@@ -61,6 +62,30 @@ class SweepTab(ResultTab):
     def sweeping(self) -> SweepView | None:
         """The view; None before it was first wanted."""
         return cast("SweepView | None", self.view)
+
+
+class TuneTab(ResultTab):
+    """The place of Tune."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("tuneTab", session)
+
+    def make(self) -> QWidget:
+        """Make the view."""
+        from gpuexplorer.gui.views.tune import TuneView
+
+        return TuneView(self._session)
+
+    def codec(self) -> Codec:
+        """Return what reads and writes tunings."""
+        from gpuexplorer.gui.model import tried
+
+        return tried
+
+    @property
+    def tuning(self) -> TuneView | None:
+        """The view; None before it was first wanted."""
+        return cast("TuneView | None", self.view)
 
 
 class LabTab(ResultTab):

@@ -18,14 +18,15 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
+from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
-from gpuexplorer.gui.model.job import JobModel, Progress
+from gpuexplorer.gui.model.job import Held, JobModel, Progress
 from gpuexplorer.gui.model.sweep_preview import estimate
+from gpuexplorer.gui.model.tried import Tried
 from gpuexplorer.gui.notice import not_kept
 from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
@@ -90,52 +91,6 @@ class WantedTuning:
         elif evaluations is not None or options.sampler != "grid":
             words += ["--budget", str(evaluations or MOST_EVALUATIONS)]
         return " ".join((tuning_command("tune", request, kernels, engine=engine), *words))
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What a tuning has tried so far, and what came of it; None before it ended by itself."""
-
-    problem: str
-    evaluations: tuple[Evaluation, ...]
-    tuning: Tuning | None = None
-    error: str = ""
-
-    @property
-    def runs(self) -> Sequence[Evaluation]:
-        """What was tried."""
-        return self.evaluations
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What was tried, in a sentence."""
-        if self.tuning is not None:
-            return sheet_of(self.tuning).notes[-1:]
-        return (self.error, "Nothing is named.") if self.error else ("Nothing is named.",)
-
-    @property
-    def stopped_by(self) -> str:
-        """``done`` once something is named."""
-        return "done" if self.tuning is not None else "user"
-
-    def config_of(self, key: str) -> RunConfig | None:
-        """Return the configuration of an evaluation by its number, or of a finalist by its key."""
-        if (evaluation := self.evaluation(key)) is not None:
-            return evaluation.config
-        finalists = self.tuning.finalists if self.tuning is not None else ()
-        return next((one.config for one in finalists if one.config.key == key), None)
-
-    def evaluation(self, key: str) -> Evaluation | None:
-        """Return an evaluation by its number."""
-        return next((one for one in self.evaluations if str(one.number) == key), None)
-
-    def picture(self) -> Picture:
-        """Return its table and chart, and who is named and why."""
-        chart = tuning_chart(self.evaluations)
-        if self.tuning is None:
-            return Picture(leaders_sheet(self.evaluations), chart, self.problem)
-        sheet = sheet_of(self.tuning)
-        return Picture(sheet, chart, "\n".join((self.problem, " ".join(sheet.notes[:-1]))))
 
 
 class TuningJob(EngineJob):
@@ -221,6 +176,11 @@ class TuneView(JobView[Tried, WantedTuning]):
         self.cancel_button.setToolTip("End it at once; nothing is named")
         self.cancel_button.clicked.connect(lambda _=False: session.jobs.cancel())
         self.head.line.addWidget(self.cancel_button)
+        self.use_button = QPushButton("Use tuned")
+        self.use_button.setObjectName("tuneUse")
+        self.use_button.setToolTip("Set the knobs to the configuration that was chosen")
+        self.use_button.clicked.connect(lambda _=False: self.use())
+        self.head.line.addWidget(self.use_button)
         self.column.insertWidget(0, self.head)
         self.head.line.setContentsMargins(12, 6, 8, 4)
         self.show_state()
@@ -292,6 +252,27 @@ class TuneView(JobView[Tried, WantedTuning]):
         super().show_state()
         self.form.setEnabled(not self.running)
         self.cancel_button.setVisible(self.running)
+        self.use_button.setVisible(not self.running and self.chosen is not None)
+
+    @property
+    def chosen(self) -> RunConfig | None:
+        """The configuration that is named; None before."""
+        return self.tuning.chosen if self.tuning is not None else None
+
+    def use(self) -> None:
+        """Have the knobs take the configuration that is named."""
+        if self.chosen is not None:
+            self.restored.emit(self.chosen)
+
+    def held(self) -> Held[Tried] | None:
+        """Return the tuning that has ended; None without one."""
+        found = self.model.held()
+        return found if found is not None and found.result.tuning is not None else None
+
+    def show_held(self, held: Held[Tried] | None) -> None:
+        """Show another tuning; None: nothing."""
+        self.model.show(held)
+        self.replaced()
 
     def command(self, wanted: WantedTuning) -> str:
         """Return the command line that does the same."""
@@ -308,7 +289,7 @@ class TuneView(JobView[Tried, WantedTuning]):
 
     def picture(self, result: Tried) -> Callable[[], Picture]:
         """Return what makes its table and chart."""
-        return result.picture
+        return partial(picture_of, result)
 
     def summary(self) -> str:
         """Return who is named."""
@@ -340,6 +321,15 @@ class TuneView(JobView[Tried, WantedTuning]):
             lambda path: write_sheet(tried_sheet(tuning), path),
             lambda: chart_of(tuning, result.problem),
         )
+
+
+def picture_of(tried: Tried) -> Picture:
+    """Return the table and the chart of what was tried, and who is named and why."""
+    chart = tuning_chart(tried.evaluations)
+    if tried.tuning is None:
+        return Picture(leaders_sheet(tried.evaluations), chart, tried.problem)
+    sheet = sheet_of(tried.tuning)
+    return Picture(sheet, chart, "\n".join((tried.problem, " ".join(sheet.notes[:-1]))))
 
 
 def chart_of(tuning: Tuning, problem: str) -> ChartSpec:
