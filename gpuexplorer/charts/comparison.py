@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.units import percent, quantity, speed
@@ -72,8 +72,7 @@ def ratio_range(lines: Sequence[Line]) -> tuple[float, float]:
 
 def shared_words(result: ComparisonResult) -> str:
     """Return what all contestants have in common, in words; empty when nothing is."""
-    parts = [config_parts(one.run.config) for one in result.contestants]
-    return " · ".join(v for k, v in parts[0].items() if v and all(p.get(k) == v for p in parts))
+    return Caption(one.run.config for one in result.contestants).words
 
 
 def ratio_series(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import msgspec
-
-from gpuexplorer.charts.words import config_parts
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.comparison import Comparison
-from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
 from gpuexplorer.core.units import factor, percent, quantity, speed, speed_interval
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
     """Return what a study is about in words, without some fields."""
-    switches = {k: v for k, v in config.switches.items() if k != EVEN_IF_WRONG}
-    parts = config_parts(msgspec.structs.replace(config, switches=switches))
-    return " · ".join(words for name, words in parts.items() if words and name not in without)
+    return Caption([config], without).words
 
 
 def effect_words(effect: Comparison | None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuexplorer.charts import words
+from gpuexplorer.charts.caption import Caption, varied_by
 from gpuexplorer.charts.spec import ChartSpec, Panel
 from gpuexplorer.charts.sweep_panels import bars, fastest_lines, heat_map, lines
 from gpuexplorer.charts.sweep_points import Figure, Points
@@ -145,16 +146,17 @@ def _words(names: Names, key: tuple[Any, ...]) -> str:
 
 def _subtitle(document: SweepDocument) -> str:
     """Return what all runs share, and their device where it is one."""
-    if not document.measured:
+    caption = sweep_caption(document)
+    if caption is None:
         return ""
-    first, *others = document.measured
-    shared = words.config_parts(first.config)
-    for run in others:
-        parts = words.config_parts(run.config)
-        shared = {name: part for name, part in shared.items() if parts[name] == part}
-    text = " · ".join(part for part in shared.values() if part)
     named = {f"{r.device.name}, {r.device.driver}" for r in document.measured}
-    return f"{text}\n{named.pop()}" if len(named) == 1 else text
+    return f"{caption.words}\n{named.pop()}" if len(named) == 1 else caption.words
+
+
+def sweep_caption(document: SweepDocument) -> Caption | None:
+    """Return what the runs of a sweep have in common; None before the first."""
+    measured = document.measured
+    return Caption([run.config for run in measured], varied_by(document.axes)) if measured else None
 
 
 def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:

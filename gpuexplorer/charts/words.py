@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
@@ -24,6 +25,12 @@ STOPPED = {
     "failed": "it failed after these samples",
     "imported": "measured by another program",
 }
+
+PARTS = (
+    "workload", "variant", "size", "block", "precision", "tunables", "device", "cache", "fill",
+    "threads", "switches",
+)  # fmt: skip
+"""Fields of a configuration that stand in its words, in reading order."""
 
 TRAFFIC_NAMES: dict[str, str] = {
     "compulsory": "needed",
@@ -47,37 +54,56 @@ def block_words(block: Block | tuple[int, ...]) -> str:
     return f"{x}×{y}" if z == 1 else f"{x}×{y}×{z}"
 
 
-def config_parts(config: RunConfig) -> dict[str, str]:
-    """Return each part of a configuration in words, by field, in reading order."""
-    parts = {
+def config_pieces(config: RunConfig) -> dict[str, str]:
+    """Return each piece of a configuration in words, in reading order.
+
+    Names are fields, and ``size.N`` or ``switches.compile`` for one of several within a field; what
+    is as usual has no piece.
+    """
+    switches = ((name, value) for name, value in config.switches.items())
+    pieces = {
         "workload": config.workload,
         "variant": config.variant,
-        "size": ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
+        **{f"size.{symbol}": f"{symbol} = {value}" for symbol, value in config.size.items()},
         "block": f"block {block_words(config.block)}" if config.block else "",
         "precision": config.precision,
-        "tunables": ", ".join(f"{name} = {value}" for name, value in config.tunables.items()),
+        **{f"tunables.{name}": f"{name} = {value}" for name, value in config.tunables.items()},
         "device": config.device,
         "cache": "cold cache" if config.cache == "cold" else "",
         "fill": f"{config.fill} inputs" if config.fill != OWN_FILL else "",
         "threads": threads_words(config.threads),
-        "switches": switch_words(config),
+        **{f"switches.{name}": _switch_words(name, value) for name, value in switches},
     }
-    return {field: visible(words) for field, words in parts.items()}
+    return {name: visible(words) for name, words in pieces.items() if words}
+
+
+def joined_pieces(pieces: Mapping[str, str]) -> dict[str, str]:
+    """Return pieces by field: those of one field are one part, such as ``M = 64, N = 128``."""
+    parts: dict[str, list[str]] = {}
+    for name, words in pieces.items():
+        parts.setdefault(name.partition(".")[0], []).append(words)
+    return {field: ", ".join(several) for field, several in parts.items()}
+
+
+def config_parts(config: RunConfig) -> dict[str, str]:
+    """Return each part of a configuration in words, by field, in reading order."""
+    return dict.fromkeys(PARTS, "") | joined_pieces(config_pieces(config))
 
 
 def switch_words(config: RunConfig) -> str:
     """Return the switches that differ from their defaults, such as ``compile = default``."""
-    parts = []
-    for name, value in config.switches.items():
-        if name == EVEN_IF_WRONG:  # which says nothing of what is computed
-            continue
-        plain = name.replace("_", " ")
-        if isinstance(value, bool):
-            if value or name != "include_transfers":  # which is off where nothing is said
-                parts.append(plain if value else f"no {plain}")
-        else:
-            parts.append(f"{plain} = {value}")
-    return ", ".join(parts)
+    found = (_switch_words(name, value) for name, value in config.switches.items())
+    return ", ".join(words for words in found if words)
+
+
+def _switch_words(name: str, value: bool | int | float | str) -> str:
+    """Return one switch; empty for one that says nothing of what is computed, or is as usual."""
+    plain = name.replace("_", " ")
+    if name == EVEN_IF_WRONG or (value is False and name == "include_transfers"):
+        return ""
+    if isinstance(value, bool):
+        return plain if value else f"no {plain}"
+    return f"{plain} = {value}"
 
 
 def config_words(config: RunConfig) -> str:

@@ -34,8 +34,7 @@ class Frames:
         elif turn == 1:
             panels.traffic.refresh()
         elif turn == 2:
-            panels.insight.show_run(run)
-            panels.origin.show_run(run)
+            panels.follow_run(run, session.config)
         elif turn == 3:
             panels.insight.advice.refresh()
             panels.roofline.refresh()

@@ -11,15 +11,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.charts.caption import Caption
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.model.live import Run, origin_words
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.compare import CompareTab
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
-from gpuexplorer.gui.panels.origin import OriginLine
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
@@ -33,6 +35,7 @@ from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.views.roofline import RooflineView
 from gpuexplorer.gui.widgets.banner import Banner
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import LateView
 
 DEVICE_LEAST_HEIGHT = 110
@@ -56,7 +59,6 @@ class Panels(QSplitter):
         self.device = DevicePlots(session.live_model.device, self.timing.plot)
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
-        self.origin = OriginLine()
         self.kernel = KernelPanel(session)
         self.exporter: Exporter | None = None
         """Who writes what a late view exports."""
@@ -171,12 +173,22 @@ class Panels(QSplitter):
         column.setSpacing(0)
         above = QHBoxLayout()
         above.setSpacing(0)
-        above.addWidget(self.origin, 1)
-        above.addWidget(self.pins, 1)
         column.addLayout(above)
         column.addWidget(plots, 1)
         column.addWidget(self.strip)
+        self.caption = CaptionLine("live", dims=(plots,))
+        above.addWidget(self.caption, 3)
+        above.addWidget(self.pins, 2)
         return view
+
+    def follow_run(self, run: Run | None, now: RunConfig | None) -> None:
+        """Show a run's figures and what it was measured with, beside the knobs at ``now``."""
+        self.insight.show_run(run)
+        shown = run if run is not None and len(run.trace) else None
+        caption = Caption([shown.config]) if shown is not None else None
+        for line in (self.caption, self.insight.caption):
+            line.show_caption(caption, origin_words(shown) if shown is not None else "")
+            line.follow(now)
 
     def _show_device(self, on: bool) -> None:
         """Show the device's figures, with as much room as they need up to a third of the view."""

@@ -131,6 +131,8 @@ class MainWindow(KeyWindow):
         config = self.session.config
         able.follow_knobs(self.commands, self.session, config)
         self.insight.show_config(config, experiment.variant.teaches)
+        for line in (self.panels.caption, self.insight.caption):
+            line.follow(config)
         missing = experiment.missing_frameworks if experiment.variant.model else ()
         self.insight.missing.show_missing(missing)
         at = self.device_box.findData(experiment.knobs.device)
@@ -286,8 +288,7 @@ class MainWindow(KeyWindow):
         self.timing.show_replaced()
         self.traffic.refresh()
         run = self.session.live_model.current
-        self.panels.origin.show_run(run)
-        self.insight.show_run(run)
+        self.panels.follow_run(run, self.session.config)
         self.panels.device.refresh()
         self.show_knobs()
         self.show_state()

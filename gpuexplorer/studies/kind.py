@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.studies_words import subject
 from gpuexplorer.core import ranges
@@ -117,6 +118,10 @@ class StudyKind(Generic[S]):
     def name(self) -> str:
         """The name on the command line, in documents and in the Python API."""
         return str(self.document.__struct_config__.tag)
+
+    def caption(self, study: S) -> Caption:
+        """Return what a study's runs have in common."""
+        return Caption([run.config for run in study.runs], self.varies)
 
     def subject_of(self, study: S) -> str:
         """Return what a study was about: what its runs have in common."""

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QFileDialog,
+    QLabel,
     QProgressBar,
     QPushButton,
     QToolButton,
@@ -290,7 +291,9 @@ def test_another_configuration_greys_the_map_until_it_is_measured(
     experiment.set_size("N", 8192)
     until(qtbot, lambda: view.model.current is not None)
     assert is_stale(view) and shown(view) is held
-    assert "another configuration" in view.canvas._message and "4096" in view.canvas._message
+    caption = find(window, "blockMapCaptionWords", QLabel)
+    until(qtbot, lambda: "the knobs now say N = 8192" in caption.text())
+    assert "N = 4096" in caption.text() and "Start measures" in view.canvas._message
     experiment.set_size("N", 4096)
     assert not is_stale(view) and shown(view) is held, "and back again"
     experiment.set_size("N", 8192)

@@ -57,9 +57,13 @@ def test_what_comes_and_goes_moves_no_chart_and_no_figure(qtbot: QtBot, window: 
     assert window.insight.notes.isVisible()
     assert places(window) == before, "notes and advice appeared"
     run.origin = "bench.gpux"
-    window.panels.origin.show_run(run)
-    assert window.panels.origin.isVisible()
+    window.panels.follow_run(run, window.session.config)
+    assert window.panels.caption.words.text().startswith("From file bench.gpux")
     assert places(window) == before, "the words on a file's run appeared"
+    run.origin = ""
+    window.session.experiment.set_size("N", 128)
+    until(qtbot, lambda: window.panels.caption.moved)
+    assert places(window) == before, "the words on knobs that moved on appeared"
     find(window, "bannerClose", QToolButton).click()
     window.unpin(window.session.live_model.pins[0].number)
     assert places(window) == before, "all were taken away again"

@@ -103,7 +103,7 @@ def a_map(**changes: Any) -> HeldMap:
 
 
 def a_tuning() -> Held[Tried]:
-    return Held(tried.of_tuning(TUNING))
+    return Held(Tried(TUNING.evaluations, TUNING))
 
 
 def a_comparison() -> HeldComparison:

@@ -60,16 +60,16 @@ def test_a_saved_session_is_replayed_and_left_again(
     assert window.session.experiment.knobs.block == (32, 4, 1)
     assert window.sessions.notes == "what I found"
     assert "from file" in window.session.live_model.pins[0].label
-    assert window.panels.origin.isVisible()
+    assert window.panels.caption.words.text().startswith("From file bench.gpux")
     assert shown.record is not None
-    assert shown.record.prepared.device.name in find(window, "originWords", QLabel).text()
+    assert shown.record.prepared.device.name in find(window, "liveCaptionWords", QLabel).text()
     assert find(window, "headline", QLabel).text() == quantity(kept.median_s, "s")
 
     window.sessions.back()
     assert window.session.live_model.current is later
     assert window.session.experiment.knobs.block == (8, 8, 1)
     assert window.sessions.notes == "something else"
-    assert not window.panels.origin.isVisible()
+    assert "From file" not in window.panels.caption.words.text()
     again = wait_measured(qtbot, window)
     assert again is not later and again.origin == ""
     window.sessions.set_notes("what I found")
@@ -116,7 +116,8 @@ def test_a_session_named_on_the_command_line_is_shown_and_nothing_is_measured(
     assert window.sessions.foreign_kernels() == {"mine": SOURCE}
     window.session.set_live(True)
     fresh = wait_measured(qtbot, window)
-    assert fresh.origin == "" and not window.panels.origin.isVisible()
+    assert fresh.origin == ""
+    until(qtbot, lambda: "From file" not in window.panels.caption.words.text())
 
 
 def test_runs_of_a_gpu_are_replayed_where_there_is_none(
@@ -136,7 +137,7 @@ def test_runs_of_a_gpu_are_replayed_where_there_is_none(
     window.sessions.open(path)
     until(qtbot, lambda: window.sessions.path == path)
     assert "NVIDIA H200" in window.banner.text
-    assert "NVIDIA H200 (cuda:3)" in find(window, "originWords", QLabel).text()
+    assert "NVIDIA H200 (cuda:3)" in find(window, "liveCaptionWords", QLabel).text()
     assert "NVIDIA H200" in window.session.live_model.pins[0].label
     assert window.session.experiment.knobs.device == "auto" and not window.session.live
     window.session.set_live(True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.sweep import SweepDocument
@@ -18,7 +18,7 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import Look, step_words
-from gpuexplorer.gui.model.map_surface import MapOf, Surface
+from gpuexplorer.gui.model.map_surface import MapOf, Surface, map_caption
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
 from gpuexplorer.search.blockmap import BlockMap, MapCell, MapStep, map_points, map_space
@@ -218,7 +218,7 @@ class MapModel:
                 experiment.workload.sha256, z)  # fmt: skip
         return MapRequest(
             base=msgspec.json.encode(base, order="sorted").decode(),
-            words=request_words(request, z),
+            words=map_caption(request, device).words,
             request=request,
             grid=make_grid(self.fineness, device.limits, experiment.dimensions, self.center, z),
             workload=experiment.workload,
@@ -331,18 +331,3 @@ def _take_over(held: MeasurableMap, before: MeasurableMap) -> None:
         if there is not None and cell.state == "waiting":
             held.cells[number] = dataclasses.replace(before.cells[there], out=False, ratio=None)
     held.best = before.best if before.best in {c.block for c in held.cells} else None
-
-
-def request_words(request: RunRequest, z: int = 1) -> str:
-    """Return what a map is of, in words, such as ``naive · N = 512 · fp32 · opencl:0``."""
-    parts = [
-        request.variant or "",
-        ", ".join(f"{symbol} = {value}" for symbol, value in request.size.items()),
-        request.precision or "",
-        ", ".join(f"{name} = {value}" for name, value in request.tunables.items()),
-        f"{z} threads in z" if z > 1 else "",
-        "cold cache" if request.cache == "cold" else "",
-        "transfers included" if request.switches.get("include_transfers") else "",
-        request.device,
-    ]
-    return " · ".join(part for part in parts if part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 import numpy as np
@@ -107,6 +108,26 @@ def from_file_words(label: str, record: RunRecord) -> str:
     """Return a ghost's label for a run that a session file brought; saying so once is enough."""
     said = f"from file, {record.prepared.device.name}"
     return label if label.endswith(said) else f"{label} · {said}"
+
+
+def origin_words(run: Run) -> str:
+    """Return where and when a run of a file was measured; empty for one measured here."""
+    if not run.origin:
+        return ""
+    parts = [f"From file {run.origin}"]
+    if run.record is not None:
+        device = run.record.prepared.device
+        where = f"{device.name} ({device.id})"
+        parts.append(", ".join([where, *_moment(run.record.time_utc)]))
+    parts.append("not measured now")
+    return " · ".join(parts)
+
+
+def _moment(time_utc: str) -> list[str]:
+    try:
+        return [f"{datetime.fromisoformat(time_utc).astimezone():%Y-%m-%d %H:%M}"]
+    except ValueError:
+        return []
 
 
 @dataclass

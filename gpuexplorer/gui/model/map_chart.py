@@ -56,9 +56,10 @@ def map_chart(held: Surface, colouring: Colouring) -> ChartSpec:
         series=(cells, *(one for one in frames if one is not None)),
         height=max(1.0, 0.42 + CELL_HEIGHT * len(grid.y)),
     )  # fmt: skip
+    device = held.wanted.device
     return ChartSpec(
         title=f"Block map of {held.wanted.request.workload}",
-        subtitle=f"{held.wanted.words}\n{held.wanted.device.name}, {held.wanted.device.driver}",
+        subtitle=f"{held.wanted.caption.words}\n{device.name}, {device.driver}",
         rows=((panel,),),
         notes=(f"{look.map_words()}.", METHOD, *_missing(held)),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.charts.caption import Caption
+from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.search.block_grid import Grid
@@ -19,6 +20,22 @@ class MapOf:
     request: RunRequest
     grid: Grid
     device: DeviceInfo
+
+    @property
+    def caption(self) -> Caption:
+        """What all its blocks were measured with."""
+        return map_caption(self.request, self.device)
+
+
+def map_caption(request: RunRequest, device: DeviceInfo) -> Caption:
+    """Return what the blocks of a map have in common, which is all of ``request`` but a block."""
+    config = RunConfig(
+        workload=request.workload, variant=request.variant or "", size=request.size,
+        precision=request.precision or "", device=device.id, tunables=request.tunables,
+        cache=request.cache, fill=request.fill or OWN_FILL, switches=request.switches,
+        threads=device.threads if request.threads is None else request.threads,
+    )  # fmt: skip
+    return Caption([config], ("block",))
 
 
 @dataclass

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
-from gpuexplorer.charts.sweep import chart_of_sweep
+from gpuexplorer.charts.sweep import chart_of_sweep, sweep_caption
 from gpuexplorer.charts.sweep_points import Figure
 from gpuexplorer.charts.words import median_words
 from gpuexplorer.core.axis_words import values_words
@@ -59,11 +61,19 @@ class HeldSweep:
 
     def chart(self, figure: Figure | None = None) -> ChartSpec:
         """Return the chart of what is known so far; keys are the cells' numbers."""
-        document = self.document
-        if document is None:
-            assert self.workload is not None  # only a file brings a sweep without one
-            document = sweep_document(self.space, self.workload, self.cells, group=self.group)
-        return chart_of_sweep(document, figure=figure, waiting=True)
+        return chart_of_sweep(self._so_far, figure=figure, waiting=True)
+
+    @property
+    def caption(self) -> Caption | None:
+        """What its runs have in common; None before the first."""
+        return sweep_caption(self._so_far)
+
+    @cached_property
+    def _so_far(self) -> SweepDocument:
+        if self.document is not None:
+            return self.document
+        assert self.workload is not None  # only a file brings a sweep without one
+        return sweep_document(self.space, self.workload, self.cells, group=self.group)
 
     @property
     def best(self) -> int | None:

@@ -18,7 +18,6 @@ from gpuexplorer.results.tuning import sheet_of, tried_sheet
 class Tried:
     """What a tuning has tried so far, and what came of it; None before it ended by itself."""
 
-    problem: str
     evaluations: tuple[Evaluation, ...]
     tuning: Tuning | None = None
     error: str = ""
@@ -52,14 +51,6 @@ class Tried:
         return next((one for one in self.evaluations if str(one.number) == key), None)
 
 
-def of_tuning(tuning: Tuning) -> Tried:
-    """Return what a tuning that has ended has tried."""
-    size = ", ".join(f"{symbol} = {value}" for symbol, value in tuning.size.items())
-    device = tuning.device.name if tuning.device is not None else ""
-    parts = [tuning.workload, tuning.variant, size, tuning.precision, device]
-    return Tried(" · ".join(part for part in parts if part), tuning.evaluations, tuning)
-
-
 def encode(held: Held[Tried]) -> bytes:
     """Return a tuning that has ended as JSON."""
     if held.result.tuning is None:
@@ -83,4 +74,4 @@ def decode(data: bytes, origin: str) -> Held[Tried]:
             evaluation_words(one)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(f"the tuning cannot be shown: {error}") from None
-    return Held(of_tuning(tuning), origin=origin)
+    return Held(Tried(tuning.evaluations, tuning), origin=origin)

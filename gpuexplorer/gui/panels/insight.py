@@ -33,6 +33,7 @@ from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.memory import MemorySection
 from gpuexplorer.gui.panels.missing import MissingFrameworks
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import NoteBox, Words
@@ -74,10 +75,16 @@ class InsightPanel(QScrollArea):
     def _build(self) -> None:
         content = QWidget()
         content.setObjectName("insightContent")
-        layout = self._layout = QVBoxLayout(content)
+        layout = self._above = QVBoxLayout(content)
         layout.setContentsMargins(14, 10, 12, 10)
         layout.setSpacing(5)
         self.setWidget(content)
+        self._told = QWidget(content)
+        """Everything that is of the run alone, and dim once the knobs have moved on."""
+        layout.addWidget(self._told)
+        layout = self._layout = QVBoxLayout(self._told)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(5)
         self._build_headline()
         self.figures = Figures()
         layout.addWidget(self.figures)
@@ -87,6 +94,7 @@ class InsightPanel(QScrollArea):
         self._section("One textbook run, step by step")
         self.phases = PhaseBar()
         layout.addWidget(self.phases)
+        layout = self._layout = self._above
         layout.addSpacing(5)
         self._section("Copy this run as a")
         self._build_buttons()
@@ -107,6 +115,8 @@ class InsightPanel(QScrollArea):
         layout.addStretch(1)
 
     def _build_headline(self) -> None:
+        self.caption = CaptionLine("headline", dims=(self._told,), lines=2)
+        self._above.insertWidget(0, self.caption)
         self.headline = Words("–")
         self.headline.setObjectName("headline")
         self.headline.setProperty("role", "headline")

@@ -21,9 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
 from gpuexplorer.charts.spec import encode
-from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
 from gpuexplorer.core.sharing import shared
@@ -37,6 +37,7 @@ from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
@@ -77,7 +78,10 @@ class OperatorsView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(self._head())
-        column.addWidget(self._pages(), 1)
+        pages = self._pages()
+        self.caption = CaptionLine("operators", dims=(self.pages,))
+        column.addWidget(self.caption)
+        column.addWidget(pages, 1)
         session.knobs_changed.connect(self.refresh)
         session.devices_changed.connect(self.refresh)
         session.state_changed.connect(self.refresh)
@@ -197,6 +201,7 @@ class OperatorsView(QWidget):
         """Say whether the present knobs can be recorded."""
         if not self.isVisible():
             return
+        self.caption.follow(self._session.config, measuring=self._job is not None)
         why_not = self.why_not if self._job is None else "Recording…"
         self.record_button.setEnabled(not why_not)
         tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
@@ -243,6 +248,7 @@ class OperatorsView(QWidget):
         """Show what was recorded."""
         self.shown = recorded
         profile = recorded.profile
+        self.caption.show_caption(Caption([profile.config]))
         self.plot.show_flame(recorded.flame)
         sheet = sheet_of(profile)
         self.table.show_sheet(sheet)
@@ -318,5 +324,5 @@ def _headline(profile: OperatorProfile) -> str:
     plain = quantity(profile.plain_s or profile.iteration_s, "s")
     return (
         f"{plain} an iteration, {count(profile.operators_total)} operators, "
-        f"{count(profile.calls_total)} calls · {config_words(profile.config)}"
+        f"{count(profile.calls_total)} calls"
     )

@@ -21,6 +21,7 @@ from gpuexplorer.gui.model.blockmap import MapEnd, MapModel, MeasurableMap
 from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
+from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
@@ -28,6 +29,7 @@ from gpuexplorer.gui.plots.base import muted_label, small_button
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_control import JobControl
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
@@ -111,6 +113,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self._redraw.setInterval(DRAW_MS)
         self._redraw.timeout.connect(self._draw)
         self.head.start.setToolTip(START_TIP)
+        self.set_caption(CaptionLine("blockMap"))
         self.cell_words = Words()
         self.cell_words.setObjectName("blockMapCell")
         self.cell_words.setContentsMargins(12, 0, 12, 6)
@@ -139,6 +142,8 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         column.setSpacing(5)
         column.addWidget(self.head)
         column.addLayout(choices)
+        assert self._caption is not None
+        column.addWidget(self._caption)
         column.addWidget(self.canvas, 1)
         column.addWidget(self.cell_words)
 
@@ -243,10 +248,22 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         held = model.shown
         self._drawn = Look(held, self.colouring.currentData()) if held is not None else None
         stale = held is not None and model.stale and not held.origin
+        self._show_caption(held)
         self.canvas.show_map(held, self._drawn, stale=stale, message=self._message())
         self.canvas.show_block(model.block)
         self._show_cell(self.canvas.hovered_cell)
         self._show_notes()
+
+    def _show_caption(self, held: Surface | None) -> None:
+        """Name what was measured; a map that has no times yet is only of the knobs."""
+        assert self._caption is not None
+        measured = held if held is not None and held.measured else None
+        origin = ""
+        if measured is not None and measured.origin:
+            origin = f"From file {measured.origin}, on {measured.wanted.device.name}"
+        self._caption.show_caption(
+            measured.wanted.caption if measured is not None else None, origin
+        )
 
     def _message(self) -> str:
         """Say why there is no map, or of what another one is."""
@@ -255,12 +272,8 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
             return self.model.reason if current is None else ""
         if not self.model.stale:
             return ""
-        message = f"Of another configuration: {held.wanted.words}."
-        if held.origin:
-            message = f"From file {held.origin}: {held.wanted.words}, on {held.wanted.device.name}."
-        if current is not None and not self.running:
-            message = " ".join((message, "Start measures the map of the present knobs."))
-        return message
+        begins = current is not None and not self.running
+        return "Start measures the map of the present knobs." if begins else ""
 
     def show_state(self) -> None:
         """Show what can be done now."""

@@ -12,6 +12,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.core.compared import ComparisonResult, comparison_json
 from gpuexplorer.core.config import RunConfig
@@ -319,7 +320,8 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         if chart is None:
             self.result.show_empty()
         else:
-            self.result.show_picture(Picture(self.model.sheet(), chart))
+            shared = Caption(one.config for one in self.model.contestants)
+            self.result.show_picture(Picture(self.model.sheet(), chart, caption=shared))
 
     def show_state(self) -> None:
         """Show what can be done now."""

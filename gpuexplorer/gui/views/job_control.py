@@ -22,6 +22,7 @@ from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.views.job_head import JobHead
+from gpuexplorer.gui.widgets.caption import CaptionLine
 
 R = TypeVar("R")
 W = TypeVar("W")
@@ -70,6 +71,7 @@ class JobControl(QWidget, Generic[R, W]):
         self._background = Background(f"{name}-background")
         self._background.ended.connect(self._background_ended)
         self.head = JobHead(name, noun)
+        self._caption: CaptionLine | None = None
         for button, act in (
             (self.head.copy, self.copy_command), (self.head.start, self.start),
             (self.head.pause, self.pause), (self.head.stop, self.stop),
@@ -153,6 +155,16 @@ class JobControl(QWidget, Generic[R, W]):
     def _follow(self) -> None:
         if self.isVisible():
             self.follow_knobs()
+            self._follow_caption()
+
+    def set_caption(self, caption: CaptionLine) -> None:
+        """Have the line that names what is shown follow the knobs, and put them back."""
+        self._caption = caption
+        caption.restored.connect(self.restored)
+
+    def _follow_caption(self) -> None:
+        if self._caption is not None:
+            self._caption.follow(self._session.config, measuring=self.running)
 
     def in_background(self, kind: str, work: Callable[[], object]) -> None:
         """Have something done in another thread; ``found`` takes what it returns."""
@@ -241,6 +253,7 @@ class JobControl(QWidget, Generic[R, W]):
             can_copy=wanted is not None or rest is not None,
             again=self.again,
         )
+        self._follow_caption()
         self.head.pause.setEnabled(not self.running or self._model.state in ("running", "paused"))
         self.show_progress()
 

@@ -112,6 +112,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self.result = ResultPage(
             self._name, self._title, self._noun, self.words_of, self.current_mark
         )
+        self.set_caption(self.result.caption)
         self.result.pointed.connect(self._point)
         self.result.chosen.connect(self._choose)
         across = QSplitter(Qt.Orientation.Horizontal)

@@ -9,11 +9,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import EmptyState
 
 WIDE = 930
@@ -24,11 +26,12 @@ BESIDE, BENEATH = (0.55, 0.45), (0.63, 0.37)
 
 @dataclass(frozen=True)
 class Picture:
-    """A result as table and chart, and the finding in a sentence."""
+    """A result as table and chart, what it was measured with, and the finding in a sentence."""
 
     sheet: Sheet
     chart: ChartSpec
     finding: str = ""
+    caption: Caption | None = None
 
 
 class ResultPage(QStackedWidget):
@@ -77,7 +80,14 @@ class ResultPage(QStackedWidget):
         self.outcome.setHandleWidth(1)
         self.outcome.setChildrenCollapsible(False)
         self.addWidget(self.empty)
-        self.addWidget(self.outcome)
+        self.page = QWidget()
+        column = QVBoxLayout(self.page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.outcome, 1)
+        self.caption = CaptionLine(name, dims=(self.outcome,))
+        column.insertWidget(0, self.caption)
+        self.addWidget(self.page)
 
     @property
     def chart(self) -> ChartView:
@@ -102,6 +112,7 @@ class ResultPage(QStackedWidget):
     def clear(self) -> None:
         """Forget table and marks; the page stays until there is something else to show."""
         self.sheet = Sheet()
+        self.caption.show_caption(None)
         self.table.show_sheet(self.sheet)
         if self._chart is not None:
             self._chart.show_chart(None)  # whose keys were of the result before
@@ -112,7 +123,8 @@ class ResultPage(QStackedWidget):
 
     def show_picture(self, picture: Picture) -> None:
         """Show a result."""
-        self.setCurrentWidget(self.outcome)
+        self.setCurrentWidget(self.page)
+        self.caption.show_caption(picture.caption)
         self.sheet = picture.sheet
         self.table.show_sheet(picture.sheet)
         self.chart.show_chart(picture.chart)

@@ -7,14 +7,17 @@ from typing import Any
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.roofline import Picture, Spot, roofline_chart
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
+from gpuexplorer.gui.model.live import origin_words
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.views.job_control import JobControl
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.reproduce import surroundings
 
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
@@ -58,10 +61,13 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         head.stop.setObjectName("calibrationCancel")
         head.stop.setToolTip("End it; the calibration before stays as it was, nothing is kept")
         head.line.setContentsMargins(12, 6, 8, 0)
+        caption = CaptionLine("roofline")
+        self.set_caption(caption)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(head)
+        column.addWidget(caption)
         column.addWidget(self.invitation)
         column.addWidget(self.plot, 1)
         column.addWidget(self.notes)
@@ -123,6 +129,10 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         if not self.isVisible():
             return
         self.shown = self._session.roofline_picture()
+        run = self._session.live_model.current
+        if self._caption is not None:
+            found = Caption([run.config]) if run is not None and run.summary is not None else None
+            self._caption.show_caption(found, origin_words(run) if run is not None else "")
         self.plot.show_chart(roofline_chart(self.shown, title="Roofline"))
         self.notes.setText(" ".join(self.shown.notes))
         self.invitation.setVisible(not self.shown.calibrated and not self.running)

@@ -265,7 +265,9 @@ class StudyView(JobView[Study, WantedStudy]):
     def picture(self, result: Study) -> Callable[[], Picture]:
         """Return what makes the study's table and chart, and its finding."""
         kind = self.kind
-        return lambda: Picture(kind.sheet(result), kind.chart(result), kind.finding(result))
+        return lambda: Picture(
+            kind.sheet(result), kind.chart(result), kind.finding(result), kind.caption(result)
+        )
 
     def summary(self) -> str:
         """Return the finding."""

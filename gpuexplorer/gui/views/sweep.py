@@ -292,7 +292,7 @@ def _picture(held: HeldSweep, rows: SweepRows, figure: Figure) -> Picture:
     outcomes = ((cell.point.values, cell.result, cell.skipped) for cell in held.cells)
     best = held.best
     fastest = f"Fastest: {cell_words(held.cells[best])}" if best is not None else ""
-    return Picture(rows.sheet(outcomes), held.chart(figure), fastest)
+    return Picture(rows.sheet(outcomes), held.chart(figure), fastest, held.caption)
 
 
 def _forget(group: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from PySide6.QtWidgets import QPushButton
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.tuning import evaluation_words, failures, tuning_chart
 from gpuexplorer.charts.words import knob_words
@@ -18,12 +19,11 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
+from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import Held, JobModel, Progress
 from gpuexplorer.gui.model.sweep_preview import estimate
 from gpuexplorer.gui.model.tried import Tried
@@ -43,6 +43,8 @@ from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_space import tuning_space
 from gpuexplorer.workloads.workload import Workload
 
+TUNED = ("block", "tunables")
+"""What a tuning chooses itself."""
 TELL_EVERY_S = 0.1
 """Steps are told together, so that short launches do not flood the window."""
 TENTHS = 10
@@ -51,13 +53,12 @@ TENTHS = 10
 
 @dataclass(frozen=True)
 class WantedTuning:
-    """A tuning that is asked for; ``problem`` is it in words."""
+    """A tuning that is asked for."""
 
     request: RunRequest
     workload: Workload
     devices: DeviceList
     options: TuningOptions
-    problem: str
 
     def preview(
         self, ceilings: Callable[[DeviceInfo], Ceilings | None], live: RunRecord | None
@@ -115,7 +116,7 @@ class TuningJob(EngineJob):
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("tuning")
         self.wanted = wanted
-        self.tried = Tried(wanted.problem, ())
+        self.tried = Tried(())
         self._keeper = TuningKeeper(store, lambda error: None)
         self._tuner: Tuner | None = None
         self._stop_search = False
@@ -147,14 +148,14 @@ class TuningJob(EngineJob):
         try:
             tuning = self._keeper.run(tuner)
         finally:
-            self.tried = Tried(wanted.problem, tuner.evaluations, tuning)
+            self.tried = Tried(tuner.evaluations, tuning)
         return tuning
 
     def _step(self, progress: TuningProgress) -> None:
         now = time.monotonic()
         if self._tuner is not None and now >= self._tell_due:
             self._tell_due = now + TELL_EVERY_S
-            tried = Tried(self.wanted.problem, self._tuner.evaluations)
+            tried = Tried(self._tuner.evaluations)
             self.stepped.emit((progress_of(progress, self.wanted.options.budget), tried))
 
 
@@ -187,7 +188,9 @@ class TuneView(JobView[Tried, WantedTuning]):
 
     def follow_knobs(self) -> None:
         """Name the problem that the knobs stand at."""
-        self.form.subject.setText(problem_words(self._session.experiment))
+        config = self._session.config
+        words = Caption([config], TUNED).words if config is not None else "No configuration yet."
+        self.form.subject.setText(words)
         self.look_soon()
 
     def look(self) -> Callable[[], Preview[WantedTuning]]:
@@ -198,7 +201,7 @@ class TuneView(JobView[Tried, WantedTuning]):
             raise InputError("the devices are not known yet", remedy="wait for the engine")
         wanted = WantedTuning(
             experiment.knobs.request(), experiment.workload, experiment.devices,
-            self.form.options, problem_words(experiment),
+            self.form.options,
         )  # fmt: skip
         run = session.live_model.current
         live = run.record.snapshot() if run is not None and run.record is not None else None
@@ -232,7 +235,7 @@ class TuneView(JobView[Tried, WantedTuning]):
     def end(self, job: TuningJob, error: str) -> None:
         """Note what came of it."""
         tried = job.tried
-        self.model.end(Tried(tried.problem, tried.evaluations, tried.tuning, error), error)
+        self.model.end(Tried(tried.evaluations, tried.tuning, error), error)
         if tried.tuning is not None:
             self.head.words.setToolTip("\n".join(failures(tried.tuning, most=None)))
         if job.trouble is not None:
@@ -319,31 +322,30 @@ class TuneView(JobView[Tried, WantedTuning]):
             f"tuning-{tuning.workload}-{tuning.variant}",
             lambda: tuning_json(tuning),
             lambda path: write_sheet(tried_sheet(tuning), path),
-            lambda: chart_of(tuning, result.problem),
+            lambda: chart_of(tuning),
         )
 
 
 def picture_of(tried: Tried) -> Picture:
     """Return the table and the chart of what was tried, and who is named and why."""
-    chart = tuning_chart(tried.evaluations)
+    chart, caption = tuning_chart(tried.evaluations), tuning_caption(tried.evaluations)
     if tried.tuning is None:
-        return Picture(leaders_sheet(tried.evaluations), chart, tried.problem)
+        return Picture(leaders_sheet(tried.evaluations), chart, caption=caption)
     sheet = sheet_of(tried.tuning)
-    return Picture(sheet, chart, "\n".join((tried.problem, " ".join(sheet.notes[:-1]))))
+    return Picture(sheet, chart, " ".join(sheet.notes[:-1]), caption)
 
 
-def chart_of(tuning: Tuning, problem: str) -> ChartSpec:
+def tuning_caption(evaluations: Sequence[Evaluation]) -> Caption | None:
+    """Return what those that were tried have in common; None before the first."""
+    return Caption([one.config for one in evaluations], TUNED) if evaluations else None
+
+
+def chart_of(tuning: Tuning) -> ChartSpec:
     """Return the chart of a tuning for a file, with what came of it."""
     chart = tuning_chart(tuning.evaluations, title="Time per launch, measurement by measurement")
-    return msgspec.structs.replace(chart, subtitle=problem, notes=sheet_of(tuning).notes)
-
-
-def problem_words(experiment: Experiment) -> str:
-    """Return in words what would be tuned."""
-    knobs, device = experiment.knobs, experiment.device
-    size = ", ".join(f"{symbol} = {value}" for symbol, value in knobs.size.items())
-    parts = [experiment.workload.manifest.title, knobs.variant, size, knobs.precision]
-    return " · ".join([*parts, device.name if device is not None else "no device yet"])
+    caption = tuning_caption(tuning.evaluations)
+    subtitle = caption.words if caption is not None else ""
+    return msgspec.structs.replace(chart, subtitle=subtitle, notes=sheet_of(tuning).notes)
 
 
 def progress_of(at: TuningProgress, budget: Budget) -> Progress:

@@ -1,0 +1,93 @@
+"""What a result was measured with: the caption that every view and every exported chart carries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+
+from gpuexplorer.charts.words import config_pieces, joined_pieces
+from gpuexplorer.core.config import RunConfig
+
+NAMING = ("workload", "variant")
+"""Pieces that stand before what differs, so that it is plain what that belongs to."""
+
+
+class Caption:
+    """What the runs of a result have in common, in words.
+
+    What differs between them, or is a field that the result chose itself (``varies``, such as the
+    block of a block map), belongs to the result and is not in its caption.
+    """
+
+    def __init__(self, configs: Iterable[RunConfig], varies: Collection[str] = ()) -> None:
+        """``configs`` are those of one run or more; ``varies`` names fields or their pieces."""
+        self.configs = tuple(configs)
+        self._varies = varies
+
+    @cached_property
+    def _shared(self) -> tuple[Mapping[str, str], Collection[str]]:
+        """Pieces that all runs have, and names of those that differ."""
+        first, *others = [config_pieces(config) for config in self.configs]
+        differ = {
+            name for pieces in others for name in {*first, *pieces}
+            if pieces.get(name) != first.get(name)
+        }  # fmt: skip
+        shared = {n: w for n, w in first.items() if n not in differ and not self._chosen(n)}
+        return shared, differ
+
+    def _chosen(self, name: str) -> bool:
+        """Whether the result chose a piece itself."""
+        return name in self._varies or name.partition(".")[0] in self._varies
+
+    @property
+    def words(self) -> str:
+        """The caption, such as ``matmul · naive · N = 512 · block 16×16 · fp32 · opencl:0``."""
+        return " · ".join(joined_pieces(self._shared[0]).values())
+
+    def moved(self, now: RunConfig | None) -> str:
+        """Say what the knobs say instead; empty where they stand as they did.
+
+        ``now`` is the knobs' configuration; None where they make no run.
+        """
+        shared, differ = self._shared
+        if now is None:
+            return f"Measured with {self._told(shared)}; the knobs now make no run"
+        pieces = config_pieces(now)
+        mine = {n: w for n, w in shared.items() if pieces.get(n) != w}
+        theirs = {
+            n: w for n, w in pieces.items()
+            if shared.get(n) != w and n not in differ and not self._chosen(n)
+        }  # fmt: skip
+        if not mine and not theirs:
+            return ""
+        if "workload" in mine or "variant" in mine:  # what else differs goes with that
+            mine = {n: w for n, w in mine.items() if n.partition(".")[0] in (*NAMING, "size")}
+            theirs = {n: w for n, w in theirs.items() if n.partition(".")[0] in (*NAMING, "size")}
+        named = {n: w for n, w in shared.items() if n in NAMING}
+        knobs = self._told(theirs) or f"no {listed_fields(mine)}"
+        return f"Measured with {self._told(named | mine)}; the knobs now say {knobs}"
+
+    @staticmethod
+    def _told(pieces: Mapping[str, str]) -> str:
+        return ", ".join(joined_pieces(pieces).values())
+
+    def nearest(self, now: RunConfig | None) -> RunConfig:
+        """Return the configuration of a run that the knobs are put back to: the one nearest."""
+        pieces = set(config_pieces(now).items()) if now is not None else set()
+        return max(self.configs, key=lambda one: len(pieces & set(config_pieces(one).items())))
+
+
+def varied_by(axes: Iterable[str]) -> set[str]:
+    """Return the pieces that the axes of a sweep set, such as ``block`` for ``block.x``."""
+    fields = {"tunable": "tunables", "switch": "switches", "transfers": "switches"}
+    found = set()
+    for axis in axes:
+        field, _, name = axis.partition(".")
+        field = fields.get(field, field)
+        found.add(f"{field}.{name}" if name and field != "block" else field)
+    return found
+
+
+def listed_fields(pieces: Mapping[str, str]) -> str:
+    """Return the names of some pieces' fields, such as ``cache``."""
+    return ", ".join(name.partition(".")[2] or name for name in pieces).replace("_", " ")

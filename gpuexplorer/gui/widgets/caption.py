@@ -1,0 +1,173 @@
+"""The caption of a result: what it was measured with, and that the knobs have moved on since.
+
+What the knobs have moved on from is dim. That waits a moment, so that a knob whose answer comes at
+once makes nothing flicker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+
+from gpuexplorer.charts.caption import Caption
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.widgets.words import Words
+
+SETTLE_MS = 400
+"""After a knob's move, before its answer counts as late."""
+DIM = 0.4
+"""Share of the background over what is dim."""
+TIP = "What this was measured with, as exported charts say it"
+
+
+class CaptionLine(QFrame):
+    """One line over a result, or several of a narrow column; empty without a result.
+
+    ``restored`` carries the configuration that the knobs shall be put back to.
+    """
+
+    restored = Signal(object)
+
+    def __init__(self, name: str, *, dims: Sequence[QWidget] = (), lines: int = 1) -> None:
+        """``dims`` are the widgets that show the result; they lie in parents already."""
+        super().__init__()
+        self.setObjectName(f"{name}Caption")
+        self._caption: Caption | None = None
+        self._origin = self._moved = self._found = ""
+        self._now: RunConfig | None = None
+        self._measuring = False
+        self._told_whole = lines == 1
+        """Whether there is room to say where a result comes from; else its tip does."""
+        self._veils = [Veil(widget) for widget in dims]
+        self.words: QLabel = Words() if lines == 1 else QLabel()
+        self.words.setObjectName(f"{name}CaptionWords")
+        self.words.setProperty("role", "muted")
+        self.back = small_button(
+            f"{name}CaptionBack", "Set the knobs back: to what this result was measured with"
+        )
+        self.back.setText("Set the knobs back")
+        self.back.clicked.connect(self._put_back)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLE_MS)
+        self._settle.timeout.connect(self._show)
+        layout = QHBoxLayout(self)
+        layout.addWidget(self.words, 1)
+        if lines == 1:
+            layout.setContentsMargins(12, 1, 8, 1)
+            layout.addWidget(self.back)
+            policy = self.back.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            self.back.setSizePolicy(policy)
+        else:
+            layout.setContentsMargins(4, 1, 4, 1)
+            self.words.setWordWrap(True)
+            self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
+            self.words.setTextFormat(Qt.TextFormat.PlainText)
+            self.words.setMinimumHeight(lines * self.words.fontMetrics().lineSpacing())
+            self.back.setParent(self)
+        self.back.hide()
+        self._show()
+
+    @property
+    def moved(self) -> bool:
+        """Whether it says that the knobs have moved on."""
+        return bool(self._moved)
+
+    def show_caption(self, caption: Caption | None, origin: str = "") -> None:
+        """Name another result; ``origin`` says where one comes from that was not measured here."""
+        self._caption, self._origin = caption, origin
+        self._look()
+
+    def follow(self, now: RunConfig | None, *, measuring: bool = False) -> None:
+        """Say whether the knobs, at ``now``, stand as they did; None: they make no run.
+
+        ``measuring``: the result is still being measured, as it was asked for.
+        """
+        self._now, self._measuring = now, measuring
+        self._look()
+
+    def _look(self) -> None:
+        caption, self._found = self._caption, ""
+        if caption is not None and not self._origin and not self._measuring:
+            self._found = caption.moved(self._now)
+        if not self._found or self._moved or not self.isVisible():  # as nobody sees it flicker
+            self._settle.stop()
+            self._show()
+            return
+        if not self._settle.isActive():
+            self._settle.start()
+        self._say()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Wait no more."""
+        super().hideEvent(event)
+        self._settle.stop()
+        self._show()
+
+    def _show(self) -> None:
+        """Take in what was found, now that it has lasted."""
+        if bool(self._moved) != bool(self._found):
+            for veil in self._veils:
+                veil.setVisible(bool(self._found))
+        self._moved = self._found
+        self._say()
+
+    def _say(self) -> None:
+        caption = self._caption.words if self._caption is not None else ""
+        told = [self._origin, caption] if self._told_whole else [caption]
+        text = self._moved or " · ".join(part for part in told if part)
+        tip = "\n".join(p for p in (self._origin, caption if self._moved else "", TIP) if p)
+        if (text, tip) != (self.words.text(), self.words.toolTip()):
+            self.words.setText(text)
+            self.words.setToolTip(tip)
+        self.back.setVisible(bool(self._moved) and self.words.isVisibleTo(self))
+        marked = bool(self._moved or self._origin)
+        if self.property("marked") != marked:
+            self.words.setProperty("role", "warning" if marked else "muted")
+            self.setProperty("marked", marked)
+            for widget in (self, self.words):
+                widget.style().polish(widget)
+
+    def _put_back(self) -> None:
+        if self._caption is not None:
+            self.restored.emit(self._caption.nearest(self._now))
+
+
+class Veil(QWidget):
+    """Lies over a widget, in its parent, and lets everything through but the contrast."""
+
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over.parentWidget())
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._over = over
+        over.installEventFilter(self)
+        self.hide()
+
+    def setVisible(self, visible: bool) -> None:
+        """Cover what is covered as it lies now."""
+        super().setVisible(visible)
+        if visible:
+            self._cover()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow what is covered."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move) and not self.isHidden():
+            self._cover()
+        return super().eventFilter(watched, event)
+
+    def _cover(self) -> None:
+        self.setGeometry(self._over.geometry())
+        self.raise_()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the background over it, thinly."""
+        painter = QPainter(self)
+        colour = self.palette().color(QPalette.ColorRole.Base)
+        colour.setAlphaF(DIM)
+        painter.fillRect(event.rect(), colour)
+        painter.end()
