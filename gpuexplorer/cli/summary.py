@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpuexplorer.analysis.advice.advice import NOTHING, Advice
-from gpuexplorer.analysis.advice.choose import nothing_to_improve
+from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.charts.facts import facts
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core.result import RunResult
@@ -37,13 +36,13 @@ def print_summary(result: RunResult, title: str, console: Console) -> None:
 
 
 def print_advice(found: Sequence[Advice], console: Console) -> None:
-    """Print what would make the run faster or is odd about it, or that nothing was found."""
+    """Print what would make the run faster or is odd about it; nothing where nothing was found."""
     from rich.table import Table
     from rich.text import Text
 
+    if not found:
+        return
     console.print()
-    if nothing_to_improve(found):
-        console.print(Text(NOTHING, style="dim"))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QToolButton
@@ -21,6 +22,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList, Unavai
 from gpuexplorer.core.knobs import values_text
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
+from gpuexplorer.core.statistics import summarize
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import ghost_label, short_label
@@ -36,6 +38,7 @@ from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.switches import SWITCHES
 from tests.support.prepared import prepared
 from tests.support.results import made_result
+from tests.support.situations import made_ceilings
 
 WORKLOADS = load()
 MODELS = tuple(
@@ -363,10 +366,10 @@ def test_figures_say_what_really_ran(qtbot: QtBot) -> None:
             fallback="fp32 arithmetic ran",
         ),
     )  # fmt: skip
-    figures.show_figures(ready, None)
+    figures.show_figures(ready, None, None)
     assert figures.arithmetic.text() == "fp32 ⚠" and figures.sums.text() == "fp32"
     assert "fp32 arithmetic ran" in figures.arithmetic.toolTip()
-    figures.show_figures(prepared(), None)
+    figures.show_figures(prepared(), None, None)
     assert figures.arithmetic.isHidden() and figures.items.isHidden()
 
 
@@ -389,3 +392,21 @@ def test_the_command_of_a_sweep_over_switches_says_the_same_sweep() -> None:
     space = space_asked(parse(words), model)
     again = parse(sweep_command(space, Measuring()).split()[1:])
     assert space_asked(again, model) == space
+
+
+def test_the_bandwidth_is_held_against_the_stated_peak_or_what_was_measured(qtbot: QtBot) -> None:
+    figures = Figures()
+    qtbot.addWidget(figures)
+    ready = prepared()
+    unknown = msgspec.structs.replace(ready.device, peak_bandwidth_B_per_s=None)
+    ready = msgspec.structs.replace(ready, device=unknown)
+    summary = summarize(np.full(50, 1e-3))
+    figures.show_figures(ready, summary, None)
+    assert figures.of_peak.text() == "not calibrated yet"
+    figures.show_figures(ready, summary, made_ceilings(memory=50e9))
+    assert figures.of_peak.text().endswith(" % of 50.0 GB/s")
+    assert "measured to move" in figures.of_peak.toolTip()
+    stated = msgspec.structs.replace(unknown, peak_bandwidth_B_per_s=80e9)
+    ready = msgspec.structs.replace(ready, device=stated)
+    figures.show_figures(ready, summary, made_ceilings(memory=50e9))
+    assert figures.of_peak.text().endswith(" % of 80.0 GB/s")

@@ -19,8 +19,6 @@ Kind = Literal["trust", "speed", "place"]
 MOST_SHOWN = 3
 """Pieces of advice on one run."""
 
-NOTHING = "None of the rules suggests another setting."
-
 LEAST_SAVING = 0.05
 """A speed rule that promises less of the time says nothing."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice, Rule
@@ -10,7 +9,7 @@ from gpuexplorer.analysis.advice.rules_grid import edge_tiles, idle_workers, tin
 from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
 from gpuexplorer.analysis.advice.rules_measured import faster_before, was_slower
 from gpuexplorer.analysis.advice.rules_occupancy import low_occupancy
-from gpuexplorer.analysis.advice.rules_orientation import orientation
+from gpuexplorer.analysis.advice.rules_orientation import orientation, strides
 from gpuexplorer.analysis.advice.rules_place import reuse, roof, slow_precision
 from gpuexplorer.analysis.advice.rules_time import short_launch, transfers
 from gpuexplorer.analysis.advice.rules_trust import (
@@ -31,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     slow_precision,
     short_rows,
     orientation,
+    strides,
     partial_warps,
     low_occupancy,
     idle_workers,
@@ -63,11 +63,6 @@ def advise(situation: Situation, most: int = MOST_SHOWN) -> tuple[Advice, ...]:
         offered.append(advice.change)
         kept.append(advice)
     return tuple(kept)
-
-
-def nothing_to_improve(said: Sequence[Advice]) -> bool:
-    """Whether what is said holds neither doubt nor a promise."""
-    return all(advice.kind == "place" for advice in said)
 
 
 def _tried(situation: Situation, advice: Advice) -> bool:

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
 
 CACHED_ABOVE = 1.05
 """Compulsory bytes that move faster than this times the memory's ceiling came from a cache."""
+
+CACHED_B = 8e6
+"""Arrays below this fit the caches next to the cores, which serve repeated requests as fast."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ def place_of(situation: Situation) -> Place:
     launch, ceilings = situation.launch, situation.ceilings
     main = ceilings.memory() if ceilings is not None else None
     in_cache = ceilings is not None and stays_in_cache(situation)
-    memory = cache_of(ceilings, launch.compulsory_B) if ceilings is not None and in_cache else main
+    memory = main
+    if ceilings is not None and in_cache:
+        memory = cache_of(ceilings, launch.compulsory_B)
     compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
     moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
     seconds = situation.median_s
@@ -84,9 +91,32 @@ def cache_of(ceilings: Ceilings, touched_B: float) -> Ceiling | None:
 
 def stays_in_cache(situation: Situation) -> bool:
     """Whether everything a launch touches may still be in the caches from the one before."""
-    cache_B = situation.device.last_level_cache_B
-    hot = situation.config.cache == "hot" and situation.dram_B is None
-    return hot and cache_B is not None and situation.launch.compulsory_B <= cache_B
+    needed_B = situation.launch.compulsory_B
+    return situation.dram_B is None and held_by_caches(situation.config, situation.device, needed_B)
+
+
+def held_by_caches(config: RunConfig, device: DeviceInfo, needed_B: float) -> bool:
+    """Return whether the caches may hold all bytes that a launch needs, from the one before."""
+    cache_B = device.last_level_cache_B
+    return config.cache == "hot" and cache_B is not None and needed_B <= cache_B
+
+
+def bandwidth_roof(
+    config: RunConfig, device: DeviceInfo, ceilings: Ceilings | None, needed_B: float
+) -> tuple[float, str] | None:
+    """Return the B/s that a run's bandwidth is held against, and what that is, in words.
+
+    The stated peak where the device has one, else what was measured; None where neither is known.
+    """
+    peak = device.peak_bandwidth_B_per_s
+    if peak:
+        return peak, f"the device's stated peak, {device.peak_source or 'source not known'}"
+    if ceilings is None:
+        return None
+    if held_by_caches(config, device, needed_B) and (cache := cache_of(ceilings, needed_B)):
+        return cache.value, "what the caches were measured to move"
+    main = ceilings.memory()
+    return (main.value, "what the main memory was measured to move") if main is not None else None
 
 
 def _share(amount: float, seconds: float, roof: float | None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice
-from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
+from gpuexplorer.analysis.advice.choose import advise
 from gpuexplorer.analysis.advice.situation import Measured
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import Phases
@@ -63,9 +63,7 @@ class Adviser:
         said = {advice.rule: advice for advice in advise(situation)}
         self._steady.take(said, now_s, new_run=new_run)
         self._held_long_enough = now_s - self._judged_from_s >= HOLD_S
-        shown = self._best()
-        nothing = self.settled and nothing_to_improve(shown)
-        return ShownAdvice(shown, run.prepared.config, nothing)
+        return ShownAdvice(self._best(), run.prepared.config)
 
     @property
     def settled(self) -> bool:

@@ -12,10 +12,8 @@ from gpuexplorer.core.config import RunConfig
 class ShownAdvice:
     """What stands in the panel.
 
-    ``config`` is what it speaks of, None before a run could be judged. ``nothing`` says that the
-    rules have had nothing to improve for a while.
+    ``config`` is what it speaks of, None before a run could be judged.
     """
 
     advice: tuple[Advice, ...] = ()
     config: RunConfig | None = None
-    nothing: bool = False

@@ -1,4 +1,4 @@
-"""The advice on the current run: up to three cards, or a quiet word that there is none."""
+"""The advice on the current run: up to three cards, and nothing where there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.analysis.advice.advice import MOST_SHOWN, NOTHING, Advice
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.units import percent
 from gpuexplorer.gui.model.shown_advice import ShownAdvice
@@ -144,17 +144,13 @@ class AdviceSection(QWidget):
         self._shown = ShownAdvice()
         self._due_s = 0.0
         self._present: RunConfig | None = None
-        title = QLabel("Advice")
-        title.setProperty("role", "section")
-        self.quiet = QLabel(NOTHING)
-        self.quiet.setWordWrap(True)
-        self.quiet.setObjectName("adviceQuiet")
-        self.quiet.setProperty("role", "muted")
+        self.title = QLabel("Advice")
+        self.title.setProperty("role", "section")
+        self.title.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(5)
-        layout.addWidget(title)
-        layout.addWidget(self.quiet)
+        layout.addWidget(self.title)
         self.cards = [AdviceCard() for _ in range(MOST_SHOWN)]
         for card in self.cards:
             card.hide()
@@ -197,13 +193,4 @@ class AdviceSection(QWidget):
                 card.show_advice(shown.advice[index], fresh=fresh)
             if card.isHidden() == (index < len(shown.advice)):
                 card.setVisible(index < len(shown.advice))
-        self._show_quiet(said=shown.nothing and fresh, room=not shown.advice)
-
-    def _show_quiet(self, *, said: bool, room: bool) -> None:
-        """Say that there is nothing, and keep the words' room where no card stands instead."""
-        policy = self.quiet.sizePolicy()
-        if policy.retainSizeWhenHidden() != room:
-            policy.setRetainSizeWhenHidden(room)
-            self.quiet.setSizePolicy(policy)
-        if self.quiet.isHidden() == said:
-            self.quiet.setVisible(said)
+        self.title.setVisible(bool(shown.advice))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
+from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.rates import items_per_s
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.result import Arithmetic, TelemetrySummary
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.widgets.words import Words
+
+PEAK_TIP = "Effective bandwidth over the most that the device can move"
 
 
 class Figures(QWidget):
@@ -36,9 +40,7 @@ class Figures(QWidget):
             "Effective bandwidth: bytes needed over the median, B/s. Each operand counts once\n"
             "(compulsory traffic): what a perfect cache would have moved.",
         )
-        self.of_peak = self._figure(
-            "of the peak", "peakFigure", "Effective bandwidth over the device's peak"
-        )
+        self.of_peak = self._figure("of the peak", "peakFigure", PEAK_TIP)
         self.intensity = self._figure(
             "Intensity",
             "intensityFigure",
@@ -83,13 +85,14 @@ class Figures(QWidget):
         ):  # fmt: skip
             self._form.setRowVisible(label, False)
 
-    def show_figures(self, prepared: Prepared, summary: Summary | None) -> None:
-        """Show what follows from the median and from what was built."""
+    def show_figures(
+        self, prepared: Prepared, summary: Summary | None, ceilings: Ceilings | None
+    ) -> None:
+        """Show what follows from the median, from what was built, and from a calibration."""
         median = summary.median_s if summary is not None else None
         least_B = sum(t.total_B for t in prepared.traffic if t.kind == "compulsory")
         flops = prepared.flops / median if median and prepared.flops else None
         bandwidth = least_B / median if median and least_B else None
-        peak = prepared.device.peak_bandwidth_B_per_s
         rate = items_per_s(prepared.config, median)
         self._form.setRowVisible(self.items, rate is not None)
         if rate is not None:
@@ -98,7 +101,9 @@ class Figures(QWidget):
         self._show_arithmetic(prepared.arithmetic)
         self.flops.setText(quantity(flops, "FLOP/s"))
         self.bandwidth.setText(quantity(bandwidth, "B/s"))
-        self.of_peak.setText(percent(bandwidth / peak) if bandwidth and peak else "not known")
+        self._show_share(
+            prepared, bandwidth, bandwidth_roof(prepared.config, prepared.device, ceilings, least_B)
+        )
         intensity = prepared.flops / least_B if prepared.flops and least_B else None
         self.intensity.setText(ratio(intensity, "FLOP/B"))
         resources = prepared.resources
@@ -107,6 +112,20 @@ class Figures(QWidget):
         self.occupancy.setText(f"{occupancy}, limited by {limiter}" if limiter else occupancy)
         self._form.setRowVisible(self.registers, resources.registers_per_thread is not None)
         self.registers.setText(f"{resources.registers_per_thread} a thread")
+
+    def _show_share(
+        self, prepared: Prepared, bandwidth: float | None, roof: tuple[float, str] | None
+    ) -> None:
+        """Show which share of the stated peak, or else of the measured roof, the bandwidth is."""
+        if roof is None:
+            self.of_peak.setText("not calibrated yet")
+            self.of_peak.setToolTip(f"{PEAK_TIP}; Calibrate in the roofline view measures it")
+            return
+        most, what = roof
+        self.of_peak.setText(
+            f"{percent(bandwidth / most)} of {quantity(most, 'B/s')}" if bandwidth else "–"
+        )
+        self.of_peak.setToolTip(f"{PEAK_TIP}: {what}")
 
     def _show_arithmetic(self, found: Arithmetic | None) -> None:
         """Show what a framework really computed in; nothing for a kernel or library call."""

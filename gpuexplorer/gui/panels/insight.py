@@ -215,7 +215,9 @@ class InsightPanel(QScrollArea):
         if prepared is None:
             self.figures.clear()
         else:
-            self.figures.show_figures(prepared, summary)
+            self.figures.show_figures(
+                prepared, summary, run.record.ceilings if run and run.record else None
+            )
             self.figures.show_energy(run.state if run is not None else None)
         self._show_check(prepared)
         self._show_notes(run)

@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.units import percent, quantity
@@ -174,8 +175,9 @@ class TrafficPlot(QWidget):
             if len(finite):
                 seen.append(finite)
         run = self._live.current
-        self._show_values(run)
-        peak = run.prepared.device.peak_bandwidth_B_per_s if run and run.prepared else None
+        roof = self._roof(run)
+        self._show_values(run, roof)
+        peak = roof[0] if roof is not None else None
         self.peak_line.setVisible(peak is not None)
         if peak is not None:
             self.peak_line.setValue(self.plot.scaled_one(peak))
@@ -230,7 +232,16 @@ class TrafficPlot(QWidget):
         value: float | None = getattr(run.record.phases_s, name)
         return value
 
-    def _show_values(self, run: Run | None) -> None:
+    @staticmethod
+    def _roof(run: Run | None) -> tuple[float, str] | None:
+        """Return the most B/s that can be moved, stated or measured, and which of the two."""
+        if run is None or run.prepared is None or "compulsory" not in run.traffic:
+            return None
+        ceilings = run.record.ceilings if run.record is not None else None
+        needed_B = run.traffic["compulsory"].total_B
+        return bandwidth_roof(run.prepared.config, run.prepared.device, ceilings, needed_B)
+
+    def _show_values(self, run: Run | None, roof: tuple[float, str] | None) -> None:
         median = None
         if run is not None:
             median = run.phases_s.get("kernel") if run.phases_s else None
@@ -245,13 +256,12 @@ class TrafficPlot(QWidget):
             rate = moved / seconds if moved and seconds else None
             self.legend[line.key].set_value(quantity(rate, "B/s"))
         self._show_measured(run)
-        device = run.prepared.device if run is not None and run.prepared else None
-        peak = device.peak_bandwidth_B_per_s if device else None
-        self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not known")
+        peak, what = roof if roof is not None else (None, "")
+        self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not calibrated yet")
         self.legend["peak"].setToolTip(
-            f"The device's peak memory bandwidth: {device.peak_source or 'source not known'}"
-            if device and peak
-            else "The peak memory bandwidth of this device is not known."
+            f"The most that this device can move: {what}"
+            if peak
+            else "What this device can move at most is measured by Calibrate in the roofline view."
         )
         self._note.setText(self._words(run, median, peak))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpuexplorer.analysis.advice.advice import Advice
-from gpuexplorer.analysis.advice.choose import advise, nothing_to_improve
+from gpuexplorer.analysis.advice.choose import advise
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import EngineSession
@@ -111,9 +111,17 @@ def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(
     assert found >= 1.4
 
 
+def test_a_tile_helps_where_writes_go_in_strides(session: EngineSession) -> None:
+    found = gain(
+        session, "strides", 1.4, workload="transpose", variant="naive", size={"N": 2048},
+        block=(16, 16),
+    )  # fmt: skip
+    assert found >= 1.4
+
+
 def test_a_good_configuration_is_left_alone(session: EngineSession) -> None:
     request = RunRequest(
         workload="matmul", variant="naive", size={"N": 512}, block=(16, 16), device="opencl:0"
     )
     _, said, _ = advised(session, request)
-    assert nothing_to_improve(said)
+    assert all(advice.kind == "place" for advice in said)
