@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from gpuexplorer.gui.export import FORMATS
 from gpuexplorer.gui.interchange import CONVERTED
 from gpuexplorer.gui.places import Places
+from gpuexplorer.gui.settings import TEXT_SIZES
 from gpuexplorer.gui.theme import CHOICES, Choice
 
 Key = TypeVar("Key")
@@ -162,6 +163,17 @@ class Commands:
                     checkable=True,
                 )
                 for choice in CHOICES
+            }
+        )
+        self.text_sizes = self._one_of(
+            {
+                size: make(
+                    f"{size * 100:.0f} %",
+                    "The size of text and of everything else in the window, from the next start on",
+                    name=f"text_{size * 100:.0f}",
+                    checkable=True,
+                )
+                for size in TEXT_SIZES
             }
         )
         self.palette = make("Find a command…", "Do anything by typing a part of its name", "Ctrl+K")

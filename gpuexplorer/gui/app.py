@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 import traceback
@@ -51,6 +52,7 @@ log = logging.getLogger("gpuexplorer.gui")
 
 DESKTOP_ID = "io.github.gpuexplorer.GPUExplorer"
 """The menu entry's name, by which desktops find the icon of an open window."""
+SCALE = "QT_SCALE_FACTOR"
 SWITCH_S = 0.0005
 """How long the worker may keep the interpreter from the main thread (Python's own: 5 ms)."""
 
@@ -83,9 +85,12 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if words and not words[0].startswith("-") and not is_session(words[0]):
         del words[0]
     options = _options(words)
+    settings = Settings()
     existing = QApplication.instance()
     application = (
-        existing if isinstance(existing, QApplication) else Application(["gpuexplorer", *words])
+        existing
+        if isinstance(existing, QApplication)
+        else _enlarged(settings.text_size, ["gpuexplorer", *words])
     )
     application.setApplicationName("gpuexplorer")
     application.setApplicationDisplayName("GPU Explorer")
@@ -95,7 +100,6 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if icon.is_file():
         application.setWindowIcon(QIcon(str(icon)))
     typeface.choose(application)
-    settings = Settings()
     make_theme(application, settings.theme)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
@@ -113,6 +117,22 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
         application.file_opened.connect(window.sessions.open_at_start)
     window.show()
     return application, window
+
+
+def _enlarged(times: float, words: list[str]) -> Application:
+    """Return the application, which draws everything so many times as large.
+
+    Qt reads the factor from the environment, once; children shall not inherit it.
+    """
+    given = os.environ.get(SCALE)
+    try:
+        os.environ[SCALE] = str(times * float(given or 1.0))
+        return Application(words)
+    finally:
+        if given is None:
+            del os.environ[SCALE]
+        else:
+            os.environ[SCALE] = given
 
 
 def _kernel_folders(given: list[Path], remembered: list[Path]) -> tuple[list[Path], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QScrollArea,
@@ -122,6 +122,10 @@ class Panels(QSplitter):
             "comparison": self.compare,
             "lab": self.lab,
         }
+
+    def minimumSizeHint(self) -> QSize:
+        """Return what the views need: the panels around them fold away where there is no more."""
+        return QSize(self.places.minimumWidth(), self.across.minimumSizeHint().height())
 
     def export(self, suffix: str) -> bool:
         """Have the view in front write what it has of its own; False: it has nothing but runs."""

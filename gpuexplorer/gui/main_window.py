@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
+from PySide6.QtWidgets import QStyle
 
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
@@ -23,7 +24,6 @@ from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.frames import Frames
-from gpuexplorer.gui.history_room import HistoryRoom
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
@@ -33,6 +33,7 @@ from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.own_model import OwnModels
+from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.preload import Preloader
 from gpuexplorer.gui.session import Session
@@ -45,6 +46,8 @@ from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.ghosts import Ghost
+
+USUAL_SIZE = QSize(1280, 800)
 
 
 class MainWindow(KeyWindow):
@@ -106,7 +109,10 @@ class MainWindow(KeyWindow):
                 ("Device strip", panels.strip),
             )
         ]
-        self.history_room = HistoryRoom(self, shown[2], panels.history, self.settings)
+        self.panel_rooms = PanelRooms(
+            self, panels, self.settings,
+            experiment=shown[0], insight=shown[1], history=shown[2],
+        )  # fmt: skip
         views = self.commands.views(panels.places)
         self.menus = Menus(self.menuBar(), self.commands, shown, views)
         self.status = StatusLine(self.session)
@@ -117,10 +123,15 @@ class MainWindow(KeyWindow):
         knobs = self.settings.knobs
         if knobs is not None:
             self.session.experiment.restore(knobs)
-        self.resize(1280, 800)
+        self._open_on(self.screen().availableSize())
         self.restoreGeometry(self.settings.bytes_of("geometry"))
         self.panels.restore(self.settings)
         self.show_knobs()
+
+    def _open_on(self, screen: QSize) -> None:
+        """Take the usual size, or what a screen has room for, the frame included."""
+        frame = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+        self.resize(USUAL_SIZE.boundedTo(screen - QSize(0, frame)))
 
     # ---- showing
 
@@ -325,6 +336,11 @@ class MainWindow(KeyWindow):
         """Use these colours, now and from now on."""
         self.settings.theme = choice
         theme().choose(choice)
+
+    def choose_text_size(self, size: float) -> None:
+        """Draw text and everything else so many times as large from the next start on."""
+        self.settings.text_size = size
+        self.status.say(f"Text is {size * 100:.0f} % of its usual size from the next start on.")
 
     def apply(self, change: Change) -> None:
         """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""

@@ -11,6 +11,8 @@ from gpuexplorer.engine.interpreters import config_folder
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.theme import CHOICES, Choice
 
+TEXT_SIZES = (1.0, 1.25, 1.5, 2.0)
+"""Times the usual size, to choose from."""
 MAX_RECENT = 8
 """Session files that the menu offers again."""
 
@@ -57,6 +59,16 @@ class Settings:
     @pictures_as_window.setter
     def pictures_as_window(self, value: bool) -> None:
         self._store.setValue("export/as_window", "true" if value else "false")
+
+    @property
+    def text_size(self) -> float:
+        """How many times as large as usual the window draws everything."""
+        value = str(self._store.value("window/text_size", "1.0"))
+        return next((size for size in TEXT_SIZES if str(size) == value), 1.0)
+
+    @text_size.setter
+    def text_size(self, value: float) -> None:
+        self._store.setValue("window/text_size", str(value))
 
     @property
     def device_plots(self) -> bool:

@@ -82,6 +82,7 @@ def connect_commands(window: MainWindow) -> None:
     commands.device_plots.toggled.connect(panels.strip.more.setChecked)
     panels.strip.more.toggled.connect(commands.device_plots.setChecked)
     commands.themes[window.settings.theme].setChecked(True)
+    commands.text_sizes[window.settings.text_size].setChecked(True)
     window.menus.recent.aboutToShow.connect(window.fill_recent)
     for action, run in (
         (commands.stop, session.stop),
@@ -120,5 +121,7 @@ def connect_commands(window: MainWindow) -> None:
         when(action, partial(window.interchange.export, suffix))
     for choice, action in commands.themes.items():
         when(action, partial(window.choose_theme, choice))
+    for size, action in commands.text_sizes.items():
+        when(action, partial(window.choose_text_size, size))
     for number, action in commands.threads.items():
         when(action, partial(window.engine.use_threads, number))

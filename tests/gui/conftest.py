@@ -17,7 +17,8 @@ from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
 
 if importlib.util.find_spec("PySide6") is None:  # the rest of the product does not need Qt
     collect_ignore_glob = ["test_*.py"]
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+SCREEN = Path(__file__).with_name("screen.json")
+os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={SCREEN}")
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPen
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
@@ -113,9 +114,19 @@ class TrafficPlot(QWidget):
         self.legend["peak"] = LineSample("device peak", "")
         side.addWidget(self.legend["peak"])
         side.addStretch(1)
-        legend = QWidget()
+        lines = QWidget()
+        lines.setLayout(side)
+        legend = QScrollArea()  # in a low window its lines are scrolled
+        legend.setObjectName("trafficLegend")
+        legend.setFrameShape(QScrollArea.Shape.NoFrame)
+        legend.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        legend.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        legend.setWidgetResizable(True)
         legend.setFixedWidth(SIDE_WIDTH)
-        legend.setLayout(side)
+        legend.setMinimumHeight(0)
+        legend.setWidget(lines)
+        for widget in (lines, legend.viewport()):
+            widget.setAutoFillBackground(False)
         self.log_button = small_button(
             "trafficLog", "Logarithmic axis: equal steps are equal factors"
         )

@@ -1,0 +1,92 @@
+"""The room of the panels around the views: in a small window they give way to the charts."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+
+from gpuexplorer.gui.layout import Panels
+from gpuexplorer.gui.settings import Settings
+
+LOW_WINDOW = 760
+"""Pixels: in a window lower than this the history folds away by itself."""
+
+
+class PanelRooms(QObject):
+    """Folds panels away and back with the window's size; what the user chose wins.
+
+    The history follows the height. Where the width has no room for both columns beside the views,
+    only one of them is shown: the knobs, or the one that was asked for last. A choice of the
+    history lasts, over restarts too, until the user chooses what the height would give.
+    """
+
+    def __init__(
+        self,
+        window: QWidget,
+        panels: Panels,
+        settings: Settings,
+        *,
+        experiment: QAction,
+        insight: QAction,
+        history: QAction,
+    ) -> None:
+        """The actions are the checkable commands that show the panels."""
+        super().__init__(window)
+        self._window, self._panels, self._settings = window, panels, settings
+        self._history = history
+        self._columns: dict[QAction, QWidget] = {
+            experiment: panels.experiment,
+            insight: panels.insight,
+        }
+        self._hidden: set[QAction] = set()
+        """Columns that the user hid."""
+        self._first = experiment
+        """The column that is shown where only one can be."""
+        history.triggered.connect(self._choose_history)
+        for action in self._columns:
+            action.triggered.connect(lambda on, one=action: self._choose_column(one, on=on))
+        find = QShortcut(QKeySequence("Ctrl+F"), window)
+        find.activated.connect(self._search)
+        window.installEventFilter(self)
+        panels.across.installEventFilter(self)
+
+    @property
+    def _high(self) -> bool:
+        return self._window.height() >= LOW_WINDOW
+
+    def _choose_history(self, on: bool) -> None:
+        self._settings.history_shown = None if on == self._high else on
+
+    def _choose_column(self, action: QAction, *, on: bool) -> None:
+        if on:
+            self._first = action
+            self._hidden.discard(action)
+        else:
+            self._hidden.add(action)
+        self._fit_width()
+
+    def _search(self) -> None:
+        """Let the user type what to search; that needs the panel."""
+        if not self._history.isChecked():
+            self._history.trigger()
+        self._panels.history.focus_search()
+
+    def _fit_width(self) -> None:
+        """Show the columns that the width has room for, the first in any case."""
+        left = self._panels.width() - self._panels.places.minimumWidth()
+        for action in sorted(self._columns, key=lambda one: one is not self._first):
+            needed = self._columns[action].minimumWidth() + self._panels.across.handleWidth()
+            wanted = action not in self._hidden
+            action.setChecked(wanted and (needed <= left or action is self._first))
+            left -= needed if wanted else 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the window's size, and the widths that the columns need."""
+        if watched is self._panels.across:
+            if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+                self._fit_width()
+        elif event.type() == QEvent.Type.Resize:
+            chosen = self._settings.history_shown
+            self._history.setChecked(self._high if chosen is None else chosen)
+        return super().eventFilter(watched, event)
