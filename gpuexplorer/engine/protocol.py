@@ -137,6 +137,8 @@ class Devices(Message, frozen=True, kw_only=True):
     """If asked for: the state of each source, by hardware."""
     packages: dict[str, str] = {}
     """If asked for: the versions of what is installed beside the engine, by distribution."""
+    no_profiler: str = ""
+    """Why Nsight Compute cannot look into the NVIDIA GPUs; "" where it may, or there is none."""
 
 
 class Stage(Message, frozen=True, kw_only=True):

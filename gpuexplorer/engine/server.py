@@ -155,7 +155,13 @@ class Server:
                 by_hardware = {device.hardware_id: device for device in reversed(found.devices)}
                 states = {key: tuple(survey(device)) for key, device in by_hardware.items()}
             packages = installed() if asked.packages else {}
-            self._outbox.put(protocol.Devices(devices=found, telemetry=states, packages=packages))
+            profiled = any(device.is_nvidia_gpu for device in found)
+            no_profiler = ncu.missing() if profiled else ""
+            self._outbox.put(
+                protocol.Devices(
+                    devices=found, telemetry=states, packages=packages, no_profiler=no_profiler
+                )
+            )
         except Exception as error:  # noqa: BLE001 - the client is told, whatever it is
             self._outbox.put(_failed(0, error))
 

@@ -7,8 +7,13 @@ from gpuexplorer.gui.actions import Commands
 from gpuexplorer.gui.session import Session
 
 
-def follow_knobs(commands: Commands, session: Session, config: RunConfig | None) -> None:
-    """Allow what depends on the knobs; ``config`` is None where they make no run."""
+def follow_knobs(
+    commands: Commands, session: Session, config: RunConfig | None, nothing_tuned: str
+) -> None:
+    """Allow what depends on the knobs; ``config`` is None where they make no run.
+
+    ``nothing_tuned`` says why nothing can be used that was tuned; "" where it can.
+    """
     experiment = session.experiment
     device = no_device(session)
     no_run = device or ("" if config is not None else "The knobs, as they stand, make no run.")
@@ -16,7 +21,7 @@ def follow_knobs(commands: Commands, session: Session, config: RunConfig | None)
         (commands.undo, "" if experiment.can_undo else "No knob was moved."),
         (commands.redo, "" if experiment.can_redo else "No knob was taken back."),
         (commands.self_test, device),
-        (commands.use_tuned, no_run),
+        (commands.use_tuned, no_run or nothing_tuned),
         (commands.copy_command, no_run),
         (commands.copy_script, no_run),
     ):
@@ -52,6 +57,8 @@ def not_analysed(session: Session) -> str:
         return no_device(session)
     if not device.is_nvidia_gpu:
         return f"Nsight Compute looks into NVIDIA GPUs alone, and {device.name} is none."
+    if session.no_profiler:
+        return f"{session.no_profiler}."
     if session.jobs.measuring and session.jobs.current is not None:
         return f"The engine is busy {session.jobs.current.doing}."
     if run is None or run.record is None:

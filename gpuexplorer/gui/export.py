@@ -114,6 +114,7 @@ def saved(path: Path) -> Notice:
             ("Open", partial(_show, path)),
             ("Show in folder", partial(_show, path.parent)),
         ),
+        offers=True,
     )
 
 

@@ -223,6 +223,7 @@ class Listener(QObject):
     def _devices(self, event: protocol.Devices) -> None:
         session = self._session
         first = session.experiment.devices is None
+        session.no_profiler = event.no_profiler
         session.experiment.set_devices(event.devices)
         session.devices_changed.emit()
         if not event.devices.devices:

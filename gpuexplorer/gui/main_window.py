@@ -75,7 +75,7 @@ class MainWindow(KeyWindow):
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
-        self.tuning = TuneControl(self, session, self.show_tune)
+        self.tuning = TuneControl(self, session)
         self.dialogs = Dialogs(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
@@ -140,7 +140,8 @@ class MainWindow(KeyWindow):
         experiment = self.session.experiment
         self.experiment_panel.sync()
         config = self.session.config
-        able.follow_knobs(self.commands, self.session, config)
+        self.tuning.look()
+        self.allow_commands()
         self.insight.show_config(config, experiment.variant.teaches)
         for line in (self.panels.caption, self.insight.caption):
             line.follow(config)
@@ -150,6 +151,11 @@ class MainWindow(KeyWindow):
         if at >= 0 and at != self.device_box.currentIndex():
             with QSignalBlocker(self.device_box):
                 self.device_box.setCurrentIndex(at)
+
+    def allow_commands(self) -> None:
+        """Allow the commands that can work with the knobs where they stand."""
+        tuning = self.tuning
+        able.follow_knobs(self.commands, self.session, self.session.config, tuning.nothing_tuned)
 
     def show_devices(self) -> None:
         """Offer the devices that the engine found."""
@@ -215,7 +221,7 @@ class MainWindow(KeyWindow):
             (words, act if act is not None else self.experiment_panel.focus_block)
             for words, act in notice.actions
         )
-        self.banner.say(notice.kind, notice.text, actions, notice.detail)
+        self.banner.say(notice.kind, notice.text, actions, notice.detail, offers=notice.offers)
 
     def say_started(self) -> None:
         """Say that Live has started by itself, and how to stop it."""
@@ -258,10 +264,6 @@ class MainWindow(KeyWindow):
         """Show the Compare view with these runs of the history added."""
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.add_runs(ids)
-
-    def show_tune(self) -> None:
-        """Show the view that tunes."""
-        self.panels.places.show_view(self.panels.tune)
 
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write what is shown: the current run and the ghosts, or what
@@ -382,6 +384,7 @@ class MainWindow(KeyWindow):
         self.settings.knobs = self.session.experiment.knobs
         self.settings.sync()
         self.status.close_down()
+        self.tuning.close_down()
         self.panels.history.close_down()
         panels = self.panels
         for view in (

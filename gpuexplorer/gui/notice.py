@@ -27,6 +27,8 @@ class Notice:
     detail: str = ""
     stays: bool = False
     """Whether it stays until it is hidden or another takes its place."""
+    offers: bool = False
+    """Whether several of its actions can be taken: none hides it."""
 
 
 def cannot_run(error: ExplorerError) -> Notice:

@@ -77,6 +77,8 @@ class Session(QObject):
         self.live = False
         self.live_at_start = True
         self.engine_state = "not started"
+        self.no_profiler = ""
+        """Why Nsight Compute cannot look into this engine's NVIDIA GPUs; "" where it may."""
         self.engine_words = ""
         self.activity = ""
         self.engine_log: deque[str] = deque(maxlen=400)

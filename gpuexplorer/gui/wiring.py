@@ -64,6 +64,8 @@ def connect_views(window: MainWindow) -> None:
         tab.kernel_folders = lambda: window.kernels.folders
     for other in (panels.tune, panels.lab, panels.compare):
         other.changed.connect(window.show_state)
+    panels.tune.changed.connect(partial(window.tuning.look, again=True))
+    window.tuning.known.connect(window.allow_commands)
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)
     window.device_box.currentIndexChanged.connect(lambda _: window.device_chosen())

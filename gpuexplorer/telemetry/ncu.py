@@ -72,6 +72,15 @@ def find() -> str:
     return found
 
 
+def missing() -> str:
+    """Return why it cannot be used, and what to do; "" where it is there."""
+    try:
+        find()
+    except CannotRunHere as error:
+        return str(error)
+    return ""
+
+
 def state() -> SourceState:
     """Say whether it is there; whether it may use the counters shows when it is used."""
     reason = remedy = ""

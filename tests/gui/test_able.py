@@ -27,14 +27,17 @@ def grey(window: MainWindow, name: str, reason: str) -> bool:
     return told and not command.isEnabled()
 
 
-@pytest.mark.parametrize("name", ["tune", "self_test", "use_tuned", "copy_command", "copy_script"])
+@pytest.mark.parametrize("name", ["self_test", "use_tuned", "copy_command", "copy_script"])
 def test_what_needs_a_device_waits_for_one_and_says_so(
     qtbot: QtBot, open_window: OpenWindow, name: str
 ) -> None:
     window = open_window()
     assert grey(window, name, "Devices are still being looked for.")
     until(qtbot, lambda: window.session.experiment.devices is not None)
-    assert action(window, name).isEnabled()
+    if name == "use_tuned":
+        until(qtbot, lambda: grey(window, name, "Nothing is tuned yet for "))
+    else:
+        assert action(window, name).isEnabled()
     assert "looked for" not in action(window, name).toolTip()
     window.session.set_live(False)
     window.session.experiment.set_devices(DeviceList())
@@ -68,5 +71,10 @@ def test_a_run_on_an_nvidia_gpu_can_be_analysed(qtbot: QtBot, window: MainWindow
     )
     run.record.prepared = msgspec.structs.replace(run.record.prepared, device=device)
     assert not_analysed(window.session) == ""
+    window.session.no_profiler = "Nsight Compute is not installed: there is no 'ncu'; install it"
+    window.show_state()
+    assert grey(window, "analyse", "there is no 'ncu'; install it.")
+    assert window.session.live
+    window.session.no_profiler = ""
     run.origin = "yesterday.gpux"
     assert "yesterday.gpux" in not_analysed(window.session)

@@ -379,3 +379,21 @@ def test_of_the_model_who_takes_part() -> None:
 )
 def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
     assert round_values(low, high, 5) == pytest.approx(expected)
+
+
+def test_its_buttons_take_a_second_line_in_a_narrow_window(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_compare(qtbot, open_window)
+    same, first = view.bar.same, view.bar.add_knobs
+
+    def is_below() -> bool:
+        return same.y() > first.geometry().bottom()
+
+    window.resize(1000, 650)
+    until(qtbot, is_below)
+    for widget in view.bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        right = widget.mapTo(window.panels.places, widget.rect().topRight()).x()
+        assert right < window.panels.places.width(), widget.objectName()
+    window.resize(1600, 900)
+    until(qtbot, lambda: not is_below())

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.gui.export import default_name, saved
+from gpuexplorer.gui.export import default_name
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from tests.gui.driver import find, until, wait_measured
@@ -52,7 +52,6 @@ def test_each_format_is_written_and_said(
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     for words in ("Open", "Show in folder"):
-        window.show_notice(saved(path))  # a message is hidden by what it offers
         offered = [b for b in window.banner.findChildren(QPushButton) if b.text() == words]
         until(qtbot, offered[-1].isVisible)
         offered[-1].click()

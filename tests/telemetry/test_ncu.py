@@ -197,6 +197,7 @@ def test_without_the_program_it_says_how_to_get_it(
     monkeypatch.setenv(ncu.PATH_VARIABLE, str(tmp_path / "none"))
     with pytest.raises(CannotRunHere, match=ncu.PATH_VARIABLE):
         ncu.find()
+    assert ncu.PATH_VARIABLE in ncu.missing()
 
 
 def test_the_usual_places_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

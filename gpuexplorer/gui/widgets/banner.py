@@ -95,8 +95,14 @@ class Banner(QFrame):
         """The further lines."""
         return self._detail.toPlainText()
 
-    def say(self, kind: str, text: str, actions: tuple[Action, ...] = (), detail: str = "") -> None:
-        """Show a sentence; each action is a button, and hides the banner before it acts."""
+    def say(
+        self, kind: str, text: str, actions: tuple[Action, ...] = (), detail: str = "",
+        *, offers: bool = False,
+    ) -> None:  # fmt: skip
+        """Show a sentence; each action is a button.
+
+        It hides the banner before it acts, unless the sentence ``offers`` some to be taken.
+        """
         self.kind = kind
         self._clear_buttons()
         self._text.setText(visible(text))
@@ -106,7 +112,7 @@ class Banner(QFrame):
         self._detail.hide()
         for words, act in actions:
             button = QPushButton(words)
-            button.clicked.connect(partial(self._act, act))
+            button.clicked.connect(partial(self._act, act, offers))
             self._buttons.addWidget(button)
         self.setProperty("kind", kind)
         self.style().unpolish(self)
@@ -114,8 +120,9 @@ class Banner(QFrame):
         self.show()
         self._place()
 
-    def _act(self, act: Callable[[], None], _checked: bool = False) -> None:
-        self.dismiss()
+    def _act(self, act: Callable[[], None], stays: bool, _checked: bool = False) -> None:
+        if not stays:
+            self.dismiss()
         act()
 
     def dismiss(self) -> None:
