@@ -47,6 +47,7 @@ from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.search.stored import compare_runs
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
@@ -122,6 +123,7 @@ def compare(
     rounds: int | None = None,
     tolerance: float = 0.005,
     fail_if_slower: float | None = None,
+    stored: bool = False,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
@@ -139,7 +141,8 @@ def compare(
     after ``seconds`` at the latest, or after exactly so many ``rounds``. Ratios within
     ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
     ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called
-    with each contestant's standing.
+    with each contestant's standing. ``stored`` takes stored runs and results as they are, on
+    whatever days they were measured, which is weaker evidence than turns; nothing is measured then.
 
     Raises as ``run`` does, with the contestant's name.
     """
@@ -147,7 +150,14 @@ def compare(
         raise InputError("a comparison takes two", remedy="name another configuration or run")
     threads = knobs.pop("threads", None)
     request = request_of(workload or "", **knobs)
-    wanted = read_words(contestants, request, trusted(kernels, trust=trust), engine=python)
+    wanted = read_words(
+        contestants, request, trusted(kernels, trust=trust), as_stored=stored, engine=python
+    )
+    if stored:
+        runs = [one.stored for one in wanted if one.stored is not None]
+        if len(runs) < len(wanted):
+            raise InputError("'stored' takes stored runs alone", remedy="name each by its id")
+        return compare_runs(runs, tolerance=tolerance, fail_if_slower=fail_if_slower)
     wanted, threads = one_number_of_threads(wanted, threads)
     ceilings = CeilingStore().find
 

@@ -86,9 +86,12 @@ def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple
 
 
 def timing_row(
-    result: RunResult, pinned: Sequence[RunResult] = ()
+    result: RunResult, pinned: Sequence[RunResult] = (), labels: Sequence[str] = ()
 ) -> tuple[tuple[Panel, Panel], list[str]]:
-    """Return the trace of launch times with its distribution beside it, and notes on both."""
+    """Return the trace of launch times with its distribution beside it, and notes on both.
+
+    ``labels`` name every run, where their configurations do not tell them apart.
+    """
     runs = [result, *pinned]
     samples = [np.asarray(r.samples_s, dtype=np.float64) for r in runs]
     notes: list[str] = []
@@ -107,7 +110,9 @@ def timing_row(
         role: Role = "pinned" if slot else "measured"
         median = words.median_words(run)
         name = f"median {median}"
-        if slot:
+        if labels:
+            name = f"{labels[slot]}: {name}"
+        elif slot:
             difference = words.difference_words(run.config, result.config)
             name = f"pinned: {difference}, median {median}"
         drawn, stretch = trace_series(run, name, role, slot)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.charts.build import timing_row
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.core.compared import ComparisonResult
@@ -20,7 +21,12 @@ LEAST_SPAN = 0.04
 """Of the axis, as a natural logarithm: four percent."""
 ROOM_FOR_WORDS = 0.35
 """At the right of the longest interval, as a share of the span."""
-APART = "Not measured in turns: the machine may have been in another state for each."
+APART = (
+    "Not measured in turns, which is weaker evidence: what the machine did on one occasion and not "
+    "on the other counts as a difference, and no interval holds that."
+)
+MOST_TRACES = 6
+"""Stored runs whose launches are drawn over each other."""
 
 
 @dataclass(frozen=True)
@@ -155,11 +161,20 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
     reference = result.contestants[result.reference]
     panel = ratio_panel(lines_of(result), reference.label, result.tolerance, result.fail_if_slower)
     device = f"{reference.run.device.name} · {reference.run.device.driver}"
+    rows: list[tuple[Panel, ...]] = [(panel,)]
+    notes = _notes(result)
+    if not result.interleaved and len(result.contestants) <= MOST_TRACES:
+        ordered = [reference, *result.others]
+        runs, labels = [one.run for one in ordered], [one.label for one in ordered]
+        if all(run.samples_s for run in runs):
+            traces, more = timing_row(runs[0], runs[1:], labels)
+            rows.append(traces)
+            notes += more
     return ChartSpec(
         title=f"Time beside {reference.label}",
         subtitle="\n".join(p for p in (shared_words(result), device) if p),
-        rows=((panel,),),
-        notes=tuple(_notes(result)),
+        rows=tuple(rows),
+        notes=tuple(notes),
     )
 
 

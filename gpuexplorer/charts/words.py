@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
@@ -46,6 +47,15 @@ CHECKS = (
 )
 """How a check's method stands in a document, and in words."""
 NOT_VERIFIED = "The result was not verified, as far as the imported file says."
+
+
+def when_words(time_utc: str, *, seconds: bool = False) -> str:
+    """Return a document's time on this machine's clock; what is no time as it stands."""
+    try:
+        moment = datetime.fromisoformat(time_utc).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return visible(time_utc)
+    return moment.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 
 def block_words(block: Block | tuple[int, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,24 +38,20 @@ from gpuexplorer.search.compare import (
     Comparing,
     ContestantConfig,
     Standing,
-    compare_stored,
 )
 from gpuexplorer.search.contestants import (
     ContestantRequest,
     contestants_of,
-    labels,
     one_number_of_threads,
     read_words,
 )
 from gpuexplorer.search.side_by_side import SideBySide
+from gpuexplorer.search.stored import compare_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-NOT_IN_TURNS = (
-    "These were not measured in turns: what the machine did on one occasion and not on the other "
-    "counts as a difference. Without --stored they are measured again, side by side."
-)
+IN_TURNS = "Without --stored they are measured again, in turns."
 
 
 def command(options: argparse.Namespace) -> int:
@@ -67,7 +63,7 @@ def command(options: argparse.Namespace) -> int:
     if options.stored and not any(one.stored for one in wanted):
         raise InputError("--stored is for stored runs", remedy="name one, or leave it out")
     if options.stored and all(one.stored for one in wanted):
-        return _deliver(_as_stored(wanted, options), options)
+        return _deliver(_apart([one.stored for one in wanted if one.stored], options), options)
     with history_of(options, warn_not_kept) as store:
         return _measure(wanted, options, Keeping("comparison", store, warn_not_kept))
 
@@ -136,18 +132,6 @@ def _wanted(options: argparse.Namespace) -> list[ContestantRequest]:
 # ---- stored runs as they are
 
 
-def _as_stored(
-    wanted: Sequence[ContestantRequest], options: argparse.Namespace
-) -> ComparisonResult:
-    runs = [one.stored for one in wanted if one.stored is not None]
-    names = labels([run.config for run in runs])
-    contestants = [
-        ContestantConfig(name, run.config, one.workload, run)
-        for name, run, one in zip(names, runs, wanted, strict=True)
-    ]
-    return _apart(contestants, runs, options)
-
-
 def _partly_stored(
     engines: SideBySide,
     contestants: Sequence[ContestantConfig],
@@ -166,15 +150,16 @@ def _partly_stored(
         how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
         session = engines.measures(contestant.engine)
         runs.append(session.measure(contestant.config, contestant.workload, how).result())
-    return _apart(contestants, runs, options)
+    known = {one.stored.id for one in contestants if one.stored is not None}
+    return _apart(runs, options, {run.id for run in runs} - known)
 
 
 def _apart(
-    contestants: Sequence[ContestantConfig], runs: Sequence[RunResult], options: argparse.Namespace
+    runs: Sequence[RunResult], options: argparse.Namespace, fresh: Collection[str] = ()
 ) -> ComparisonResult:
-    return compare_stored(
-        contestants,
+    return compare_runs(
         runs,
+        fresh=fresh,
         tolerance=options.same_within or TOLERANCE,
         fail_if_slower=options.fail_if_slower,
     )
@@ -285,7 +270,7 @@ def print_comparison(result: ComparisonResult, console: Console) -> None:
             Text(f"{rounds}; {end}. Ratios within {tolerance} of 1 are the same.", style="dim")
         )
     else:
-        console.print(Text(NOT_IN_TURNS))
+        console.print(Text(IN_TURNS))
     for one in result.contestants:
         if one.stored_id is not None and one.stored_median_s is not None and result.interleaved:
             then = quantity(one.stored_median_s, "s")

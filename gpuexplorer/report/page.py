@@ -22,7 +22,7 @@ from gpuexplorer.charts.build import run_chart, sweep_chart
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.sweep import chart_of_sweep
-from gpuexplorer.charts.words import config_words, median_words
+from gpuexplorer.charts.words import config_words, median_words, when_words
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
@@ -42,6 +42,7 @@ from gpuexplorer.report.style import page_head
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
 from gpuexplorer.results.runs import ranked
 from gpuexplorer.results.runs import sheet_of as runs_sheet
+from gpuexplorer.search.stored import compare_runs, labels_of_runs
 from gpuexplorer.studies import kind_of, study_of
 from gpuexplorer.workloads.switches import SWITCHES
 
@@ -136,12 +137,16 @@ def _on_runs(report: Report) -> tuple[str, str]:
     names = _names(runs)
     title = f"{count(len(runs))} runs of {names}"
     best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
-    charts = [figure(make, i) for i, make in enumerate(_charts(report), start=1)]
+    stored = _stored(runs, report)
+    charts = [figure(make, i) for i, make in enumerate(_charts(report, stored), start=1)]
     body = paragraph(parts.shared(runs), "lead") + paragraph(best)
+    if stored is not None:
+        body += sheet_sections(comparison_sheet(stored))
     body += section("Charts", *charts) + sheet_sections(runs_sheet(runs, report.labels))
     body += section("Without a result", parts.left_out(report.skipped))
     if len(runs) <= MOST_TRACES:
-        body += "".join(_one_of_several(run, report) for run in runs)
+        titles = labels_of_runs(runs)
+        body += "".join(map(partial(_one_of_several, report), runs, titles))
     else:
         body += section("Device", parts.device(first))
         body += section("Environment of the fastest", parts.environment(first))
@@ -154,9 +159,18 @@ def _names(runs: Sequence[RunResult]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _one_of_several(result: RunResult, report: Report) -> str:
+def _stored(runs: Sequence[RunResult], report: Report) -> ComparisonResult | None:
+    """Return a few runs of the same work held against the first; None where that says nothing."""
+    work = {(r.config.workload, *sorted(r.config.size.items())) for r in runs}
+    if len(runs) > MOST_TRACES or len(work) > 1 or _sweep(report) is not None:
+        return None
+    return compare_runs(runs)
+
+
+def _one_of_several(report: Report, result: RunResult, title: str) -> str:
     return section(
-        config_words(result.config),
+        title,
+        paragraph(f"{config_words(result.config)} · {when_words(result.time_utc)}", "note"),
         parts.badges(result),
         parts.label(report.labels.get(result.id)),
         parts.figures(result),
@@ -166,7 +180,7 @@ def _one_of_several(result: RunResult, report: Report) -> str:
     )
 
 
-def _charts(report: Report) -> list[Callable[[], ChartSpec]]:
+def _charts(report: Report, stored: ComparisonResult | None) -> list[Callable[[], ChartSpec]]:
     runs = list(report.runs)
     drawn = [r for r in ranked(runs) if r.timing.median_s > 0][:MOST_BARS]
     found: list[Callable[[], ChartSpec]] = []
@@ -175,7 +189,9 @@ def _charts(report: Report) -> list[Callable[[], ChartSpec]]:
         found.append(partial(chart_of_sweep, sweep))
     elif len({r.config.workload for r in drawn}) == 1 and len(drawn) > 1:
         found.append(partial(sweep_chart, drawn))
-    if 1 < len(runs) <= MOST_TRACES:
+    if stored is not None:
+        found.insert(0, partial(comparison_chart, stored))
+    elif 1 < len(runs) <= MOST_TRACES:
         found.append(partial(run_chart, runs[0], runs[1:], traffic=False))
     return found
 
@@ -183,18 +199,17 @@ def _charts(report: Report) -> list[Callable[[], ChartSpec]]:
 def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
     reference = result.contestants[result.reference]
     title = f"Comparison with {reference.label}"
-    how = (
-        f"Measured in {result.rounds} turns each, in one session."
-        if result.interleaved
-        else "Not measured in turns: the machine may have been in another state for each."
-    )
+    how = f"Measured in {result.rounds} turns each, in one session."
     runs = [one.run for one in result.contestants]
-    body = paragraph(how, "lead") + sheet_sections(comparison_sheet(result))
+    body = paragraph(how, "lead") if result.interleaved else ""
+    body += sheet_sections(comparison_sheet(result))
     charts = [figure(partial(comparison_chart, result), 1)]
-    if len(runs) <= MOST_TRACES:
+    if result.interleaved and len(runs) <= MOST_TRACES:
         charts.append(figure(partial(run_chart, runs[0], runs[1:], traffic=False), 2))
     body += section("Charts", *charts)
-    return title, body + "".join(_one_of_several(run, report) for run in runs)
+    return title, body + "".join(
+        _one_of_several(report, one.run, one.label) for one in result.contestants
+    )
 
 
 def _sweep(report: Report) -> SweepDocument | None:

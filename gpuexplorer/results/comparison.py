@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpuexplorer.charts.comparison import Line, lines_of
+from gpuexplorer.charts.comparison import APART, Line, lines_of
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.units import quantity, speed, speed_interval
+from gpuexplorer.results.conditions import conditions
 
 ENDS = {"ci95_low": "low", "ci95_high": "high"}
 COLUMNS = (
@@ -19,7 +20,7 @@ COLUMNS = (
     Column("configuration", "configuration", "What tells it from the others; the whole is its "
            "tooltip", words=True, fields={"configuration": ""}),
     Column("median", "median", "Median time of one launch", "s", fields={"median_s": ""}),
-    Column("ratio", "speed", "How many times faster or slower than the reference, from turns",
+    Column("ratio", "speed", "How many times faster or slower than the reference",
            fields={"ratio": ""}),
     Column("interval", "95 % interval", "Of that factor", fields=ENDS),
     Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
@@ -70,7 +71,20 @@ def sheet_of(result: ComparisonResult) -> Sheet:
         for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
     ]  # fmt: skip
     warnings = tuple(f"{one.line.label}: {w}" for one in entries for w in one.warnings)
-    return sheet_of_entries(entries, warnings, limited=result.fail_if_slower is not None)
+    sheet = sheet_of_entries(entries, warnings, limited=result.fail_if_slower is not None)
+    return sheet if result.interleaved else _with_conditions(sheet, result)
+
+
+def _with_conditions(sheet: Sheet, result: ComparisonResult) -> Sheet:
+    """Return a table of runs that took no turns, with the conditions of each."""
+    columns, cells = conditions([one.run for one in result.contestants])
+    kept = [column for column in sheet.columns if column.name != "turns"]
+    rows = tuple(
+        replace(row, cells={**row.cells, **more})
+        for row, more in zip(sheet.rows, cells, strict=True)
+    )
+    notes = (APART, *sheet.notes)
+    return replace(sheet, columns=(*kept[:-1], *columns, kept[-1]), rows=rows, notes=notes)
 
 
 def sheet_of_entries(

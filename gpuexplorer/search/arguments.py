@@ -306,6 +306,7 @@ READERS: dict[str, Reader] = {
     "shapes": flag,
     "size": optional(size),
     "sizes": optional(several(limits.ANY_WHOLE.check, WHOLE)),
+    "stored": flag,
     "subject": subject,
     "switches": optional(by_name(setting, "a mapping such as {'compile': 'default'}")),
     "symbol": optional(text),

@@ -19,7 +19,6 @@ from gpuexplorer.core.comparison import (
     TOLERANCE,
     Comparison,
     Floats,
-    apart,
     interval_so_far,
     ratio_interval,
 )
@@ -252,7 +251,7 @@ class Comparing:
             tolerance=self.tolerance,
             fail_if_slower=self.fail_if_slower,
             contestants=[
-                _contestant(
+                contestant_of(
                     contestant, run, runs[self.reference], standing.comparison, self.fail_if_slower,
                     [None if math.isnan(v) else v for v in turn.medians_s.tolist()],
                 )
@@ -277,7 +276,7 @@ def held_against(
                 turns[reference], turns[index], result.tolerance, fixed=result.fixed_rounds
             )
         made.append(
-            _contestant(contestant, one.run, base, found, result.fail_if_slower, one.turns_s)
+            contestant_of(contestant, one.run, base, found, result.fail_if_slower, one.turns_s)
         )
     return msgspec.structs.replace(result, reference=reference, contestants=made)
 
@@ -298,43 +297,6 @@ def _in_turns(
     return interval(theirs_s, ours_s, tolerance=tolerance)
 
 
-def compare_stored(
-    contestants: Sequence[ContestantConfig],
-    runs: Sequence[RunResult],
-    *,
-    reference: int = 0,
-    tolerance: float = TOLERANCE,
-    fail_if_slower: float | None = None,
-) -> ComparisonResult:
-    """Compare runs as they are, each measured on an occasion of its own."""
-    base = runs[reference]
-    made = []
-    for index, (contestant, run) in enumerate(zip(contestants, runs, strict=True)):
-        found = None
-        ours, theirs = _median(run), _median(base)
-        if index != reference and ours is not None and theirs is not None:
-            found = apart(theirs, ours, tolerance=tolerance)
-        made.append(_contestant(contestant, run, base, found, fail_if_slower, []))
-    return ComparisonResult(
-        id=uuid.uuid4().hex,
-        time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        reference=reference,
-        interleaved=False,
-        rounds=0,
-        stopped_by="stored",
-        tolerance=tolerance,
-        fail_if_slower=fail_if_slower,
-        contestants=made,
-    )
-
-
-def _median(run: RunResult) -> tuple[float, float, float] | None:
-    timing = run.timing
-    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.ci95_low_s <= 0:
-        return None
-    return timing.median_s, timing.ci95_low_s, timing.ci95_high_s
-
-
 def too_slow(found: Comparison | None, limit: float | None) -> bool | None:
     """Return whether something is slower by more than ``limit``, None when that is not known.
 
@@ -347,7 +309,7 @@ def too_slow(found: Comparison | None, limit: float | None) -> bool | None:
     return False if found.ci95_high <= 1 + limit else None
 
 
-def _contestant(
+def contestant_of(
     contestant: ContestantConfig,
     run: RunResult,
     reference: RunResult,

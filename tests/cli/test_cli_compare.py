@@ -117,7 +117,8 @@ def test_stored_runs_as_they_are(tmp_path: Path, kept: Path) -> None:
         "--history", kept, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert "not measured in turns" in done.stdout
+    assert "Not measured in turns, which is weaker evidence" in " ".join(done.stdout.split())
+    assert "naive, 2026-01-02" in done.stdout  # one configuration, told apart by its dates
     assert "slower by more than 5 %: 1.10× slower" in done.stderr
     done = run_cli(
         "compare", "baseline", "000001", "--stored", "--json", "--history", kept, cwd=tmp_path
@@ -140,6 +141,7 @@ def test_a_configuration_against_stored_times(tmp_path: Path, kept: Path) -> Non
     assert old.run.id == made(4, 1e-3).id and old.stored_id == old.run.id
     assert (new.run.config.size, new.run.config.threads) == ({"N": 64}, 1)
     assert new.verdict == "faster"  # the stored time is made up, and long
+    assert new.stored_id is None
     assert any(words.startswith("Beside the reference: the device") for words in new.warnings)
     with Store.open(kept) as store:
         assert store.get(new.run.id).samples_s == new.run.samples_s

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import run_json
 from gpuexplorer.history.model import Sort, TunedEntry
 from gpuexplorer.history.store import Query, Store
@@ -238,6 +239,55 @@ def test_text_is_searched_in_the_configuration_the_tags_and_the_note(store: Stor
     store.tag(run.id, "Thesis", False)
     assert store.count(Query(text="thesis")) == 0
     assert store.count(Query(text="tiled remember")) == 1
+
+
+def test_what_a_list_shows_of_a_run_finds_it(store: Store) -> None:
+    run = made_run(1, variant="tiled", block=(16, 8, 1))
+    library = made_run(2, variant="library", block=None, device="torch:cpu")
+    group = store.begin_group("block-map", {})
+    store.add(run, group=group)
+    store.add(library)
+    began = datetime.fromisoformat(run.time_utc).astimezone()
+    median = quantity(run.timing.median_s, "s")
+    store.star(run.id)
+    for text in (
+        run.id, run.id[:-2], group[:9], "block map", "map", f"{began:%H:%M}", f"{began:%H:%M:%S}",
+        f"tiled {began:%Y-%m-%d}", f"tiled {began:%Y-%m}", f"{began.day} {began:%b %H:%M}",
+        f"tiled {began:%b}", median, median.replace(" ", ""), f"{median} 16x8", "★", "starred",
+        quantity(run.throughput.flop_per_s, "FLOP/s"),
+    ):  # fmt: skip
+        assert ids(store, Query(text=text)) == [run.id], text
+        assert store.count(Query(text=text)) == 1, text
+    for text in ("✓ verified", "verified", f"{began:%b}", "example cpu"):
+        assert store.count(Query(text=text)) == 2, text
+    assert ids(store, Query(text="pytorch")) == [library.id]
+    for text in ("2025-02-30", "yesterday", "99:99", "running", "not verified", "wrong", "suspect",
+                 f"{began:%Y}-12", "3.33 ns", "sweep", "crash"):  # fmt: skip
+        assert store.count(Query(text=text)) == 0, text
+
+
+def test_the_outcome_of_a_run_finds_it(store: Store) -> None:
+    good, bad = made_run(1), made_run(2)
+    assert bad.verification is not None
+    wrong = msgspec.structs.replace(bad.verification, ok=False)
+    doubtful = msgspec.structs.replace(made_run(3).timing, suspect="faster than memory allows")
+    runs = [
+        good,
+        msgspec.structs.replace(bad, verification=wrong),
+        made_run(3, timing=doubtful),
+        made_run(4, verification=None),
+        made_run(5, timing=msgspec.structs.replace(made_run(5).timing, stopped_by="interrupted")),
+    ]
+    store.add_all(runs)
+    found = {text: ids(store, Query(text=text)) for text in (
+        "verified", "wrong", "⚠ suspect", "not verified", "ended by a crash")}  # fmt: skip
+    assert found == {
+        "verified": [runs[4].id, good.id],
+        "wrong": [bad.id],
+        "⚠ suspect": [runs[2].id],
+        "not verified": [runs[3].id],
+        "ended by a crash": [runs[4].id],
+    }
 
 
 def test_many_hits_of_a_text_are_paged_like_few(store: Store) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from gpuexplorer.charts.render_heat import ON_DARK, ON_LIGHT
 from gpuexplorer.charts.style import THEMES
+from gpuexplorer.charts.words import when_words
 from gpuexplorer.core.compared import comparison_json
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
@@ -179,6 +180,20 @@ def test_a_comparison_has_its_verdicts_and_gives_itself_back(tmp_path: Path) -> 
     assert page.attached() == data
     (tmp_path / "again.json").write_bytes(page.attached())
     assert len(read_runs(tmp_path / "again.json").runs) == 2
+
+
+def test_one_configuration_on_two_days_is_told_apart_by_its_dates() -> None:
+    before = msgspec.structs.replace(made_run(0), time_utc="2026-01-02T12:00:00+00:00")
+    after = msgspec.structs.replace(
+        before, id="later", time_utc="2026-01-03T12:00:00+00:00",
+        device=msgspec.structs.replace(before.device, driver="a later driver"),
+    )  # fmt: skip
+    page = report_page(Report(runs=[before, after]))
+    said = " ".join(Page(page).words)
+    for run in (before, after):
+        assert said.count(when_words(run.time_utc)) >= 3  # its verdict, its chart, its section
+    assert "which is weaker evidence" in said
+    assert "driver a later driver" in said  # a condition that differs
 
 
 def test_runs_of_other_programs_say_what_is_not_known(tmp_path: Path) -> None:

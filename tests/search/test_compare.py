@@ -21,9 +21,9 @@ from gpuexplorer.search.compare import (
     Comparing,
     ContestantConfig,
     Standing,
-    compare_stored,
     held_against,
 )
+from gpuexplorer.search.stored import compare_stored
 from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 from tests.support.results import made_result

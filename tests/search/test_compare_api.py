@@ -9,6 +9,7 @@ import pytest
 import gpuexplorer
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.store import Store
+from tests.support.results import made_result
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +36,14 @@ def test_words_stored_runs_and_results_at_hand() -> None:
     ]  # fmt: skip
     assert [one.stored_id for one in again.contestants][:2] == [slow.run.id] * 2
     assert not any(one.warnings for one in again.contestants)
+
+
+def test_stored_runs_as_they_are() -> None:
+    runs = [made_result(), made_result(median_s=9.5e-3)]
+    result = gpuexplorer.compare(*runs, stored=True)
+    assert (result.interleaved, result.others[0].verdict) == (False, "slower")
+    with pytest.raises(InputError, match="stored runs alone"):
+        gpuexplorer.compare(runs[0], "16x16", stored=True)
 
 
 def test_errors_are_one_sentence() -> None:

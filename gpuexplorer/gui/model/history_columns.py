@@ -9,11 +9,11 @@ from typing import Any
 
 from gpuexplorer.core.units import count, percent, quantity, speed, speed_than
 from gpuexplorer.history.model import Row
+from gpuexplorer.history.searching import MONTHS
 
 Baselines = Mapping[tuple[str, str, str], Row]
 """The latest starred run of each workload, size and precision."""
 
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 STAR, NO_STAR = "★", "☆"
 UNREADABLE = "✗ unreadable"
 INTERRUPTED = "interrupted"

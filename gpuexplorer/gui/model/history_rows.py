@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 import msgspec
 
 from gpuexplorer.charts.words import block_words, switch_words
+from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import Entry
+from gpuexplorer.gui.model.history_columns import local_time, outcome
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.history.documents import searched
 from gpuexplorer.history.fingerprint import fingerprint
@@ -75,6 +77,8 @@ def matches(query: Query, row: Row) -> bool:
     said = (
         row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
         row.device_name, row.note, row.switch_words, row.switch_words.replace(" ", "_"), *row.tags,
+        row.id, row.launch_words, outcome(row), quantity(row.median_s, "s"),
+        local_time(row), local_time(row, short=True), "today",
     )  # fmt: skip
     text = searched(" ".join(said))
     return all(word in text for word in searched(query.text).split())

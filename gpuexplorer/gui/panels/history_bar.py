@@ -20,8 +20,10 @@ UNDO_MS = 30_000
 """How long an undo is offered; Ctrl+Z knows it longer."""
 FILTERS = {"workload": "workloads", "device": "devices", "tag": "tags"}
 SEARCH_TIP = (
-    "Words that all occur in a run's workload, variant, size, block, precision, device, tunables,\n"
-    "tags or note, such as: matmul n=512 16x16 (Ctrl+F). Esc empties it."
+    "Words that all occur in what is shown of a run: workload, variant, size, block, precision,\n"
+    "device, tunables, tags, note, kind (sweep, block map), date, time, result, median.\n"
+    "Such as: matmul n=512 16x16, or: yesterday verified, or: 22 Nov 10.0 ms (Ctrl+F).\n"
+    "Esc empties it."
 )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, and_, cast, func, or_, select
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.history.documents import MAX_NAME, clean, searched
-from gpuexplorer.history.model import NO_GROUP, SORTS, Query, Row
-from gpuexplorer.history.sql.tables import runs, tags
+from gpuexplorer.history.documents import MAX_NAME, clean
+from gpuexplorer.history.model import CHOOSE_THEIR_OWN, NO_GROUP, SORTS, Query, Row
+from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
+from gpuexplorer.history.sql.runs import INTERRUPTED
+from gpuexplorer.history.sql.tables import groups, runs, tags
 from gpuexplorer.history.unreadable import row_of
 
 FEW = 1000
@@ -169,7 +171,9 @@ def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
     parts: list[ColumnElement[bool]] = [
         runs.c.deleted != 0 if query.deleted else runs.c.deleted == 0
     ]
-    parts += [_holds(connection, word) for word in searched(clean(query.text)).split()]
+    terms = terms_of(clean(query.text))
+    kinds = _kinds(connection) if terms else []
+    parts += [_asked(connection, term, kinds) for term in terms]
     for column, wanted in (
         (runs.c.workload, query.workload),
         (runs.c.variant, query.variant),
@@ -192,6 +196,80 @@ def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
         since = query.since if query.since.tzinfo else query.since.replace(tzinfo=UTC)
         parts.append(runs.c.time_s >= since.timestamp())
     return and_(*parts)
+
+
+FEWEST_LETTERS = 3
+"""Of a word that may be part of what a list says in place of a block, or of a group."""
+FEWEST_DIGITS = 6
+"""Of a word that may begin an id."""
+
+
+def _kinds(connection: Connection) -> list[str]:
+    """Return the kinds of groups that there are."""
+    found = connection.scalars(select(groups.c.kind).distinct())
+    return [kind for kind in found if isinstance(kind, str)]
+
+
+def _asked(connection: Connection, term: Term, kinds: Sequence[str]) -> ColumnElement[bool]:
+    """Return one term of a text as a condition: its words, or what else it may mean.
+
+    Times stand in the index of words. What does not is looked up by itself, so that the index
+    answers the rest.
+    """
+    held = and_(*(_holds(connection, word) for word in term.words))
+    ways = [held, *(_between(runs.c.time_s, *ends) for ends in term.moments)]
+    if term.clock is not None:
+        ways += [_at_clock(offset_s, *term.clock) for offset_s in offsets_s()]
+    others = []
+    if term.state:
+        others.append(_STATES[term.state])
+    if term.field:
+        others.append(_between(runs.c[term.field], *term.within))
+    if len(term.words) == 1:
+        others += _of_word(term.words[0], kinds)
+    if others:
+        ways.append(runs.c.seq.in_(select(runs.c.seq).where(or_(*others))))
+    return or_(*ways)
+
+
+def _between(column: ColumnElement[Any], low: float, high: float) -> ColumnElement[bool]:
+    return and_(column >= low, column < high)
+
+
+def _at_clock(offset_s: float, low: float, high: float) -> ColumnElement[bool]:
+    """Return that a run began at a time of day, where clocks are so far ahead of UTC."""
+    local = runs.c.time_s + offset_s
+    days = cast(local / DAY_S - 0.5, BigInteger)  # a server rounds, SQLite cuts
+    within = local - days * DAY_S
+    return or_(*(_between(within, low + day, high + day) for day in (-DAY_S, 0, DAY_S)))
+
+
+def _of_word(word: str, kinds: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Return what a word may say of a run beside its words: its id, its group, who chose blocks."""
+    found: list[ColumnElement[bool]] = []
+    if len(word) >= FEWEST_DIGITS and not set(word) - set("0123456789abcdef-"):
+        end = word + "\U0010ffff"
+        found += [and_(c >= word, c < end) for c in (runs.c.id, runs.c.group_id)]
+    if len(word) < FEWEST_LETTERS:
+        return found
+    if meant := [kind for kind in kinds if word in kind.casefold()]:
+        found.append(runs.c.group_id.in_(select(groups.c.id).where(groups.c.kind.in_(meant))))
+    for backend, name in CHOOSE_THEIR_OWN.items():
+        if word in name.casefold():
+            chosen = runs.c.device == backend, runs.c.device.startswith(f"{backend}:")
+            found.append(and_(or_(*chosen), runs.c.block_words == ""))
+    return found
+
+
+_STATES: dict[str, ColumnElement[bool]] = {
+    "wrong": runs.c.verified.is_(False),
+    "suspect": runs.c.suspect.is_not(None),
+    "running": runs.c.running,
+    "interrupted": runs.c.stopped_by == INTERRUPTED,
+    "verified": and_(runs.c.verified.is_(True), runs.c.suspect.is_(None)),
+    "not verified": runs.c.verified.is_(None),
+    "starred": runs.c.starred,
+}
 
 
 def _holds(connection: Connection, word: str) -> ColumnElement[bool]:

@@ -1,0 +1,134 @@
+"""What a search for runs means: words of a run, and what a list shows of it in other words.
+
+A date, a time of day, a figure with its unit and what became of a run stand in a list as a reader
+wants them and in the store as numbers, so a search turns what was typed into ranges of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from gpuexplorer.history.documents import searched
+
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+FIRST_YEAR = 2020
+"""Before the first run of any store."""
+DAY_S = 86_400
+_MONTH = "|".join(MONTHS).casefold()
+_SMALL = {"": 1.0, "m": 1e-3, "μ": 1e-6, "u": 1e-6, "n": 1e-9}
+_LARGE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_FIGURES = {"s": "median_s", "flop/s": "flop_per_s", "b/s": "bandwidth_B_per_s"}
+STATES = {
+    "✓ verified": "verified", "verified": "verified", "not verified": "not verified",
+    "✗ wrong": "wrong", "wrong": "wrong", "⚠ suspect": "suspect", "suspect": "suspect",
+    "● running": "running", "running": "running", "ended by a crash": "interrupted",
+    "crash": "interrupted", "interrupted": "interrupted", "★": "starred", "starred": "starred",
+}  # fmt: skip
+"""What became of a run, as a list says it, and its name here."""
+_PHRASE = re.compile(
+    rf"""(?<!\S)(?:
+    (?P<iso>\d{{4}}-\d\d(?:-\d\d)?)
+    |(?P<day>\d\d?)\ (?P<month>{_MONTH})
+    |(?P<alone>{_MONTH})
+    |(?P<near>today|yesterday)
+    |(?P<clock>\d?\d:\d\d(?::\d\d)?)
+    |(?P<number>\d+(?:\.(?P<digits>\d+))?)\ ?(?P<prefix>[nuμmkgtp]?)(?P<unit>s|flop/s|b/s)
+    |(?P<state>{"|".join(map(re.escape, sorted(STATES, key=len, reverse=True)))})
+    |(?P<word>\S+)
+    )(?!\S)""",
+    re.VERBOSE,
+)
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One thing that a run has to have: its words, or one of the other meanings."""
+
+    words: tuple[str, ...]
+    moments: tuple[Range, ...] = ()
+    """Stretches of time in seconds since 1970; the end is not part of one."""
+    clock: Range | None = None
+    """Seconds of a local day."""
+    state: str = ""
+    """A value of ``STATES``."""
+    field: str = ""
+    """The figure that lies within ``within``."""
+    within: Range = (0.0, 0.0)
+
+
+def terms_of(text: str, today: date | None = None) -> list[Term]:
+    """Return what a text asks for; every term has to hold."""
+    plain = " ".join(searched(text).split())
+    return [_term(found, today or date.today()) for found in _PHRASE.finditer(plain)]
+
+
+def _term(found: re.Match[str], today: date) -> Term:
+    words = tuple(found[0].split())
+    if found["iso"]:
+        return Term(words, _of_iso(found["iso"]))
+    if found["month"] or found["alone"]:
+        month = _MONTH.split("|").index(found["month"] or found["alone"]) + 1
+        years = range(FIRST_YEAR, today.year + 2)
+        spans = [_span(year, month, int(found["day"] or 0)) for year in years]
+        return Term(words, tuple(one for one in spans if one is not None))
+    if found["near"]:
+        day = today if found["near"] == "today" else today - timedelta(days=1)
+        return Term(words, _known(_span(day.year, day.month, day.day)))
+    if found["clock"]:
+        return _of_clock(words, found["clock"])
+    if found["unit"]:
+        return _of_figure(words, found)
+    return Term(words, state=STATES.get(found["state"] or "", ""))
+
+
+def _of_iso(text: str) -> tuple[Range, ...]:
+    year, month, day = (*map(int, text.split("-")), 0)[:3]
+    return _known(_span(year, month, day))
+
+
+def _known(span: Range | None) -> tuple[Range, ...]:
+    return () if span is None else (span,)
+
+
+def _span(year: int, month: int, day: int) -> Range | None:
+    """Return the ends of a local day, of a month with 0 as the day; None for one there is not."""
+    try:
+        begin = datetime(year, month, day or 1)
+        end = begin + timedelta(days=1 if day else 31)
+        end = end if day else end.replace(day=1)
+        return begin.timestamp(), end.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _of_clock(words: tuple[str, ...], text: str) -> Term:
+    hours, minutes, *rest = map(int, text.split(":"))
+    begin = hours * 3600 + minutes * 60 + sum(rest)
+    return Term(words, clock=(begin, begin + (1 if rest else 60)))
+
+
+def _of_figure(words: tuple[str, ...], found: re.Match[str]) -> Term:
+    """Return the range of a figure that is shown so: half of its last digit to either side."""
+    unit, prefix = found["unit"], found["prefix"]
+    scale = (_SMALL if unit == "s" else _LARGE).get(prefix)
+    if scale is None:
+        return Term(words)
+    half = 0.5 * 10.0 ** -len(found["digits"] or "")
+    value = float(found["number"])
+    within = ((value - half) * scale, (value + half) * scale)
+    return Term(words, field=_FIGURES[unit], within=within)
+
+
+def offsets_s(today: date | None = None) -> Sequence[float]:
+    """Return how far local clocks are ahead of UTC, in winter and in summer, in seconds."""
+    year = (today or date.today()).year
+    found = []
+    for month in (1, 7):
+        ahead = datetime(year, month, 1).astimezone().utcoffset()
+        found.append(ahead.total_seconds() if ahead is not None else 0.0)
+    return list(dict.fromkeys(found))
