@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from gpuexplorer.charts.build import timing_row
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
@@ -25,6 +27,8 @@ APART = (
     "Not measured in turns, which is weaker evidence: what the machine did on one occasion and not "
     "on the other counts as a difference, and no interval holds that."
 )
+BESIDE_TRACES = 0.85
+"""Height of the ratios, where launches stand below them."""
 MOST_TRACES = 6
 """Stored runs whose launches are drawn over each other."""
 
@@ -168,7 +172,8 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
         runs, labels = [one.run for one in ordered], [one.label for one in ordered]
         if all(run.samples_s for run in runs):
             traces, more = timing_row(runs[0], runs[1:], labels)
-            rows.append(traces)
+            high = msgspec.structs.replace(panel, height=max(panel.height, BESIDE_TRACES))
+            rows = [(high,), traces]
             notes += more
     return ChartSpec(
         title=f"Time beside {reference.label}",

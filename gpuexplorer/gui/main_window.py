@@ -265,6 +265,11 @@ class MainWindow(KeyWindow):
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.add_runs(ids)
 
+    def compare_stored(self, ids: Sequence[str]) -> None:
+        """Show these runs of the history beside each other as they are."""
+        self.panels.places.show_view(self.panels.compare)
+        self.panels.compare.show_stored(ids)
+
     def export(self, suffix: str = "png") -> None:
         """Ask for a file name and write what is shown: the current run and the ghosts, or what
         the view in front has of its own.

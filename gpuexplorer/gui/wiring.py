@@ -56,6 +56,7 @@ def connect_views(window: MainWindow) -> None:
     history.acts.export_asked.connect(partial(window.exporter.ask, "png"))
     history.acts.ghost_asked.connect(window.pin_stored)
     history.acts.compare_asked.connect(window.compare)
+    history.acts.stored_asked.connect(window.compare_stored)
     history.acts.kernel_folders = lambda: window.insight.kernel_folders
     for tab in (panels.sweep, panels.tune, panels.lab, panels.block_map, panels.compare):
         tab.notice.connect(window.show_notice)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuexplorer.charts.words import when_words
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sheet import Cell, Column
+from gpuexplorer.core.sheet import Cell, Column, Medium
 from gpuexplorer.core.units import count, percent, quantity
 
 VERSIONS = {
@@ -21,8 +21,7 @@ Value = Callable[[RunResult], Any]
 
 _COLUMNS: tuple[tuple[Column, Value, Callable[[Any], str]], ...] = (
     (
-        Column("measured", "measured", "When it was measured, local time", words=True,
-               fields={"time_utc": ""}),
+        Column("measured", fields={"time_utc": ""}, media=Medium(0)),
         lambda run: run.time_utc,
         when_words,
     ),

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.comparison import comparison_chart
+from gpuexplorer.charts.words import when_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.main_window import MainWindow
@@ -328,6 +329,44 @@ def test_runs_dropped_from_the_history_are_measured_again(
     click(window, "compareStart")
     assert not view.running
     assert f"used {(threads or 0) + 1} CPU threads" in view.head.words.text()
+
+
+def test_two_days_of_one_configuration_are_compared_as_stored_and_reported(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = (
+        msgspec.structs.replace(
+            made_result(median_s=median_s), id=f"{day:032d}", time_utc=f"2026-11-{day}T12:00:00Z"
+        )
+        for day, median_s in ((21, 7.6e-3), (22, 9.5e-3))
+    )
+    with Store.open() as store:
+        store.add_all([before, after])
+    window = open_window()
+    table, model = window.panels.history.table, window.session.history_model
+    until(qtbot, lambda: model.rowCount() == 2 and model.row(1) is not None)
+    table.setFocus()
+    table.selectAll()
+    find(window, "historyStored", QToolButton).click()
+    view = find(window, "compareView", CompareView)
+    until(qtbot, lambda: view.model.result is not None and view.isVisible())
+    result = view.model.result
+    assert result is not None and not result.interleaved
+    assert [one.run.samples_s for one in result.contestants] == [before.samples_s, after.samples_s]
+    assert cell(view, 0, "verdict") == "reference" and cell(view, 1, "verdict") == "slower"
+    assert when_words(after.time_utc) in cell(view, 1, "configuration")
+    assert "weaker evidence" in view.head.words.text()
+    assert view.head.start.text() == "Measure again in turns"
+    chart = find(window, "compareChart", ChartView)
+    assert chart.spec == comparison_chart(result) and len(chart.panels) == 3
+    view.refer_to(1)
+    assert cell(view, 0, "verdict") == "faster" and cell(view, 1, "verdict") == "reference"
+    page = tmp_path / "days.html"
+    monkeypatch.setattr(window.exporter, "ask_path", lambda *_: page)
+    window.interchange.export("html")
+    until(qtbot, page.exists)
+    said = page.read_text()
+    assert when_words(before.time_utc) in said and when_words(after.time_utc) in said
 
 
 def test_rows_can_be_removed_and_restored_by_keys(qtbot: QtBot, open_window: OpenWindow) -> None:

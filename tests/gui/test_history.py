@@ -292,6 +292,16 @@ def test_several_runs_are_compared_the_oldest_first(qtbot: QtBot, bench: Bench) 
     assert asked.args[0] == numbers(1, 3, 5)
 
 
+def test_stored_runs_are_compared_as_they_are_the_oldest_first(qtbot: QtBot, bench: Bench) -> None:
+    button = bench.panel.bar.stored
+    for chosen, possible in (((5,), False), ((5, 1), True)):
+        bench.choose(*numbers(*chosen))
+        assert button.isEnabled() is possible
+    with qtbot.waitSignal(bench.panel.acts.stored_asked) as asked:
+        button.click()
+    assert asked.args[0] == numbers(1, 5)
+
+
 def test_dragged_rows_carry_their_ids(bench: Bench) -> None:
     indexes = [bench.model.index(row, column) for row in (0, 2) for column in (1, 2)]
     data = bench.model.mimeData(indexes)

@@ -26,7 +26,10 @@ from gpuexplorer.gui.model.job import State
 from gpuexplorer.results.comparison import Entry, sheet_of, sheet_of_entries, told_of
 from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing, held_against
 from gpuexplorer.search.contestants import command_words, labels
+from gpuexplorer.search.stored import compare_runs
 from gpuexplorer.workloads.workload import Workload
+
+AS_STORED = "Stored runs as they are, which is weaker evidence than a comparison in turns."
 
 
 class CompareModel:
@@ -84,7 +87,7 @@ class CompareModel:
             self.comparing.reference = index
             self.standings = self.comparing.standings()
         if self.result is not None:
-            self.result = held_against(self.result, index, self._contestants())
+            self.result = self._against(self.result, index)
 
     def tolerate(self, tolerance: float) -> None:
         """Count ratios within this of 1 as the same; what was measured is kept."""
@@ -94,7 +97,14 @@ class CompareModel:
             self.standings = self.comparing.standings()
         if self.result is not None:
             changed = msgspec.structs.replace(self.result, tolerance=tolerance)
-            self.result = held_against(changed, self.reference, self._contestants())
+            self.result = self._against(changed, self.reference)
+
+    def _against(self, result: ComparisonResult, reference: int) -> ComparisonResult:
+        """Return a result with another reference, or another tolerance that it says."""
+        if result.interleaved:
+            return held_against(result, reference, self._contestants())
+        runs = [one.run for one in result.contestants]
+        return compare_runs(runs, reference=reference, tolerance=result.tolerance)
 
     def _contestants(self) -> Sequence[ContestantConfig]:
         """Return the comparison's contestants; of a file, without what can be measured."""
@@ -264,6 +274,8 @@ def _told_of(one: ListedContestant) -> str:
 
 def end_words(result: ComparisonResult) -> str:
     """Return what ended a comparison, in words."""
+    if not result.interleaved:
+        return AS_STORED
     open_ones = sum(one.verdict == "can't tell" for one in result.others)
     if not open_ones:
         clear = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +16,8 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.gui.model.part_file import check_config, decode_part
 from gpuexplorer.search.compare import Comparing
+from gpuexplorer.search.contestants import engine_of
+from gpuexplorer.search.stored import compare_runs
 
 SCHEMA = "gpuexplorer/compare-view/1"
 MOST = 12
@@ -43,6 +46,18 @@ class HeldComparison:
     """The file that brought it; empty for one made here."""
     comparing: Comparing | None = None
     """What can be gone on with, in the window where it was measured."""
+
+
+def held_stored(runs: Sequence[RunResult]) -> HeldComparison:
+    """Return stored runs with their samples as a comparison, the first as the reference."""
+    result = compare_runs(runs)
+    contestants = tuple(
+        ListedContestant(
+            run.config, msgspec.structs.replace(run, samples_s=[]), engine_of(run.environment)
+        )
+        for run in runs
+    )
+    return HeldComparison(contestants, result.reference, result.tolerance, result)
 
 
 class _Document(msgspec.Struct, kw_only=True):

@@ -17,6 +17,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.history.errors import StoreDamaged
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.model.compare_file import HeldComparison
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.history.store import Store
 
@@ -62,6 +63,25 @@ class CompareTab(ResultTab):
             return store.get_all(ids, samples=False)
 
         self._session.runs.do(find, self._add_found, needs=ids)
+
+    def show_stored(self, ids: Sequence[str]) -> None:
+        """Show stored runs held against the first as they are, once they are found."""
+
+        def find(store: Store) -> HeldComparison:
+            from gpuexplorer.gui.model.compare_file import held_stored
+
+            return held_stored([store.get(run_id) for run_id in ids])
+
+        self._session.runs.do(find, self._show_stored, needs=ids)
+
+    def _show_stored(self, found: HeldComparison | ExplorerError) -> None:
+        view = cast("CompareView", self.made())
+        if view.running:
+            view.tell("Stop the comparison first.")
+        elif isinstance(found, ExplorerError):
+            view.tell(f"{capital(str(found))}.")
+        else:
+            view.show_held(found)
 
     def _add_found(self, found: list[RunResult | StoreDamaged] | ExplorerError) -> None:
         outcomes = [found] if isinstance(found, ExplorerError) else found

@@ -14,7 +14,7 @@ from gpuexplorer.core.units import plural
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.notice import Notice, capital
-from gpuexplorer.gui.panels.history_actions import HistoryActions
+from gpuexplorer.gui.panels.history_actions import MAX_STORED, HistoryActions
 from gpuexplorer.gui.panels.history_bar import HistoryBar
 from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.panels.history_table import HistoryTable
@@ -78,6 +78,7 @@ class HistoryPanel(QWidget):
         bar.search.left.connect(table.setFocus)
         bar.undo_asked.connect(self.acts.undo)
         bar.compare_asked.connect(lambda: self.acts.ask("compare"))
+        bar.stored_asked.connect(lambda: self.acts.ask("stored"))
         bar.columns_asked.connect(self._choose_columns)
         self.acts.deleted.connect(bar.offer_undo)
         self.acts.undone.connect(bar.end_undo)
@@ -149,7 +150,9 @@ class HistoryPanel(QWidget):
         self._show_chosen()
 
     def _show_chosen(self) -> None:
-        self.bar.compare.setEnabled(self.table.chosen_count() > 1)
+        chosen = self.table.chosen_count()
+        self.bar.compare.setEnabled(chosen > 1)
+        self.bar.stored.setEnabled(2 <= chosen <= MAX_STORED)
 
     def _show_trouble(self, trouble: Trouble | None) -> None:
         """Say once what is wrong with the store, and keep a word of it in sight."""

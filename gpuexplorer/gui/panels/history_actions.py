@@ -33,6 +33,8 @@ from gpuexplorer.history.store import Store
 MAX_COPIED = 200
 """Runs copied as commands at once."""
 MAX_COMPARED = 16
+MAX_STORED = 6
+"""Runs whose launches are drawn over each other."""
 MAX_UNDO = 50
 SHOWN_DIFFERENCES = 8
 
@@ -50,14 +52,15 @@ class HistoryActions(QObject):
     """Does what the table, its menu or a key asks for.
 
     ``restore_asked`` carries a RunConfig, ``ghost_asked`` a Ghost, ``export_asked`` a RunRecord,
-    ``compare_asked`` a list of ids, the older runs first; ``message`` a sentence for the status
-    bar, ``notice`` a Notice.
+    ``compare_asked`` and ``stored_asked`` a list of ids, the older runs first; ``message`` a
+    sentence for the status bar, ``notice`` a Notice.
     """
 
     restore_asked = Signal(object)
     ghost_asked = Signal(object)
     export_asked = Signal(object)
     compare_asked = Signal(list)
+    stored_asked = Signal(list)
     message = Signal(str)
     notice = Signal(object)
     deleted = Signal(str)
@@ -90,6 +93,7 @@ class HistoryActions(QObject):
             "export": self._export,
             "ghost": self._ghost,
             "compare": self._compare,
+            "stored": self._compare_stored,
             "baseline": self._compare_with_baseline,
         }
         table.action_asked.connect(self.ask)
@@ -140,6 +144,12 @@ class HistoryActions(QObject):
                 f"Compare these {count(chosen)} runs…" if chosen > 1 else "Compare with…",
                 "",
                 2 <= chosen <= MAX_COMPARED,
+            ),
+            (
+                "stored",
+                "Compare as stored",
+                "",
+                2 <= chosen <= MAX_STORED,
             ),
             ("baseline", "Compare with its baseline…", "", based),
             ("", "", "", True),
@@ -333,6 +343,13 @@ class HistoryActions(QObject):
             self.message.emit(f"Choose 2 to {MAX_COMPARED} runs to compare.")
             return
         self.compare_asked.emit([row.id for row in sorted(rows, key=lambda row: row.time_utc)])
+
+    def _compare_stored(self, rows: Rows) -> None:
+        rows = [row for row in rows if not row.running]
+        if not 2 <= len(rows) <= MAX_STORED:
+            self.message.emit(f"Choose 2 to {MAX_STORED} runs that are done.")
+            return
+        self.stored_asked.emit([row.id for row in sorted(rows, key=lambda row: row.time_utc)])
 
     def _compare_with_baseline(self, rows: Rows) -> None:
         baseline = self._model.baselines.get(baseline_key(rows[0]))

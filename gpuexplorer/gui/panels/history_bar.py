@@ -59,6 +59,7 @@ class HistoryBar(QWidget):
     wanted = Signal(object)
     undo_asked = Signal()
     compare_asked = Signal()
+    stored_asked = Signal()
     columns_asked = Signal()
 
     def __init__(self) -> None:
@@ -109,6 +110,12 @@ class HistoryBar(QWidget):
             "historyCompare", "Compare", "Measure the chosen runs anew, in turns, and compare them"
         )
         self.compare.clicked.connect(lambda: self.compare_asked.emit())
+        self.stored = self._small(
+            "historyStored", "Compare stored",
+            "Hold the chosen runs against each other as they are stored, with their conditions,\n"
+            "such as today's run against yesterday's; weaker evidence than measuring in turns",
+        )  # fmt: skip
+        self.stored.clicked.connect(lambda: self.stored_asked.emit())
         self.columns = self._small("historyColumns", "Columns ▾", "Which columns are shown")
         self.columns.clicked.connect(lambda: self.columns_asked.emit())
         self._number = ""
@@ -143,7 +150,7 @@ class HistoryBar(QWidget):
         for box in self.boxes.values():
             line.addWidget(box)
         line.addWidget(self.summary, 3)
-        for button in (self.undo, self.compare, self.columns):
+        for button in (self.undo, self.compare, self.stored, self.columns):
             line.addWidget(button)
 
     # ---- filters

@@ -325,6 +325,9 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
 
     def show_state(self) -> None:
         """Show what can be done now."""
+        result = self.model.result
+        stored = result is not None and not result.interleaved
+        self.head.anew = "Measure again in turns" if stored else "Measure again"
         super().show_state()
         session = self._session
         self.bar.show_state(

@@ -27,6 +27,8 @@ class JobHead(QWidget):
         self._repaint_theme()
         self.begin = "Start"
         """What the button says that begins."""
+        self.anew = "Measure again"
+        """What it says where it would measure what is shown once more."""
         self.start = QPushButton(self.begin)
         self.start.setProperty("role", "leads")
         self.start.setToolTip(
@@ -57,7 +59,7 @@ class JobHead(QWidget):
     ) -> None:  # fmt: skip
         """Show what can be done now; ``again``: what is shown would be measured once more."""
         self.start.setVisible(not running)
-        self.start.setText("Measure again" if again else self.begin)
+        self.start.setText(self.anew if again else self.begin)
         self.start.setEnabled(can_start)
         measures = running and not paused
         self.pause.setVisible(running or can_continue)
