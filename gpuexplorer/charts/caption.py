@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from gpuexplorer.charts.words import config_pieces, joined_pieces
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import OWN_FILL, RunConfig, RunRequest
 
 NAMING = ("workload", "variant")
 """Pieces that stand before what differs, so that it is plain what that belongs to."""
@@ -75,6 +75,18 @@ class Caption:
         """Return the configuration of a run that the knobs are put back to: the one nearest."""
         pieces = set(config_pieces(now).items()) if now is not None else set()
         return max(self.configs, key=lambda one: len(pieces & set(config_pieces(one).items())))
+
+
+def asked_for(request: RunRequest, device: str, threads: int | None = None) -> RunConfig:
+    """Return a request as a configuration, as far as it says it; for a caption alone."""
+    x, y, z = (*(request.block or ()), 1, 1, 1)[:3]
+    return RunConfig(
+        workload=request.workload, variant=request.variant or "", size=request.size,
+        precision=request.precision or "", device=device, tunables=request.tunables,
+        block=None if request.block is None else (x, y, z),
+        cache=request.cache, fill=request.fill or OWN_FILL, switches=request.switches,
+        threads=threads if request.threads is None else request.threads,
+    )  # fmt: skip
 
 
 def varied_by(axes: Iterable[str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QScrollArea,
@@ -49,6 +49,9 @@ VIEWS_LEAST_WIDTH = 510
 
 class Panels(QSplitter):
     """Knobs at the left, plots in the middle, insight at the right, history below."""
+
+    restored = Signal(object)
+    """A configuration that the knobs shall take."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(Qt.Orientation.Vertical)
@@ -181,6 +184,7 @@ class Panels(QSplitter):
         column.addWidget(plots, 1)
         column.addWidget(self.strip)
         self.caption = CaptionLine("live", dims=(plots,))
+        self.caption.restored.connect(self.restored)
         above.addWidget(self.caption, 3)
         above.addWidget(self.pins, 2)
         return view
@@ -231,4 +235,5 @@ def _operators(session: Session, panels: Panels) -> QWidget:
 
     view = OperatorsView(session)
     view.exporter = panels.exporter
+    view.restored.connect(panels.restored)
     return view

@@ -48,7 +48,7 @@ def connect_views(window: MainWindow) -> None:
     panels.insight.advice.why.connect(partial(window.dialogs.show_help, "advice"))
     panels.roofline.message.connect(status.say)
     panels.roofline.restored.connect(window.restore_run)
-    panels.caption.restored.connect(window.restore_run)
+    panels.restored.connect(window.restore_run)
     history = panels.history
     history.notice.connect(window.show_notice)
     history.acts.message.connect(status.say)

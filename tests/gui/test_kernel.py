@@ -58,6 +58,8 @@ def test_figures_curve_and_source_of_the_present_variant(qtbot: QtBot, window: M
     assert len(panel.plot.curve) == 32
     assert panel.legend.limiters == ("blocks", "threads")
     assert "nothing was run" in panel.status.text()
+    assert panel.caption.words.text().startswith("matmul · naive · N = ")
+    assert "sm_90" in panel.caption.words.text() and not panel.caption.moved
     text = panel.source.toPlainText().splitlines()
     assert panel.source.entry_line is not None
     assert "__global__ void matrixMul" in text[panel.source.entry_line]

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.operators import Call
 from gpuexplorer.gui.model.flame import Flame
 from gpuexplorer.gui.operators_job import RecordedProfile
@@ -135,3 +136,21 @@ def test_a_kernel_has_no_operators_and_the_view_says_so(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     assert not view.record_button.isEnabled()
     assert "Choose a variant that PyTorch runs: torch" in view.message.text()
+
+
+def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    view = shown(qtbot, open_window)
+    line = view.caption
+    config = view.shown.profile.config if view.shown is not None else None
+    assert config is not None
+    line.follow(config)
+    assert line.words.text() == config_words(config) and not line.moved
+    line.follow(msgspec.structs.replace(config, precision="fp64"))
+    until(qtbot, lambda: line.moved)
+    (veil,) = line._veils
+    assert not veil.isHidden() and veil.parentWidget() is view.split.parentWidget()
+    with qtbot.waitSignal(view.restored) as put_back:
+        line.back.click()
+    assert put_back.args == [config]

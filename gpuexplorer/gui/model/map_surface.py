@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpuexplorer.charts.caption import Caption
-from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
+from gpuexplorer.charts.caption import Caption, asked_for
+from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.search.block_grid import Grid
@@ -29,13 +29,7 @@ class MapOf:
 
 def map_caption(request: RunRequest, device: DeviceInfo) -> Caption:
     """Return what the blocks of a map have in common, which is all of ``request`` but a block."""
-    config = RunConfig(
-        workload=request.workload, variant=request.variant or "", size=request.size,
-        precision=request.precision or "", device=device.id, tunables=request.tunables,
-        cache=request.cache, fill=request.fill or OWN_FILL, switches=request.switches,
-        threads=device.threads if request.threads is None else request.threads,
-    )  # fmt: skip
-    return Caption([config], ("block",))
+    return Caption([asked_for(request, device.id, device.threads)], ("block",))
 
 
 @dataclass

@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayou
 
 from gpuexplorer.analysis.architectures import ARCHITECTURES, gpu_words
 from gpuexplorer.analysis.static import KernelAnalysis
+from gpuexplorer.charts.caption import Caption, asked_for
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.panels.kernel_figures import FigureList
 from gpuexplorer.gui.panels.kernel_pages import MessagePage, SourceView
@@ -16,6 +18,7 @@ from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import VariantSpec
@@ -40,6 +43,8 @@ class KernelPanel(QWidget):
         self._session = session
         self._ticket = 0
         self._asked: object = None
+        self._asked_for: RunConfig
+        """What the latest question is about."""
         self._built = False
         self._chosen: str | None = None
         self.kernels: list[KernelAnalysis] = []
@@ -67,6 +72,8 @@ class KernelPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(self._head())
+        self.caption = CaptionLine("kernel", dims=(self._pages,), back=False)
+        column.addWidget(self.caption)
         column.addWidget(split, 1)
 
     def _head(self) -> QHBoxLayout:
@@ -208,9 +215,12 @@ class KernelPanel(QWidget):
             return
         self._asked = asked
         self._ticket += 1
+        self._asked_for = asked_for(knobs.request(), self.architecture)
+        self.caption.follow(self._asked_for)
         self._fill_entries()
         if experiment.variant.call is not None:
             self.kernels = []
+            self.caption.show_caption(None)
             self._show_message(_no_kernel(experiment.variant))
             return
         self.worker.ask(
@@ -280,6 +290,7 @@ class KernelPanel(QWidget):
         if ticket != self._ticket:
             return
         self.kernels = answer if isinstance(answer, list) else []
+        self.caption.show_caption(Caption([self._asked_for]) if self.kernels else None)
         if isinstance(answer, ExplorerError):
             self._show_message(answer)
         else:

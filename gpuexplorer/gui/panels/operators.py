@@ -64,6 +64,8 @@ class OperatorsView(QWidget):
     """
 
     notice = Signal(object)
+    restored = Signal(object)
+    """A configuration that the knobs shall take."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -79,7 +81,8 @@ class OperatorsView(QWidget):
         column.setSpacing(0)
         column.addLayout(self._head())
         pages = self._pages()
-        self.caption = CaptionLine("operators", dims=(self.pages,))
+        self.caption = CaptionLine("operators", dims=(self.split,))
+        self.caption.restored.connect(self.restored)
         column.addWidget(self.caption)
         column.addWidget(pages, 1)
         session.knobs_changed.connect(self.refresh)

@@ -61,7 +61,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         head.stop.setObjectName("calibrationCancel")
         head.stop.setToolTip("End it; the calibration before stays as it was, nothing is kept")
         head.line.setContentsMargins(12, 6, 8, 0)
-        caption = CaptionLine("roofline")
+        caption = CaptionLine("roofline", dims=(self.plot,))
         self.set_caption(caption)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

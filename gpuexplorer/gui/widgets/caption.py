@@ -32,8 +32,10 @@ class CaptionLine(QFrame):
 
     restored = Signal(object)
 
-    def __init__(self, name: str, *, dims: Sequence[QWidget] = (), lines: int = 1) -> None:
-        """``dims`` are the widgets that show the result; they lie in parents already."""
+    def __init__(
+        self, name: str, *, dims: Sequence[QWidget] = (), lines: int = 1, back: bool = True
+    ) -> None:
+        """``dims`` are the widgets that show the result; ``back`` offers to put the knobs back."""
         super().__init__()
         self.setObjectName(f"{name}Caption")
         self._caption: Caption | None = None
@@ -57,19 +59,22 @@ class CaptionLine(QFrame):
         self._settle.timeout.connect(self._show)
         layout = QHBoxLayout(self)
         layout.addWidget(self.words, 1)
-        if lines == 1:
-            layout.setContentsMargins(12, 1, 8, 1)
+        self._offers = lines == 1 and back
+        if self._offers:
             layout.addWidget(self.back)
             policy = self.back.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             self.back.setSizePolicy(policy)
+        else:
+            self.back.setParent(self)
+        if lines == 1:
+            layout.setContentsMargins(12, 1, 8, 1)
         else:
             layout.setContentsMargins(4, 1, 4, 1)
             self.words.setWordWrap(True)
             self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
             self.words.setTextFormat(Qt.TextFormat.PlainText)
             self.words.setMinimumHeight(lines * self.words.fontMetrics().lineSpacing())
-            self.back.setParent(self)
         self.back.hide()
         self._show()
 
@@ -125,7 +130,7 @@ class CaptionLine(QFrame):
         if (text, tip) != (self.words.text(), self.words.toolTip()):
             self.words.setText(text)
             self.words.setToolTip(tip)
-        self.back.setVisible(bool(self._moved) and self.words.isVisibleTo(self))
+        self.back.setVisible(bool(self._moved) and self._offers)
         marked = bool(self._moved or self._origin)
         if self.property("marked") != marked:
             self.words.setProperty("role", "warning" if marked else "muted")
@@ -150,6 +155,8 @@ class Veil(QWidget):
 
     def setVisible(self, visible: bool) -> None:
         """Cover what is covered as it lies now."""
+        if visible and self.parentWidget() is not self._over.parentWidget():
+            self.setParent(self._over.parentWidget())  # which it had not when this was made
         super().setVisible(visible)
         if visible:
             self._cover()
