@@ -56,12 +56,12 @@ def suspicion(
 ) -> str | None:
     """Return one sentence that says why a run's figure cannot be true; None when it can.
 
-    Without ceilings only the stated peak bandwidth is left to hold it against, where the data is
-    known to exceed the last-level cache.
+    Without ceilings, or with those of a brief calibration, only the stated peak bandwidth is left
+    to hold it against, where the data is known to exceed the last-level cache.
     """
     if work.slow_s <= 0:
         return None
-    if ceilings is None:
+    if ceilings is None or ceilings.brief:
         return _above_nominal(work, config, peak_bandwidth_B_per_s, last_level_cache_B)
     return _above_arithmetic(work, config, ceilings) or _above_memory(work, config, ceilings)
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.calibration.plan import CeilingCandidate, Stage, stages
+from gpuexplorer.calibration.plan import CeilingCandidate, Stage, in_brief, stages
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
@@ -81,10 +81,20 @@ class Calibration:
     Use: while ``task`` is not None, run it and call ``took`` or ``failed``.
     """
 
-    def __init__(self, devices: DeviceList, device: DeviceInfo, *, quick: bool = False) -> None:
-        self.device, self.quick = device, quick
-        self.rounds = QUICK_ROUNDS if quick else ROUNDS
-        self.stages = stages(devices, device, quick=quick)
+    def __init__(
+        self,
+        devices: DeviceList,
+        device: DeviceInfo,
+        *,
+        quick: bool = False,
+        brief: bool = False,
+    ) -> None:
+        """``quick`` makes fewer and shorter runs; ``brief`` takes some five seconds in all."""
+        self.device, self.quick, self.brief = device, quick or brief, brief
+        self.rounds = 1 if brief else QUICK_ROUNDS if quick else ROUNDS
+        self.stages = stages(devices, device, quick=self.quick)
+        if brief:
+            self.stages = in_brief(self.stages)
         if not self.stages:
             raise CannotRunHere(
                 f"nothing here can calibrate {device.id} ({device.name})",
@@ -167,14 +177,14 @@ class Calibration:
 
     def ceilings(self) -> Ceilings:
         """Return what was measured; WorkFailed when nothing could be."""
-        found = [
-            self._ceiling(stage, tried)
-            for stage, tried in zip(self.stages, self._tried, strict=True)
-            if any(one.rates for one in tried)
-        ]
-        if not found:
+        found = self.so_far()
+        if not found.ceilings:
             why = self.failures[0] if self.failures else "it was stopped before the first run"
             raise WorkFailed(f"{self.device.id} could not be calibrated: {why}")
+        return found
+
+    def so_far(self) -> Ceilings:
+        """Return the ceilings that were found by now."""
         return Ceilings(
             device=self.device.id,
             hardware_id=self.device.hardware_id,
@@ -184,8 +194,13 @@ class Calibration:
             last_level_cache_B=self.device.last_level_cache_B,
             nominal_clock_Hz=self.device.nominal_clock_Hz,
             quick=self.quick,
+            brief=self.brief,
             time_utc=datetime.now(UTC).isoformat(timespec="seconds"),
-            ceilings=tuple(found),
+            ceilings=tuple(
+                self._ceiling(stage, tried)
+                for stage, tried in zip(self.stages, self._tried, strict=True)
+                if any(one.rates for one in tried)
+            ),
         )
 
     def _ceiling(self, stage: Stage, tried: list[_Tried]) -> Ceiling:

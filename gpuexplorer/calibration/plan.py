@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -33,6 +33,8 @@ INNER_PARTS = (32, 128, 512)
 SMALLEST_FOOTPRINT_B = 1 << 18
 LIBRARIES = ("torch", "cupy", "numpy")
 GEMM_SIZES = (1024, 2048, 4096, 8192)
+BRIEF_S = 0.15
+"""How long each ceiling is sampled in brief."""
 FMA_ROUNDS = 128
 """Rounds of 48 multiply-adds of a thread."""
 CPU_FMA_THREADS = 1 << 16
@@ -78,6 +80,15 @@ def stages(devices: DeviceList, device: DeviceInfo, *, quick: bool = False) -> l
     """Return every ceiling to measure on a device; those that nothing here can run are left out."""
     made = _Planner(devices, device, quick)
     return [stage for stage in made.stages() if stage.candidates]
+
+
+def in_brief(stages: Sequence[Stage]) -> list[Stage]:
+    """Return the stages that take some five seconds together: kernels alone, one candidate each.
+
+    Libraries are left out: some take longer to be loaded than all of this.
+    """
+    kept = [stage for stage in stages if stage.kind != "gemm"]
+    return [replace(s, seconds=BRIEF_S, candidates=s.candidates[:1]) for s in kept]
 
 
 class _Planner:

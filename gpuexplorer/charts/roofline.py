@@ -280,7 +280,7 @@ def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
     facts = [
         threads_words(ceilings.threads),
         quantity(held, "Hz") if held else "",
-        "quickly" if ceilings.quick else "",
+        "in five seconds" if ceilings.brief else "quickly" if ceilings.quick else "",
         ceilings.time_utc[:10],
     ]
     shown = ", ".join(filter(None, facts))

@@ -56,6 +56,9 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     """The highest clock that the device states."""
     quick: bool = False
     """Whether fewer and shorter runs were made."""
+    brief: bool = False
+    """Whether each was tried with a single candidate for a moment: it says where about the roofs
+    are, and makes no run suspect."""
     time_utc: str
     ceilings: tuple[Ceiling, ...] = ()
 

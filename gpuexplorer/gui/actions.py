@@ -137,6 +137,11 @@ class Commands:
             "Begin measuring as soon as a device is found",
             checkable=True,
         )
+        self.calibrates_when_idle = make(
+            "Calibrate by itself",
+            "Measure a new device's roofs for five seconds when nothing else is measured, once",
+            checkable=True,
+        )
         self.engines = make(
             "Engines…",
             "Measure in another Python, with its frameworks and its CUDA: add, check, choose",

@@ -16,28 +16,39 @@ from gpuexplorer.gui.worker import EngineWorker
 
 
 class CalibrationJob(EngineJob):
-    """Measures a device's ceilings and stores them; ``stepped`` carries a ``Progress``."""
+    """Measures a device's ceilings and stores them.
+
+    ``stepped`` carries a ``Progress`` and the ceilings that were found by then.
+    """
 
     doing = "calibrating"
     done = "calibrated"
     not_done = "not calibrated"
 
     def __init__(
-        self, worker: EngineWorker, devices: DeviceList, device: DeviceInfo, store: CeilingStore
+        self,
+        worker: EngineWorker,
+        devices: DeviceList,
+        device: DeviceInfo,
+        store: CeilingStore,
+        *,
+        brief: bool = False,
     ) -> None:
+        """``brief`` takes some five seconds."""
         super().__init__(worker)
         self.setObjectName("calibration")
         self._store, self._devices, self._device = store, devices, device
+        self._brief = brief
 
     def work(self) -> Ceilings:
         """Go through the calibration."""
-        calibration = Calibration(self._devices, self._device)
+        calibration = Calibration(self._devices, self._device, brief=self._brief)
         began = time.monotonic()
         while (task := calibration.task) is not None:
             done, total = calibration.done, calibration.total
             spent_s = time.monotonic() - began - self.waited_s
             left_s = spent_s / done * (total - done) if done else None
-            self.stepped.emit(Progress(done, total, task.words, left_s))
+            self.stepped.emit((Progress(done, total, task.words, left_s), calibration.so_far()))
             candidate = task.candidate
             try:
                 options = RunOptions(seconds=task.stage.seconds)

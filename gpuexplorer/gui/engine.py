@@ -189,6 +189,7 @@ class EngineChoice(QObject):
             self._was_live = self._session.live
         self._pauses += 1
         self._session.jobs.disturbed_by = self._disturbance()
+        self._session.jobs.give_way()
         self._session.set_live(False)
 
     def _disturbance(self) -> str:

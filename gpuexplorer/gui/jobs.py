@@ -25,6 +25,8 @@ class Jobs(QObject):
         self._live_before = False
         self._lent_back = False
         """Whether the job is paused, and live measuring has the engine meanwhile."""
+        self._quiet: EngineJob | None = None
+        """What measures while nothing else does, and gives way at once."""
         self.disturbed_by = ""
         """What else keeps this machine busy, so that no job should measure; "" for nothing."""
 
@@ -46,6 +48,7 @@ class Jobs(QObject):
         if self.disturbed_by:
             session.notice.emit(notices.machine_busy(self.disturbed_by))
             return False
+        self.give_way()
         self.current = job
         job.waits.connect(self._waits)
         job.worked.connect(self._take_back)
@@ -55,6 +58,33 @@ class Jobs(QObject):
         session.state_changed.emit()
         job.start()
         return True
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing measures, nothing is about to, and nothing would disturb it."""
+        busy = self.current is not None or self._quiet is not None or bool(self.disturbed_by)
+        return not busy and not self._session.live
+
+    def begin_quietly(self, job: EngineJob) -> None:
+        """Start a job that ends as soon as anything is to be measured; only where it is idle."""
+        self._quiet = job
+        job.worked.connect(self._quiet_ended)
+        job.start()
+
+    def give_way(self) -> None:
+        """End what measures quietly, and wait for it."""
+        job, self._quiet = self._quiet, None
+        if job is not None:
+            job.worked.disconnect(self._quiet_ended)
+            job.cancel()
+            job.wait()
+            job.ended.emit(None)
+
+    def _quiet_ended(self, outcome: object) -> None:
+        job, self._quiet = self._quiet, None
+        if job is not None:
+            job.wait()
+            job.ended.emit(outcome)
 
     def pause(self) -> None:
         """Let live measuring have the engine once the job's present run has ended."""
@@ -75,11 +105,13 @@ class Jobs(QObject):
 
     def cancel(self) -> None:
         """End the job, and measure on if that was so before."""
+        self.give_way()
         if self.current is not None:
             self.current.cancel()
 
     def cancel_for(self, live: bool) -> bool:
         """End a job that measures, with live measuring on or off after it; False: none does."""
+        self.give_way()
         if self.current is None or not self.measuring:
             return False
         self._live_before = live
@@ -92,6 +124,7 @@ class Jobs(QObject):
 
     def close(self) -> None:
         """End the job and wait for it."""
+        self.give_way()
         if self.current is not None:
             self.current.cancel()
             self.current.wait()

@@ -25,6 +25,7 @@ from gpuexplorer.gui.engine import EngineChoice, offer_engines
 from gpuexplorer.gui.export import Exporter
 from gpuexplorer.gui.frames import Frames
 from gpuexplorer.gui.housekeeping import Housekeeping
+from gpuexplorer.gui.idle_calibration import IdleCalibration
 from gpuexplorer.gui.interchange import Interchange
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.keys import KeyWindow
@@ -75,6 +76,7 @@ class MainWindow(KeyWindow):
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
+        self.idle_calibration = IdleCalibration(session, settings)
         self.tuning = TuneControl(self, session)
         self.dialogs = Dialogs(self)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
@@ -335,6 +337,11 @@ class MainWindow(KeyWindow):
         """Measure by itself from now on when the window opens, or not."""
         self.settings.live_at_start = on
 
+    def set_calibrates_when_idle(self, on: bool) -> None:
+        """Calibrate a new device in brief from now on when nothing is measured, or not."""
+        self.settings.calibrates_when_idle = on
+        self.idle_calibration.follow()
+
     def set_pictures_as_window(self, on: bool) -> None:
         """Draw exported pictures in the window's colours from now on, or in light ones."""
         self.settings.pictures_as_window = on
@@ -396,6 +403,7 @@ class MainWindow(KeyWindow):
             panels.compare, panels.block_map, panels.roofline, panels.sweep, panels.tune, panels.lab
         ):  # fmt: skip
             view.close_down()
+        self.idle_calibration.stop()
         self.housekeeping.stop()
         self.preloader.stop()
         self.panels.kernel.close_down()

@@ -80,6 +80,8 @@ class Menus:
         view.addActions([commands.device_plots, commands.follow])
         settings = bar.addMenu("&Settings")
         settings.addActions([commands.engines, commands.restart_engine])
+        settings.addSeparator()
+        settings.addAction(commands.calibrates_when_idle)
         about = bar.addMenu("&Help")
         about.addActions([commands.help, commands.self_test, commands.about])
         for menu in (file, edit, run, view, settings, about):

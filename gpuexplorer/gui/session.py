@@ -160,6 +160,7 @@ class Session(QObject):
             self.notice.emit(notices.nothing_to_analyse())
             return
         self.live = False
+        self.jobs.give_way()
         self.requests.start_afresh()
         self.end_current("user")
         self.give_up(STAGES["profile"])
@@ -279,9 +280,18 @@ class Session(QObject):
             return run.record.ceilings
         return self.store.find(device) if device is not None else None
 
-    def roofline_picture(self) -> Picture:
-        """Return the roofs and runs to be drawn now."""
-        return self.roofline.picture(self.device, self.ceilings, self.experiment.knobs.precision)
+    def take_ceilings(self) -> None:
+        """Hold the present run against what a calibration has found."""
+        run = self.live_model.current
+        if run is not None and run.record is not None and not run.origin:
+            run.record.ceilings = self.store.find(run.record.prepared.device)
+        self.state_changed.emit()
+        self.frame.emit(False)
+
+    def roofline_picture(self, found: Ceilings | None = None) -> Picture:
+        """Return the roofs and runs to be drawn now; ``found`` is what is known of them by now."""
+        ceilings = found or self.ceilings
+        return self.roofline.picture(self.device, ceilings, self.experiment.knobs.precision)
 
     # ---- knobs to runs
 
@@ -317,6 +327,7 @@ class Session(QObject):
         if config == self.requests.wanted and not allow_long:
             self.requests.moved_at = None
             return
+        self.jobs.give_way()
         ticket = self.requests.ask(config)
         if not keep_notice:
             self.notice.emit(None)

@@ -52,6 +52,15 @@ class Settings:
         self._store.setValue("window/live_at_start", "true" if value else "false")
 
     @property
+    def calibrates_when_idle(self) -> bool:
+        """Whether a device is calibrated in brief the first time that it has nothing to do."""
+        return str(self._store.value("engine/calibrates_when_idle", "true")) == "true"
+
+    @calibrates_when_idle.setter
+    def calibrates_when_idle(self, value: bool) -> None:
+        self._store.setValue("engine/calibrates_when_idle", "true" if value else "false")
+
+    @property
     def pictures_as_window(self) -> bool:
         """Whether exported pictures have the window's colours instead of light ones."""
         return str(self._store.value("export/as_window", "false")) == "true"

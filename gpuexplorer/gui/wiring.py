@@ -80,6 +80,8 @@ def connect_commands(window: MainWindow) -> None:
     commands.live.toggled.connect(session.set_live)
     commands.live_at_start.setChecked(window.settings.live_at_start)
     commands.live_at_start.toggled.connect(window.set_live_at_start)
+    commands.calibrates_when_idle.setChecked(window.settings.calibrates_when_idle)
+    commands.calibrates_when_idle.toggled.connect(window.set_calibrates_when_idle)
     commands.pictures_as_window.setChecked(window.settings.pictures_as_window)
     commands.pictures_as_window.toggled.connect(window.set_pictures_as_window)
     commands.device_plots.toggled.connect(panels.strip.more.setChecked)

@@ -26,6 +26,15 @@ def test_more_operations_a_second_than_the_device_can_do_are_suspect() -> None:
     assert "fp32 (multiply-add chains)" in said
 
 
+def test_a_brief_calibration_makes_no_run_suspect() -> None:
+    brief = made_ceilings(brief=True)
+    assert suspicion(work(flops=300e9 * 1e-3), made_config(), brief) is None
+    fast = work(read_B=8 * CACHE_B, s=1e-4)
+    assert suspicion(fast, made_config(), brief) is None
+    assert suspicion(fast, made_config(), brief, peak_bandwidth_B_per_s=20e9,
+                     last_level_cache_B=CACHE_B) is not None  # fmt: skip
+
+
 def test_a_run_at_its_roof_and_a_little_above_is_believed() -> None:
     for share in (0.5, 1.0, 1.05):
         assert suspicion(work(flops=share * 200e6), made_config(), made_ceilings()) is None

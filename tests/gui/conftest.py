@@ -51,6 +51,12 @@ def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def no_calibration_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a device alone that has nothing to do; tests of what it does then set this again."""
+    monkeypatch.setattr("gpuexplorer.gui.idle_calibration.IDLE_MS", 1_000_000_000)
+
+
+@pytest.fixture(autouse=True)
 def nothing_left_running() -> Iterator[None]:
     """Fail a test that leaves a thread, an active timer or an engine behind, naming it."""
     before = set(threading.enumerate())

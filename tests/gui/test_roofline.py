@@ -102,6 +102,21 @@ def test_calibrating_pauses_the_live_run_draws_the_roofs_and_goes_on(
     assert not progress.isVisible()
 
 
+def test_each_roof_is_drawn_as_it_is_found(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "stages", few_stages(0.2))
+    monkeypatch.setattr(calibrate, "ROUNDS", 40)
+    _, view, _ = open_roofline(qtbot, open_window)
+    view.start()
+    until(qtbot, lambda: view.shown is not None and view.shown.calibrated)
+    assert view.running
+    until(qtbot, lambda: " left: " in view.head.words.text())
+    view.stop()
+    until(qtbot, lambda: not view.running)
+    until(qtbot, lambda: view.shown is not None and not view.shown.calibrated)
+
+
 def test_a_calibration_pauses_for_live_measuring_and_is_copied_as_a_command(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, data_dir: Path
 ) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.roofline import Picture, Spot, roofline_chart
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
@@ -39,6 +40,8 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.setObjectName("rooflineView")
         self.shown: Picture | None = None
         """What is drawn."""
+        self._found: Ceilings | None = None
+        """The roofs that the calibration has found by now."""
         self._hovered: str | None = None
         self.plot = ChartView(
             "rooflinePlot",
@@ -95,18 +98,20 @@ class RooflineView(JobControl[Any, DeviceInfo]):
     def began(self, wanted: DeviceInfo) -> None:
         """Note that it has begun."""
         self.model.begin()
+        self._found = None
 
-    def take(self, step: Progress) -> bool:
-        """Take in how far it is."""
-        self.model.take(step, None)
-        return False
+    def take(self, step: tuple[Progress, Ceilings]) -> bool:
+        """Take in how far it is, and the roofs that are known by now."""
+        progress, found = step
+        self.model.take(progress, None)
+        self._found = found if found.ceilings else None
+        return self._found is not None
 
     def end(self, job: EngineJob, error: str) -> None:
         """Hold the present run against what was found."""
         self.model.end(None, error)
-        run = self._session.live_model.current
-        if run is not None and run.record is not None:
-            run.record.ceilings = self._session.store.find(run.record.prepared.device)
+        self._found = None
+        self._session.take_ceilings()
 
     @property
     def done(self) -> tuple[int, int]:
@@ -128,7 +133,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         """Draw what is new; nothing while another view is shown."""
         if not self.isVisible():
             return
-        self.shown = self._session.roofline_picture()
+        self.shown = self._session.roofline_picture(self._found)
         run = self._session.live_model.current
         if self._caption is not None:
             found = Caption([run.config]) if run is not None and run.summary is not None else None

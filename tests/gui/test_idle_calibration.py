@@ -1,0 +1,109 @@
+"""The calibration that comes by itself: once a device, while nothing else is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.calibration import calibrate, plan
+from gpuexplorer.calibration.plan import Stage
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.gui import idle_calibration
+from gpuexplorer.gui.main_window import MainWindow
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until, wait_measured
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_calibration, "IDLE_MS", 50)
+
+
+def lasting(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Have each run of a brief calibration sample for so long, and make only the first two."""
+    chosen: Callable[..., list[Stage]] = plan.in_brief
+    monkeypatch.setattr(plan, "BRIEF_S", seconds)
+    monkeypatch.setattr(calibrate, "in_brief", lambda stages: chosen(stages)[:2])
+
+
+def idle(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
+    """Return the window after its first run was stopped."""
+    window = open_window()
+    wait_measured(qtbot, window)
+    assert CeilingStore().all() == []
+    window.session.stop()
+    return window
+
+
+def is_calibrating(window: MainWindow) -> bool:
+    return "calibrating" in window.session.activity
+
+
+def test_a_device_with_nothing_to_do_is_calibrated_once_and_quietly(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 0.05)
+    window = idle(qtbot, open_window)
+    until(qtbot, lambda: is_calibrating(window))
+    assert window.commands.live.isEnabled() and not window.panels.roofline.running
+    assert not window.banner.isVisible()
+    until(qtbot, lambda: bool(CeilingStore().all()))
+    (found,) = CeilingStore().all()
+    assert found.brief and found.quick and {c.kind for c in found.ceilings} == {"copy", "triad"}
+    run = window.session.live_model.current
+    assert run is not None and run.record is not None
+    record = run.record
+    until(qtbot, lambda: record.ceilings == found)
+    until(qtbot, lambda: " % of " in window.insight.figures.of_peak.text())
+    assert window.session.jobs.idle
+    window.session.set_live(True)
+    wait_measured(qtbot, window)
+    window.session.stop()
+    until(qtbot, lambda: window.session.jobs.idle)
+    window.idle_calibration.follow()
+    qtbot.wait(300)  # longer than it would wait
+    assert not is_calibrating(window)
+
+
+def test_it_gives_way_to_live_at_once_and_comes_again(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 60.0)
+    window = idle(qtbot, open_window)
+    until(qtbot, lambda: is_calibrating(window))
+    window.session.set_live(True)
+    assert window.session.live and not is_calibrating(window)
+    wait_measured(qtbot, window)
+    assert CeilingStore().all() == []
+    window.session.stop()
+    until(qtbot, lambda: is_calibrating(window))
+
+
+def test_it_gives_way_to_a_job(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 60.0)
+    window = idle(qtbot, open_window)
+    until(qtbot, lambda: is_calibrating(window))
+    window.panels.roofline.start()
+    assert window.panels.roofline.running
+    until(qtbot, lambda: "Calibrating, 0 of " in window.panels.roofline.head_words())
+    window.panels.roofline.stop()
+    until(qtbot, lambda: not window.panels.roofline.running)
+
+
+def test_it_can_be_switched_off(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 60.0)
+    window = open_window()
+    window.commands.calibrates_when_idle.trigger()
+    wait_measured(qtbot, window)
+    window.session.stop()
+    until(qtbot, lambda: window.session.jobs.idle)
+    qtbot.wait(300)  # longer than it would wait
+    assert not is_calibrating(window)
+    window.commands.calibrates_when_idle.trigger()
+    until(qtbot, lambda: is_calibrating(window))
