@@ -10,8 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.gui.export import FORMATS
-from gpuexplorer.gui.interchange import CONVERTED
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.settings import TEXT_SIZES
 from gpuexplorer.gui.theme import CHOICES, Choice
@@ -81,19 +79,8 @@ class Commands:
             "D",
             checkable=True,
         )
-        self.export = make("Export…", "Save what is shown to a file", "Ctrl+E")
-        self.export_as = {
-            suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
-            for suffix, words in FORMATS.items()
-        }
-        self.convert_as = {
-            suffix: make(f"{words}…", f"Save what is shown as a {words}", name=f"export_{suffix}")
-            for suffix, (words, _) in CONVERTED.items()
-        }
-        self.pictures_as_window = make(
-            "Pictures in the window's colours",
-            "Draw exported charts in the window's colours instead of on white",
-            checkable=True,
+        self.export = make(
+            "Export…", "Save what is shown: picture, drawing, document, table, report", "Ctrl+E"
         )
         self.report = make(
             "Report…",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
@@ -20,24 +22,119 @@ from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.frozen import module_command
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.surroundings import own_environment
+from gpuexplorer.exchange.document import run_json, runs_json
+from gpuexplorer.gui.child import CONVERTED, convert
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.theme import theme
 
+CHARTS = {"png": "PNG image", "svg": "SVG drawing", "pdf": "PDF document"}
 FORMATS: dict[str, str] = {
-    "png": "PNG image",
-    "svg": "SVG drawing",
-    "pdf": "PDF document",
-    "csv": "CSV table of all samples",
-    "json": "JSON document of the run",
+    **CHARTS,
+    "csv": "CSV table",
+    "json": "JSON document",
+    **{suffix: words for suffix, (words, _) in CONVERTED.items()},
 }
-CHARTS = ("png", "svg", "pdf")
+"""What files end in, with words for each."""
 RENDER_LIMIT_S = 180
 
 
-def default_name(config: RunConfig, suffix: str, kind: str = "") -> str:
-    """Return a file name that says what was run, such as ``matmul-naive-N512-16x16-fp32.png``."""
+def no_chart() -> ChartSpec:
+    """Refuse a chart of what has none."""
+    raise InputError("there is no chart of this", remedy="choose another format")
+
+
+def no_table(path: Path) -> None:
+    """Refuse a table of what has none."""
+    raise InputError("there is no table of this", remedy="choose another format")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What is to be written: a file's name without its ending, and how each format comes about.
+
+    All of them may be called in another thread, and raise ExplorerError.
+    """
+
+    stem: str
+    json: Callable[[], bytes]
+    """Makes the document, which the formats of other programs are made of as well."""
+    csv: Callable[[Path], None] = no_table
+    chart: Callable[[], ChartSpec] = no_chart
+    formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
+    """The endings of its files, with words for each."""
+    others: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    """Writers of formats that it alone has."""
+
+    def write(self, path: Path, suffix: str, scheme: str) -> None:
+        """Write a file in the format ``suffix``; pictures in the colours of ``scheme``.
+
+        Raises ExplorerError in one sentence.
+        """
+        exchange.check_target(path)
+        if suffix in self.others:
+            self.others[suffix](path)
+        elif suffix in CHARTS:
+            render(encode(self.chart()), path, scheme)
+        elif suffix == "csv":
+            self.csv(path)
+        elif suffix == "json":
+            data = self.json()
+            with exchange.atomic_file(path) as stream:
+                stream.write(data)
+        elif suffix in CONVERTED:
+            convert(self.json(), path, CONVERTED[suffix][1])
+        else:
+            endings = ", ".join(self.formats)
+            raise InputError(
+                f"cannot tell a format from '{path.name}'", remedy=f"end it in {endings}"
+            )
+
+
+@runtime_checkable
+class Exports(Protocol):
+    """A view that has something of its own to write."""
+
+    def exported(self) -> Exported:
+        """Return how it is written; ExplorerError when there is nothing."""
+
+
+def exported_runs(
+    records: Sequence[RunRecord], chart: Callable[[], ChartSpec] | None = None, kind: str = ""
+) -> Exported:
+    """Return how a run is written, with the ghosts after it; ``chart`` draws something else of it.
+
+    ``kind`` ends the file's name. Raises InputError without samples.
+    """
+    taken = [record.snapshot() for record in records if record.samples]
+    if not taken or taken[0].id != records[0].id:
+        raise InputError("there are no samples to export yet")
+
+    def drawn() -> ChartSpec:
+        result, *others = (one.result() for one in taken)
+        return run_chart(result, others, over_time=not others)
+
+    def document() -> bytes:
+        found = [one.result() for one in taken]
+        return run_json(found[0]) if len(found) == 1 else runs_json(found)
+
+    return Exported(
+        run_stem(taken[0].prepared.config, kind),
+        document,
+        lambda path: exchange.write_csv((one.result() for one in taken), path),
+        chart or drawn,
+    )
+
+
+def file_stem(words: str) -> str:
+    """Return words as the name of a file."""
+    return re.sub(r"[^\w.-]+", "_", words)
+
+
+def run_stem(config: RunConfig, kind: str = "") -> str:
+    """Return a file's name that says what was run, such as ``matmul-naive-N512-16x16-fp32``."""
     parts = [config.workload, config.variant]
     parts += [f"{symbol}{value}" for symbol, value in config.size.items()]
     if config.block is not None:
@@ -48,38 +145,7 @@ def default_name(config: RunConfig, suffix: str, kind: str = "") -> str:
         parts.append("transfers")
     if kind:
         parts.append(kind)
-    return re.sub(r"[^\w.-]+", "_", "-".join(parts)) + f".{suffix}"
-
-
-def write(
-    path: Path,
-    record: RunRecord,
-    pinned: Sequence[RunRecord],
-    scheme: str,
-    chart: ChartSpec | None = None,
-) -> None:
-    """Write one file by its suffix: the runs, or ``chart`` where the suffix is a drawing's.
-
-    Raises ExplorerError in one sentence.
-    """
-    suffix = path.suffix.lower().lstrip(".")
-    if suffix not in FORMATS:
-        raise InputError(
-            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
-        )
-    exchange.check_target(path)
-    if chart is not None and suffix in CHARTS:
-        render(encode(chart), path, scheme)
-        return
-    if suffix == "json":
-        exchange.write_json(record.result(), path)
-        return
-    if suffix == "csv":
-        exchange.write_csv((one.result() for one in (record, *pinned)), path)
-        return
-    result, *others = (one.result() for one in (record, *pinned))
-    spec = encode(run_chart(result, others, over_time=not others))
-    render(spec, path, scheme)
+    return file_stem("-".join(parts))
 
 
 def render(spec: bytes, path: Path, scheme: str) -> None:
@@ -105,23 +171,6 @@ def render(spec: bytes, path: Path, scheme: str) -> None:
         raise WorkFailed(last.removeprefix("gpuexplorer: error: "), detail=said)
 
 
-def saved(path: Path) -> Notice:
-    """Say where a file is, and offer to look at it."""
-    return Notice(
-        "info",
-        f"Saved {path}",
-        actions=(
-            ("Open", partial(_show, path)),
-            ("Show in folder", partial(_show, path.parent)),
-        ),
-        offers=True,
-    )
-
-
-def _show(path: Path) -> None:
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.resolve())))
-
-
 class Exporter(QObject):
     """Asks where to, writes in the background, and says what became of it.
 
@@ -138,55 +187,29 @@ class Exporter(QObject):
         self._tasks = Tasks(self)
 
     @property
-    def scheme(self) -> str:
-        """The colours of pictures: light ones, or the window's where the user wants those."""
-        return theme().scheme if self._settings.pictures_as_window else "light"
-
-    @property
     def busy(self) -> bool:
         """Whether a file is being written."""
         return self._tasks.busy
 
-    def ask(
-        self,
-        suffix: str,
-        record: RunRecord | None,
-        pinned: Sequence[RunRecord] = (),
-        chart: ChartSpec | None = None,
-    ) -> None:
-        """Ask for a file name and write a run, with ghosts beside it, or a chart of its own."""
-        if record is None or not record.samples:
-            self.notice.emit(Notice("warning", "There are no samples to export yet."))
-            return
-        kind = "roofline" if chart is not None and suffix in CHARTS else ""
-        path = self.ask_path(suffix, default_name(record.prepared.config, suffix, kind), FORMATS)
-        if path is not None:
-            self.write(path, record, pinned, chart)
+    def ask(self, found: Exported, suffix: str = "") -> None:
+        """Ask where to, in which format and colours, and write it in the background.
 
-    def ask_path(self, suffix: str, named: str, formats: Mapping[str, str]) -> Path | None:
-        """Ask for a file name; None when the user thought better of it."""
-        filters = {f"{words} (*.{name})": name for name, words in formats.items()}
-        chosen = next(f for f, name in filters.items() if name == suffix)
-        offered = self._settings.export_folder / named
-        name, used = QFileDialog.getSaveFileName(
-            self._window, "Export", str(offered), ";;".join(filters), chosen
+        ``suffix`` is the format offered first; otherwise it is the one used last.
+        """
+        dialog = ExportDialog(
+            self._window, file_stem(found.stem), found.formats, CHARTS, self._settings, suffix
         )
-        if not name:
-            return None
-        path = Path(name)
-        return path if path.suffix else path.with_suffix(f".{filters.get(used, suffix)}")
+        dialog.chosen.connect(partial(self.write, found))
+        dialog.open()
 
-    def write(
-        self,
-        path: Path,
-        record: RunRecord,
-        pinned: Sequence[RunRecord] = (),
-        chart: ChartSpec | None = None,
-    ) -> None:
-        """Write a run's file in the background, then say where it is."""
-        shown, ghosts = record.snapshot(), [p.snapshot() for p in pinned]
-        scheme = self.scheme
-        self.do(path, lambda target: write(target, shown, ghosts, scheme, chart))
+    def write(self, found: Exported, path: Path, suffix: str = "", as_window: bool = False) -> None:
+        """Write a file in the background, then say where it is.
+
+        Pictures are light, or have the window's colours with ``as_window``.
+        """
+        scheme = theme().scheme if as_window else "light"
+        suffix = suffix or path.suffix.lower().lstrip(".")
+        self.do(path, lambda target: found.write(target, suffix, scheme))
 
     def do(self, path: Path, work: Callable[[Path], None]) -> None:
         """Have a file written in the background, then say where it is.
@@ -203,10 +226,23 @@ class Exporter(QObject):
         self.busy_with.emit("")
         if outcome is None:
             self._settings.export_folder = path.parent
-            self.notice.emit(saved(path))
+            offers = (("Open", path), ("Show in folder", path.parent))
+            self.notice.emit(
+                Notice(
+                    "info",
+                    f"Saved {path}",
+                    actions=tuple((words, partial(self._show, where)) for words, where in offers),
+                    offers=True,
+                )
+            )
         else:
             text = f"{capital(str(outcome))}."
             self.notice.emit(Notice("bad", text, detail=outcome.detail))
+
+    def _show(self, path: Path) -> None:
+        """Have the desktop open a file or a folder."""
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.resolve()))):
+            self.notice.emit(Notice("warning", f"No program is set up here that opens {path}."))
 
     def wait(self) -> None:
         """Wait until nothing is being written."""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.export import Exported, Exports
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.model.live import Run, origin_words
 from gpuexplorer.gui.panels.advice import AdviceSection
@@ -23,7 +23,6 @@ from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
-from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.plots.device import DevicePlots
@@ -63,8 +62,6 @@ class Panels(QSplitter):
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
         self.kernel = KernelPanel(session)
-        self.exporter: Exporter | None = None
-        """Who writes what a late view exports."""
         self.operators = LateView("operatorsTab", lambda: _operators(session, self))
         self.block_map = BlockMapTab(session)
         self.roofline = RooflineView(session)
@@ -111,7 +108,7 @@ class Panels(QSplitter):
         self.addWidget(self.history)
         self.setStretchFactor(0, 1)
         self.setStretchFactor(1, 0)
-        self.setSizes([560, 166])
+        self.setSizes([606, 120])
         for splitter in (self, self.across):
             splitter.setHandleWidth(1)
 
@@ -130,14 +127,14 @@ class Panels(QSplitter):
         """Return what the views need: the panels around them fold away where there is no more."""
         return QSize(self.places.minimumWidth(), self.across.minimumSizeHint().height())
 
-    def export(self, suffix: str) -> bool:
-        """Have the view in front write what it has of its own; False: it has nothing but runs."""
+    def exported(self) -> Exported | None:
+        """Return how the view in front is written; None where it has nothing but runs.
+
+        Raises InputError when it has nothing yet.
+        """
         view = self.places.current
-        exporter = self.exporter
-        if exporter is not None and isinstance(view, ResultTab):
-            view.export(exporter, suffix)
-            return True
-        return False
+        shown = view.view if isinstance(view, LateView) else None
+        return shown.exported() if isinstance(shown, Exports) else None
 
     def _places(self) -> Places:
         """Return the views in their places."""
@@ -234,6 +231,5 @@ def _operators(session: Session, panels: Panels) -> QWidget:
     from gpuexplorer.gui.panels.operators import OperatorsView
 
     view = OperatorsView(session)
-    view.exporter = panels.exporter
     view.restored.connect(panels.restored)
     return view

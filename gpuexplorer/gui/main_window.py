@@ -15,24 +15,24 @@ from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import able, wiring
 from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
-from gpuexplorer.gui.export import Exporter
+from gpuexplorer.gui.export import Exported, Exporter, exported_runs
 from gpuexplorer.gui.frames import Frames
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.idle_calibration import IdleCalibration
-from gpuexplorer.gui.interchange import Interchange
+from gpuexplorer.gui.importer import Importer
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.keys import KeyWindow
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
@@ -72,7 +72,7 @@ class MainWindow(KeyWindow):
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.own_models = OwnModels(self, self.kernels)
         self.exporter = Exporter(self, settings)
-        self.interchange = Interchange(self)
+        self.importer = Importer(self)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
@@ -95,7 +95,6 @@ class MainWindow(KeyWindow):
         self.device_box = self._bar.device_box
         self.addToolBar(self._bar)
         panels = self.panels = Panels(self.session)
-        panels.exporter = self.exporter
         self.experiment_panel, self.insight = panels.experiment, panels.insight
         self.timing, self.traffic, self.strip = panels.timing, panels.traffic, panels.strip
         self.pins, self.banner = panels.pins, panels.banner
@@ -199,8 +198,6 @@ class MainWindow(KeyWindow):
             for tab in (self.panels.tune, self.panels.lab, self.panels.compare)
         )
         able.follow_state(commands, session, has_result=has_result)
-        for widget in (self._bar.export_button, self.menus.export):
-            widget.setEnabled(commands.export.isEnabled())
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
         self.status.show_state()
@@ -272,23 +269,38 @@ class MainWindow(KeyWindow):
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.show_stored(ids)
 
-    def export(self, suffix: str = "png") -> None:
-        """Ask for a file name and write what is shown: the current run and the ghosts, or what
-        the view in front has of its own.
+    def export(self, suffix: str = "") -> None:
+        """Ask where to, and write what the view in front has of its own, or else the current run
+        and the ghosts; ``suffix`` is the format offered first.
         """
-        if self.panels.export(suffix):
+        try:
+            found = self.panels.exported() or self._exported_runs()
+        except ExplorerError as error:
+            self.show_notice(Notice("warning", f"{capital(str(error))}."))
             return
-        run = self.session.live_model.current
+        self.exporter.ask(found, suffix)
+
+    def export_record(self, record: RunRecord) -> None:
+        """Ask where to, and write a run of the history."""
+        self.exporter.ask(exported_runs([record]))
+
+    def _exported_runs(self) -> Exported:
+        model = self.session.live_model
+        run = model.current
         record: RunRecord | None = run.record if run is not None else None
-        ghosts = [p for p in self.session.live_model.pins if run and p.ticket != run.ticket]
-        chart = None
-        if self.panels.places.current is self.panels.roofline and record is not None:
-            chart = roofline_chart(
-                self.session.roofline_picture(),
-                title=f"{self.session.experiment.workload.manifest.title}: roofline",
-                subtitle=f"{config_words(record.prepared.config)}\n{record.prepared.device.name}",
-            )
-        self.exporter.ask(suffix, record, [p.record for p in ghosts], chart)
+        if run is None or record is None:
+            raise InputError("there are no samples to export yet")
+        ghosts = [p.record for p in model.pins if p.ticket != run.ticket]
+        if self.panels.places.current is not self.panels.roofline:
+            return exported_runs([record, *ghosts])
+        picture = self.session.roofline_picture()
+        title = f"{self.session.experiment.workload.manifest.title}: roofline"
+        subtitle = f"{config_words(record.prepared.config)}\n{record.prepared.device.name}"
+        return exported_runs(
+            [record, *ghosts],
+            lambda: roofline_chart(picture, title=title, subtitle=subtitle),
+            "roofline",
+        )
 
     # ---- the session's file
 
@@ -341,10 +353,6 @@ class MainWindow(KeyWindow):
         """Calibrate a new device in brief from now on when nothing is measured, or not."""
         self.settings.calibrates_when_idle = on
         self.idle_calibration.follow()
-
-    def set_pictures_as_window(self, on: bool) -> None:
-        """Draw exported pictures in the window's colours from now on, or in light ones."""
-        self.settings.pictures_as_window = on
 
     def choose_theme(self, choice: Choice) -> None:
         """Use these colours, now and from now on."""
@@ -410,6 +418,6 @@ class MainWindow(KeyWindow):
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()
-        self.interchange.close_down()
+        self.importer.close_down()
         self.exporter.wait()
         self.sessions.wait()

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QSizePolicy,
     QToolBar,
-    QToolButton,
     QWidget,
 )
 
@@ -43,10 +42,7 @@ class Menus:
         file.addSeparator()
         file.addActions([commands.open_model, commands.open_kernels, commands.reload_kernels])
         file.addSeparator()
-        file.addAction(commands.export)
-        self.export = export_menu(file, commands)
-        file.addMenu(self.export)
-        file.addActions([commands.report, commands.import_runs])
+        file.addActions([commands.export, commands.report, commands.import_runs])
         file.addSeparator()
         file.addAction(commands.quit)
         edit = bar.addMenu("&Edit")
@@ -88,17 +84,6 @@ class Menus:
             menu.setToolTipsVisible(True)  # where a command is grey, they say why
 
 
-def export_menu(parent: QWidget, commands: Commands) -> QMenu:
-    """Return a menu of the formats to export to."""
-    menu = QMenu("Export", parent)
-    menu.addActions(list(commands.export_as.values()))
-    menu.addSeparator()
-    menu.addActions(list(commands.convert_as.values()))
-    menu.addSeparator()
-    menu.addAction(commands.pictures_as_window)
-    return menu
-
-
 def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
     """Return a menu of the numbers of CPU threads, which says what they are for."""
     menu = QMenu("CPU threads", parent)
@@ -126,14 +111,7 @@ class MainBar(QToolBar):
         self.addSeparator()
         self._add(commands.pin, "pinButton")
         self._add(commands.use_tuned, "useTunedButton")
-        self.export_button = QToolButton()
-        self.export_button.setObjectName("exportButton")
-        self.export_button.setText("Export ▾")
-        self.export_button.setToolTip("Save what is shown: image, drawing, document, table, JSON")
-        self.export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.export_button.setMenu(export_menu(self.export_button, commands))
-        self.addWidget(self.export_button)
+        self._add(commands.export, "exportButton")
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(spacer)
@@ -164,4 +142,4 @@ class MainBar(QToolBar):
         self._commands.stop.setIcon(colours.icon("stop"))
         self._commands.pin.setIcon(colours.icon("pin"))
         self._commands.use_tuned.setIcon(colours.icon("tune"))
-        self.export_button.setIcon(colours.icon("export"))
+        self._commands.export.setIcon(colours.icon("export"))

@@ -151,6 +151,15 @@ class Settings:
         self._store.setValue("export/folder", str(value))
 
     @property
+    def export_format(self) -> str:
+        """What the last exported file ended in."""
+        return str(self._store.value("export/format", "png"))
+
+    @export_format.setter
+    def export_format(self, value: str) -> None:
+        self._store.setValue("export/format", value)
+
+    @property
     def session_folder(self) -> Path:
         """Where the last session file was."""
         return Path(str(self._store.value("session/folder", str(Path.home()))))

@@ -53,7 +53,7 @@ def connect_views(window: MainWindow) -> None:
     history.notice.connect(window.show_notice)
     history.acts.message.connect(status.say)
     history.acts.restore_asked.connect(window.restore_run)
-    history.acts.export_asked.connect(partial(window.exporter.ask, "png"))
+    history.acts.export_asked.connect(window.export_record)
     history.acts.ghost_asked.connect(window.pin_stored)
     history.acts.compare_asked.connect(window.compare)
     history.acts.stored_asked.connect(window.compare_stored)
@@ -82,8 +82,6 @@ def connect_commands(window: MainWindow) -> None:
     commands.live_at_start.toggled.connect(window.set_live_at_start)
     commands.calibrates_when_idle.setChecked(window.settings.calibrates_when_idle)
     commands.calibrates_when_idle.toggled.connect(window.set_calibrates_when_idle)
-    commands.pictures_as_window.setChecked(window.settings.pictures_as_window)
-    commands.pictures_as_window.toggled.connect(window.set_pictures_as_window)
     commands.device_plots.toggled.connect(panels.strip.more.setChecked)
     panels.strip.more.toggled.connect(commands.device_plots.setChecked)
     commands.themes[window.settings.theme].setChecked(True)
@@ -98,8 +96,8 @@ def connect_commands(window: MainWindow) -> None:
         (commands.analyse, session.analyse),
         (commands.use_tuned, window.tuning.use_tuned),
         (commands.export, window.export),
-        (commands.report, partial(window.interchange.export, "html")),
-        (commands.import_runs, window.interchange.ask_import),
+        (commands.report, partial(window.export, "html")),
+        (commands.import_runs, window.importer.ask_import),
         (commands.undo, session.experiment.undo),
         (commands.redo, session.experiment.redo),
         (commands.copy_command, window.insight.copy_command),
@@ -120,10 +118,6 @@ def connect_commands(window: MainWindow) -> None:
         (commands.about, dialogs.about),
     ):
         when(action, run)
-    for suffix, action in commands.export_as.items():
-        when(action, partial(window.export, suffix))
-    for suffix, action in commands.convert_as.items():
-        when(action, partial(window.interchange.export, suffix))
     for choice, action in commands.themes.items():
         when(action, partial(window.choose_theme, choice))
     for size, action in commands.text_sizes.items():

@@ -48,6 +48,7 @@ class Monkey:
     """Lives in the window's process and does a step every so often."""
 
     def __init__(self, application: QApplication, window: MainWindow, seed: int) -> None:
+        from PySide6.QtGui import QDesktopServices
         from PySide6.QtWidgets import QFileDialog
 
         self._application, self._window = application, window
@@ -59,7 +60,7 @@ class Monkey:
             command = getattr(window.commands, name)
             command.setVisible(False)
             command.setEnabled(False)
-        folder = Path.cwd()
+        folder = window.settings.export_folder = Path.cwd()
 
         def save(*_: Any, **__: Any) -> tuple[str, str]:
             suffix = self._chance.choice(("json", "csv", "png", "gpux", "html"))
@@ -70,6 +71,7 @@ class Monkey:
         QFileDialog.getSaveFileName = save  # type: ignore[method-assign]
         QFileDialog.getOpenFileName = lambda *_, **__: ("", "")  # type: ignore[method-assign]
         QFileDialog.getOpenFileNames = lambda *_, **__: ([], "")  # type: ignore[method-assign]
+        QDesktopServices.openUrl = lambda *_: True  # type: ignore[method-assign]
         window.engine.show = lambda: None  # type: ignore[method-assign]
         window.engine.set_up = lambda *_: None  # type: ignore[method-assign]
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import app
 from gpuexplorer.gui.allocator import give_back
+from gpuexplorer.gui.export import exported_runs
 from gpuexplorer.gui.help import PAGES
 from gpuexplorer.gui.housekeeping import forget_styles
 from gpuexplorer.gui.widgets.late import LateView
@@ -232,7 +233,7 @@ class Puppet:
         """Write the present run to a file."""
         run = self.window.session.live_model.current
         if run is not None and run.record is not None and run.record.samples:
-            self.window.exporter.write(Path(path), run.record)
+            self.window.exporter.write(exported_runs([run.record]), Path(path))
 
     def save(self, path: str) -> None:
         """Save the session."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
 
@@ -27,6 +30,14 @@ def move_pointer(widget: QWidget, at: QPoint) -> None:
 def until(qtbot: QtBot, condition: Callable[[], bool], patience_ms: int = PATIENCE_MS) -> None:
     """Handle events until ``condition`` holds."""
     qtbot.waitUntil(condition, timeout=patience_ms)
+
+
+def export_to(parent: QWidget, path: Path) -> None:
+    """Have the open dialog write a file, in the format in which its name ends."""
+    (dialog,) = [d for d in parent.findChildren(ExportDialog) if d.isVisible()]
+    dialog.path_box.selectAll()
+    QTest.keyClicks(dialog.path_box, str(path))
+    dialog.export_button.click()
 
 
 def measured(window: MainWindow, samples: int = 10) -> Run | None:

@@ -16,7 +16,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
-    QFileDialog,
     QLabel,
     QProgressBar,
     QPushButton,
@@ -40,7 +39,7 @@ from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.blockmap import MapCell, map_space
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, move_pointer, until, wait_measured
+from tests.gui.driver import export_to, find, move_pointer, until, wait_measured
 
 
 @pytest.fixture(autouse=True)
@@ -334,8 +333,8 @@ def check_export(
 ) -> None:
     """The export is a sweep's document over the blocks, its chart what the canvas shows."""
     path = folder / "map.json"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     window.export("json")
+    export_to(window, path)
     until(qtbot, path.exists)
     until(qtbot, lambda: not window.exporter.busy)
     document = json.loads(path.read_text(encoding="utf-8"))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shiboken6
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.widgets.late import LateView
+from gpuexplorer.gui.widgets.scroll_room import keep_room
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 
@@ -156,7 +158,7 @@ def test_what_the_user_chose_of_the_history_wins(
     again = open_window()
     again.resize(*SMALL)
     again.show()
-    qtbot.waitUntil(again.isVisible)
+    until(qtbot, again.isVisible)
     assert again.panels.history.isVisible(), "the next window remembers"
     shown.trigger()
     resize(qtbot, window, (1280, 800))
@@ -167,9 +169,27 @@ def test_what_the_user_chose_of_the_history_wins(
 
 
 def test_searching_brings_a_folded_history_back(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     resize(qtbot, window, SMALL)
     assert not window.panels.history.isVisible()
     QTest.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     assert window.panels.history.isVisible()
     assert window.panels.history.bar.search.hasFocus()
+
+
+def test_a_bar_follows_what_there_is_to_scroll_whatever_python_has_let_go(qtbot: QtBot) -> None:
+    area = QScrollArea()
+    qtbot.addWidget(area)
+    keep_room(area)
+    area.resize(200, 100)
+    label = QLabel("\n".join(["long"] * 50))
+    area.setWidget(label)
+    area.show()
+    until(qtbot, area.verticalScrollBar().isEnabled)
+    label.setText("short")
+    label.adjustSize()
+    until(qtbot, lambda: not area.verticalScrollBar().isEnabled())
+    shiboken6.invalidate(area.verticalScrollBar())  # as when what held it was collected
+    label.setText("\n".join(["long"] * 50))
+    label.adjustSize()
+    until(qtbot, lambda: area.verticalScrollBar().maximum() > 0)

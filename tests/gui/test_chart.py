@@ -21,7 +21,7 @@ from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.panel import PanelView
 from gpuexplorer.gui.show.ranges import axis_range
 from gpuexplorer.gui.theme import make_theme, theme
-from tests.gui.driver import move_pointer
+from tests.gui.driver import move_pointer, until
 
 TIME = Axis(label="time", unit="s")
 LOG = Axis(label="rate", unit="B/s", scale="log", low=1e6, high=1e9)
@@ -147,15 +147,15 @@ def test_a_mark_says_what_it_is_rings_and_is_chosen(qtbot: QtBot) -> None:
     viewport, at = place(view, "b")
     before = viewport.grab().toImage()
     move_pointer(viewport, at)
-    qtbot.waitUntil(lambda: pointed == ["b"])
+    until(qtbot, lambda: pointed == ["b"])
     assert changed(before, viewport.grab().toImage()) > 20, "it is ringed"
     QApplication.sendEvent(viewport, QHelpEvent(QEvent.Type.ToolTip, at, viewport.mapToGlobal(at)))
     assert QToolTip.text() == "mark b"
     QToolTip.hideText()
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
-    qtbot.waitUntil(lambda: chosen == ["b"])
+    until(qtbot, lambda: chosen == ["b"])
     move_pointer(viewport, at + QPoint(90, 0))
-    qtbot.waitUntil(lambda: pointed[-1] is None)
+    until(qtbot, lambda: pointed[-1] is None)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at + QPoint(90, 0))
     assert chosen == ["b"]
     assert "mark a; mark b" in view.accessibleDescription()
@@ -179,7 +179,7 @@ def test_a_row_of_names_belongs_to_its_mark(qtbot: QtBot) -> None:
     view.chosen.connect(chosen.append)
     viewport, at = place(view, "c")
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=QPoint(at.x() // 2, at.y()))
-    qtbot.waitUntil(lambda: chosen == ["c"])
+    until(qtbot, lambda: chosen == ["c"])
 
 
 def heat(columns: int, rows: int, missing: float = np.nan) -> Panel:
@@ -222,7 +222,7 @@ def test_cells_are_coloured_by_value_and_those_without_are_hatched(qtbot: QtBot)
     pointed: list[object] = []
     view.hovered.connect(pointed.append)
     move_pointer(viewport, at)
-    qtbot.waitUntil(lambda: pointed == ["2,2"])
+    until(qtbot, lambda: pointed == ["2,2"])
 
 
 def test_new_values_change_what_is_there_and_keep_the_zoom(qtbot: QtBot) -> None:

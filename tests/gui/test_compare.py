@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.comparison import comparison_chart
@@ -30,7 +30,7 @@ from gpuexplorer.gui.views.compare import CompareView
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.results.comparison import sheet_of
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import export_to, find, until, wait_measured
 from tests.support.results import made_config, made_result
 
 
@@ -150,8 +150,8 @@ def files_and_command(
 ) -> None:
     for suffix in ("json", "svg", "csv"):
         path = tmp_path / f"compared.{suffix}"
-        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
         window.export(suffix)  # which is this view's while it is shown
+        export_to(window, path)
         until(qtbot, lambda: not window.exporter.busy)
     written = msgspec.json.decode((tmp_path / "compared.json").read_bytes(), type=ComparisonResult)
     assert written == view.model.result
@@ -362,8 +362,8 @@ def test_two_days_of_one_configuration_are_compared_as_stored_and_reported(
     view.refer_to(1)
     assert cell(view, 0, "verdict") == "faster" and cell(view, 1, "verdict") == "reference"
     page = tmp_path / "days.html"
-    monkeypatch.setattr(window.exporter, "ask_path", lambda *_: page)
-    window.interchange.export("html")
+    window.export("html")
+    export_to(window, page)
     until(qtbot, page.exists)
     said = page.read_text()
     assert when_words(before.time_utc) in said and when_words(after.time_utc) in said

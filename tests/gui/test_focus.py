@@ -51,7 +51,7 @@ def test_each_stop_of_tab_in_each_view_has_a_ring_and_a_name(
 ) -> None:
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     places = window.panels.places
     seen: dict[QWidget, None] = {}
     wrong: list[str] = []

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.help import PAGES, page_of
 from gpuexplorer.gui.main_window import MainWindow
+from tests.gui.driver import until
 
 
 def opened(window: MainWindow, qtbot: QtBot) -> str:
@@ -18,12 +19,12 @@ def opened(window: MainWindow, qtbot: QtBot) -> str:
     assert shown is not None and shown.isVisible()
     row = shown.list.currentRow()
     shown.close()
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     return list(PAGES)[row]
 
 
 def test_f1_follows_the_focus_and_the_view_in_front(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     panels = window.panels
     panels.places.show_view(panels.roofline)
     panels.places.place_bar.setFocus()

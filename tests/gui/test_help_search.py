@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.help import PAGES, HelpWindow, contents
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.help_search import marked, plain_text, search
+from tests.gui.driver import until
 
 SOME = {
     "one": ("The roofline", "# The roofline\n\nSpeed of a [ridge](roofline.md) and **its** roofs."),
@@ -44,11 +45,11 @@ def shown_pages(shown: HelpWindow) -> list[str]:
 @pytest.fixture
 def shown(window: MainWindow, qtbot: QtBot) -> HelpWindow:
     """Return the help, opened by its key."""
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     QTest.keyClick(window, Qt.Key.Key_F1)
     opened = window.dialogs.help
     assert opened is not None
-    qtbot.waitUntil(opened.isActiveWindow)
+    until(qtbot, opened.isActiveWindow)
     return opened
 
 

@@ -24,7 +24,7 @@ def ready(qtbot: QtBot, window: MainWindow) -> MainWindow:
     """Return the active window with a device, and nothing measuring."""
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     return window
 
 

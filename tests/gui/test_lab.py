@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.panels.result_tab import write
 from gpuexplorer.gui.views.blockmap import BlockMapView
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.views.study_form import Lists, Ticks
@@ -85,7 +84,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
         found = store.find(Query(group=group.id))
         assert {row.id for row in found} == {run.id for run in study.runs}
     target = tmp_path / "lab.svg"
-    write(view.exported(), target, "light")
+    view.exported().write(target, "svg", "light")
     assert "<svg" in target.read_text()
     other = next(r for r in study.runs if r.config.precision != "fp32")
     view.view.result.chart.chosen.emit(other.id)

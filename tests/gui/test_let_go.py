@@ -15,7 +15,7 @@ import psutil
 import pytest
 import shiboken6
 from PySide6.QtGui import QPixmapCache
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -97,7 +97,6 @@ def test_a_sweep_that_has_ended_is_let_go_with_its_store(
 def test_the_samples_of_a_run_that_is_stored_are_the_store_s_alone(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: ("", ""))
     window = open_window()
     find(window, "sizeSlider").setValue(64)
     first = wait_measured(qtbot, window)

@@ -17,7 +17,7 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.operators import Call
 from gpuexplorer.gui.model.flame import Flame
 from gpuexplorer.gui.operators_job import RecordedProfile
-from gpuexplorer.gui.panels.operators import OperatorsView, write
+from gpuexplorer.gui.panels.operators import OperatorsView
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
 from tests.support.operators import made_profile
@@ -120,8 +120,8 @@ def test_a_profile_is_shown_sorted_and_picked(
     assert view.plot.box.viewRange()[0] == pytest.approx([low, high])
     until(qtbot, lambda: view.plot.flame_item.drawn > 0)
 
-    for suffix in ("png", "json"):
-        write(view.shown, tmp_path / f"o.{suffix}", "dark")  # type: ignore[arg-type]
+    for suffix in view.exported().formats:
+        view.exported().write(tmp_path / f"o.{suffix}", suffix, "dark")
         assert (tmp_path / f"o.{suffix}").stat().st_size > 500
 
 

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.palette import Entry, Palette, matching
+from tests.gui.driver import until
 
 
 def press(widget: QWidget, key: Qt.Key, control: bool = False, shift: bool = False) -> None:
@@ -22,9 +23,9 @@ def press(widget: QWidget, key: Qt.Key, control: bool = False, shift: bool = Fal
 
 @pytest.fixture
 def palette(qtbot: QtBot, window: MainWindow) -> Palette:
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     press(window, Qt.Key.Key_K, control=True)
-    qtbot.waitUntil(lambda: window.dialogs.palette is not None)
+    until(qtbot, lambda: window.dialogs.palette is not None)
     palette = window.dialogs.palette
     assert palette is not None and palette.isVisible()
     return palette
@@ -91,7 +92,7 @@ def test_what_a_name_begins_with_stands_first(qapp: QApplication) -> None:
 
 
 def test_views_have_keys(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     places = window.panels.places
     for number, view in enumerate(places.views[:9]):
         press(window, Qt.Key(Qt.Key.Key_1.value + number), control=True)

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.places import Places
+from tests.gui.driver import until
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_a_session_of_any_version_shows_its_view(window: MainWindow) -> None:
 
 
 def test_a_view_has_its_letter_beside_its_number(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(window.isActiveWindow)
+    until(qtbot, window.isActiveWindow)
     places = window.panels.places
     for key, title in ((Qt.Key.Key_S, "Sweep"), (Qt.Key.Key_T, "Tune")):
         held = Qt.KeyboardModifier

@@ -13,7 +13,6 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QLabel,
     QProgressBar,
     QPushButton,
@@ -26,11 +25,12 @@ from gpuexplorer.calibration.plan import Stage, stages
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE, CeilingStore
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.views.roofline import RooflineView
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, move_pointer, until, wait_measured
+from tests.gui.driver import export_to, find, move_pointer, until, wait_measured
 from tests.support.ceilings import made_ceilings
 
 
@@ -229,16 +229,11 @@ def test_the_tab_exports_the_roofline(
         made_ceilings(hardware_id=device.hardware_id, driver=device.driver, threads=device.threads)
     )
     view.refresh()
-    asked: list[Path] = []
-
-    def choose(parent: object, title: str, offered: str, *rest: object) -> tuple[str, str]:
-        asked.append(tmp_path / Path(offered).name)
-        return str(asked[-1]), ""
-
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
     window.export("svg")
-    (path,) = asked
-    assert path.name.endswith("-roofline.svg")
+    (dialog,) = window.findChildren(ExportDialog)
+    assert dialog.path.name.endswith("-roofline.svg")
+    path = tmp_path / dialog.path.name
+    export_to(window, path)
     until(qtbot, path.exists)
     until(qtbot, lambda: not window.exporter.busy)
     text = path.read_text(encoding="utf-8")

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.views.selftest import SelfTestDialog
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import SelfTestReport
-from tests.gui.driver import PATIENCE_MS, find, until
+from tests.gui.driver import PATIENCE_MS, export_to, find, until
 
 
 @pytest.fixture
@@ -77,18 +78,21 @@ def test_a_self_test_is_shown_and_exported(
     assert "Skipped in occupancy: " in dialog.view.details.toPlainText()
 
     path = tmp_path / "report.json"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     export.click()
+    export_to(dialog, path)
     until(qtbot, lambda: dialog.words.text() == f"Saved {path}")
     assert msgspec.json.decode(path.read_bytes(), type=SelfTestReport) == report
-    monkeypatch.setattr(
-        QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "r.json"), "")
-    )
+    gone = tmp_path / "gone"
+    gone.mkdir()
     export.click()
+    (asking,) = [d for d in dialog.findChildren(ExportDialog) if d.isVisible()]
+    asking.path_box.setText(str(gone / "r.json"))
+    gone.rmdir()
+    asking.export_button.click()
     until(qtbot, lambda: dialog.words.text().startswith("Cannot write "))
     table = tmp_path / "report.csv"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(table), ""))
     export.click()
+    export_to(dialog, table)
     until(qtbot, lambda: dialog.words.text() == f"Saved {table}")
     assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + len(report.checks)
 

@@ -55,7 +55,7 @@ from gpuexplorer.gui.model.sweep_axes import (
     space_of,
 )
 from gpuexplorer.gui.model.sweep_preview import sweep_command
-from gpuexplorer.gui.panels.result_tab import sweep_files, write
+from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.views.sweep import SweepView
@@ -443,7 +443,7 @@ def _document() -> bytes:
 def test_a_sweep_is_exported(experiment: Experiment, tmp_path: Path, suffix: str) -> None:
     held = swept(block_space(experiment), 6)
     path = tmp_path / f"sweep.{suffix}"
-    write(sweep_files(held.to_document, "sweep"), path, "light")
+    sweep_files(held.to_document, "sweep").write(path, suffix, "light")
     if suffix == "csv":
         rows = list(csv.DictReader(path.read_text().splitlines()))
         assert sum(bool(row["median_s"]) for row in rows) == 6
@@ -460,17 +460,11 @@ def test_there_is_nothing_to_export_before_something_is_measured(
     experiment: Experiment, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="nothing of the sweep"):
-        write(
-            sweep_files(swept(block_space(experiment), 0).to_document, "s"),
-            tmp_path / "x.svg",
-            "light",
-        )
+        found = sweep_files(swept(block_space(experiment), 0).to_document, "s")
+        found.write(tmp_path / "x.svg", "svg", "light")
     with pytest.raises(InputError, match="cannot tell a format"):
-        write(
-            sweep_files(swept(block_space(experiment), 3).to_document, "s"),
-            tmp_path / "x.odt",
-            "light",
-        )
+        found = sweep_files(swept(block_space(experiment), 3).to_document, "s")
+        found.write(tmp_path / "x.odt", "odt", "light")
     assert not list(tmp_path.iterdir())
 
 

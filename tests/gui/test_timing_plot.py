@@ -16,6 +16,7 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.theme import make_theme
+from tests.gui.driver import until
 
 SECONDS = 10.0
 
@@ -158,10 +159,10 @@ def test_the_legend_leaves_out_what_there_is_no_room_for(plot: TimingPlot, qtbot
     entries = list(plot._legend.values())
     assert all(entry.isVisible() for entry in entries)
     plot.resize(480, 300)
-    qtbot.waitUntil(lambda: not entries[-1].isVisible())
+    until(qtbot, lambda: not entries[-1].isVisible())
     assert entries[0].isVisible()
     assert plot.minimumSizeHint().width() < 400
     plot.resize(900, 300)
-    qtbot.waitUntil(lambda: all(entry.isVisible() for entry in entries))
+    until(qtbot, lambda: all(entry.isVisible() for entry in entries))
     ends = [entry.geometry() for entry in entries]
     assert all(a.right() < b.left() for a, b in itertools.pairwise(ends))

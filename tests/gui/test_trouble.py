@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.errors import error_of_loss
+from gpuexplorer.gui.export import exported_runs
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.trace import sample_times_s
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
@@ -60,7 +61,7 @@ def test_a_killed_engine_is_replaced_and_its_samples_kept(
     assert window.session.history[row].sampled == kept
     record = run.record
     assert record is not None
-    window.exporter.write(tmp_path / "kept.json", record, [])
+    window.exporter.write(exported_runs([record]), tmp_path / "kept.json")
     again = wait_measured(qtbot, window)
     assert again.ticket != run.ticket
     assert window.session.worker.engine_pid != pid

@@ -12,22 +12,23 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.tuning import best_so_far, evaluation_words
 from gpuexplorer.cli.parser import build_parser
 from gpuexplorer.cli.tune import options_of
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
+from gpuexplorer.gui.export import CHARTS
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.panels.result_tab import FORMATS
 from gpuexplorer.gui.views.tune import TuneView, TuningJob, progress_of
 from gpuexplorer.gui.views.tune_form import TITLES, TuneForm
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import MOST_FINAL_S, TuningProgress
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import export_to, find, until, wait_measured
 from tests.support.results import made_config
 
 
@@ -230,11 +231,10 @@ def test_chart_table_and_document_are_exported(
     start(qtbot, view, 3)
     tuning = ended(qtbot, view)
     assert tuning is not None
-    for suffix in FORMATS:
+    for suffix in (*CHARTS, "csv", "json"):
         target = tmp_path / f"tuning.{suffix}"
-        answer = (str(target), "")
-        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         window.export(suffix)
+        export_to(window, target)
         until(qtbot, lambda: not window.exporter.busy)
         assert target.exists(), window.banner.text
     assert msgspec.json.decode((tmp_path / "tuning.json").read_bytes(), type=Tuning) == tuning
@@ -248,9 +248,12 @@ def test_chart_table_and_document_are_exported(
     assert "the best so far" in drawn and "Use " in drawn
     folder = tmp_path / "folder.json"
     folder.mkdir()
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
     window.export("json")
-    until(qtbot, lambda: "it is a folder" in window.banner.text)
+    export_to(window, folder)
+    (dialog,) = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
+    assert not dialog.export_button.isEnabled()
+    assert dialog.words.text() == "This is a folder: give the file a name."
+    dialog.reject()
 
 
 def test_samplers_that_lack_a_package_cannot_be_chosen(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
-from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
@@ -23,16 +21,13 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
-from gpuexplorer.charts.spec import encode
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.exchange import atomic_file
 from gpuexplorer.exchange.operator_trace import write_operator_trace
-from gpuexplorer.gui.export import CHARTS, Exporter, render
+from gpuexplorer.gui.export import CHARTS, Exported
 from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
-from gpuexplorer.gui.plots.base import small_button
 from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
@@ -42,13 +37,12 @@ from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
 
+TRACE = "trace.json"
 FORMATS = {
-    "png": "PNG image",
-    "svg": "SVG drawing",
-    "pdf": "PDF document",
+    **CHARTS,
     "json": "JSON document of the operators",
+    TRACE: "Chrome trace of the calls, for Perfetto",
 }
-TRACE = {"json": "Chrome trace, for Perfetto"}
 GAP = " \u00a0 "
 """Between the families in the legend."""
 NOTHING_YET = (
@@ -58,10 +52,7 @@ NOTHING_YET = (
 
 
 class OperatorsView(QWidget):
-    """Records through the session's engine; ``notice`` carries a sentence for the banner.
-
-    ``exporter`` is who asks for file names and writes in the background.
-    """
+    """Records through the session's engine; ``notice`` carries a sentence for the banner."""
 
     notice = Signal(object)
     restored = Signal(object)
@@ -73,7 +64,6 @@ class OperatorsView(QWidget):
         self.setAutoFillBackground(True)
         self.setBackgroundRole(self.palette().ColorRole.Base)
         self._session = session
-        self.exporter: Exporter | None = None
         self.shown: RecordedProfile | None = None
         self._job: OperatorsJob | None = None
         column = QVBoxLayout(self)
@@ -104,24 +94,12 @@ class OperatorsView(QWidget):
         self.status = Words()
         self.status.setObjectName("operatorsStatus")
         self.status.setProperty("role", "muted")
-        self.trace_button = small_button(
-            "operatorTraceButton", "Save the calls as a Chrome trace, which Perfetto opens"
-        )
-        self.trace_button.setText("Trace…")
-        self.trace_button.clicked.connect(lambda _=False: self.ask_trace())
-        self.chart_button = small_button(
-            "operatorChartButton", "Save flame chart and table as a drawing, or all of it as JSON"
-        )
-        self.chart_button.setText("Save…")
-        self.chart_button.clicked.connect(lambda _=False: self.ask_chart())
         head = QHBoxLayout()
         head.setContentsMargins(12, 8, 12, 6)
         head.setSpacing(10)
         head.addWidget(self.record_button)
         head.addWidget(self.shapes_box)
         head.addWidget(self.status, 1)
-        head.addWidget(self.trace_button)
-        head.addWidget(self.chart_button)
         return head
 
     def _pages(self) -> QWidget:
@@ -209,8 +187,6 @@ class OperatorsView(QWidget):
         self.record_button.setEnabled(not why_not)
         tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
         self.record_button.setToolTip(tip)
-        for button in (self.trace_button, self.chart_button):
-            button.setEnabled(self.shown is not None)
         if self.shown is None:
             self.status.setText(why_not)
             self.message.setText(why_not or NOTHING_YET)
@@ -283,42 +259,21 @@ class OperatorsView(QWidget):
 
     # ---- files
 
-    def _named(self, suffix: str) -> str:
-        assert self.shown is not None
-        config = self.shown.profile.config
-        name = f"{config.workload}-{config.variant}-{config.precision}-operators"
-        return re.sub(r"[^\w.-]+", "_", name) + f".{suffix}"
-
-    def ask_trace(self) -> None:
-        """Ask for a file name and write the calls as a Chrome trace."""
-        if self.shown is None or self.exporter is None:
-            return
-        path = self.exporter.ask_path("json", self._named("trace.json"), TRACE)
-        if path is not None:
-            self.exporter.do(path, partial(write_operator_trace, self.shown.profile))
-
-    def ask_chart(self) -> None:
-        """Ask for a file name and write flame chart and table, or the document."""
-        if self.shown is None or self.exporter is None:
-            return
-        path = self.exporter.ask_path("png", self._named("png"), FORMATS)
-        if path is not None:
-            shown, scheme = self.shown, self.exporter.scheme
-            self.exporter.do(path, lambda target: write(shown, target, scheme))
-
-
-def write(shown: RecordedProfile, path: Path, scheme: str) -> None:
-    """Write a profile by the file's ending; raises ExplorerError in one sentence."""
-    suffix = path.suffix.lower().lstrip(".")
-    if suffix in CHARTS:
-        render(encode(operator_chart(shown.profile, title=shown.title)), path, scheme)
-    elif suffix == "json":
-        with atomic_file(path) as stream:
-            profile = shown.profile
-            stream.write(shared(msgspec.json.encode(profile), [profile.environment]) + b"\n")
-    else:
-        raise InputError(
-            f"cannot tell a format from '{path.name}'", remedy=f"end it in {', '.join(FORMATS)}"
+    def exported(self) -> Exported:
+        """Return how the profile is written; InputError when there is none."""
+        shown = self.shown
+        if shown is None:
+            raise InputError(
+                "no operators were recorded yet", remedy="press Record one iteration first"
+            )
+        profile = shown.profile
+        config = profile.config
+        return Exported(
+            f"{config.workload}-{config.variant}-{config.precision}-operators",
+            lambda: shared(msgspec.json.encode(profile), [profile.environment]) + b"\n",
+            chart=lambda: operator_chart(profile, title=shown.title),
+            formats=FORMATS,
+            others={TRACE: partial(write_operator_trace, profile)},
         )
 
 

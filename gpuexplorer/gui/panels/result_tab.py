@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer import exchange
-from gpuexplorer.charts.spec import ChartSpec, encode
-from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.exchange import atomic_file
-from gpuexplorer.gui.export import Exporter, render
-from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.late import LateView
 
 if TYPE_CHECKING:
     from gpuexplorer.charts.sweep_points import Figure
     from gpuexplorer.core.sweep import SweepDocument
-
-FORMATS = {
-    "png": "PNG image",
-    "svg": "SVG drawing",
-    "pdf": "PDF document",
-    "csv": "CSV table of all configurations",
-    "json": "JSON document",
-}
-
-
-def no_chart() -> ChartSpec:
-    """Refuse a chart of what has none."""
-    raise InputError("there is no chart of this", remedy="choose another format")
-
-
-@dataclass(frozen=True)
-class Exported:
-    """What is to be written: a file's name without its ending, and how each format comes about.
-
-    All three may be called in another thread, and raise ExplorerError.
-    """
-
-    stem: str
-    json: Callable[[], bytes]
-    csv: Callable[[Path], None]
-    chart: Callable[[], ChartSpec] = no_chart
-    formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
-    """The endings of its files, with words for each."""
 
 
 class Codec(Protocol):
@@ -148,49 +115,6 @@ class ResultTab(LateView):
             self.made()
             assert self.result is not None
             self.result.show_held(held)
-
-    # ---- files
-
-    def export(self, exporter: Exporter, suffix: str) -> None:
-        """Ask for a file name and write what is shown there."""
-        if self.result is None:
-            return
-        try:
-            found = self.result.exported()
-        except ExplorerError as error:
-            self.notice.emit(Notice("warning", f"{capital(str(error))}."))
-            return
-        ask_and_write(found, exporter, suffix)
-
-
-def ask_and_write(found: Exported, exporter: Exporter, suffix: str) -> None:
-    """Ask for a file name and have a result written there."""
-    path = exporter.ask_path(suffix, f"{file_stem(found.stem)}.{suffix}", found.formats)
-    if path is not None:
-        scheme = exporter.scheme
-        exporter.do(path, lambda target: write(found, target, scheme))
-
-
-def file_stem(words: str) -> str:
-    """Return words as the name of a file."""
-    return re.sub(r"[^\w.-]+", "_", words)
-
-
-def write(found: Exported, path: Path, scheme: str) -> None:
-    """Write a result by the file's ending: chart, table or document; raises ExplorerError."""
-    suffix = path.suffix.lower().lstrip(".")
-    if suffix not in found.formats:
-        endings = ", ".join(found.formats)
-        raise InputError(f"cannot tell a format from '{path.name}'", remedy=f"end it in {endings}")
-    exchange.check_target(path)
-    if suffix == "json":
-        data = found.json()
-        with atomic_file(path) as stream:
-            stream.write(data)
-    elif suffix == "csv":
-        found.csv(path)
-    else:
-        render(encode(found.chart()), path, scheme)
 
 
 def sweep_files(

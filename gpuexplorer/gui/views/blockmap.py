@@ -16,6 +16,7 @@ from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.blockmap import MapEnd, MapModel, MeasurableMap
 from gpuexplorer.gui.model.map_chart import map_chart
@@ -24,7 +25,7 @@ from gpuexplorer.gui.model.map_look import COLOURINGS, Look
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice, capital
-from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
+from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.plots.base import muted_label, small_button
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session

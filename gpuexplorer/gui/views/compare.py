@@ -24,11 +24,11 @@ from gpuexplorer.core.units import listed
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.compare_bar import CompareBar
 from gpuexplorer.gui.views.compare_job import CompareJob, Present

@@ -15,10 +15,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.views.job_head import JobHead

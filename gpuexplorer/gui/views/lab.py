@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.studies import Study
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.job import Held
-from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.study import StudyView
 from gpuexplorer.studies import KINDS, kind_of

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
-from gpuexplorer.gui.panels.result_tab import Exported, ask_and_write
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.show.table import ROW_HEIGHT, SheetTable
@@ -285,7 +285,7 @@ class SelfTestDialog(JobDialog):
 
     def export(self) -> None:
         """Ask for a file name and write the report."""
-        ask_and_write(self.view.exported(), self.exporter, "json")
+        self.exporter.ask(self.view.exported(), "json")
 
     def _show_found(self) -> None:
         result = self.view.model.result

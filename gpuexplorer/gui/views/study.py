@@ -22,10 +22,10 @@ from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.job_engine import JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
-from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture

@@ -14,12 +14,13 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import count
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model import sweep_preview
 from gpuexplorer.gui.model.sweep import HeldSweep, SweepModel, Unfinished, cell_words, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice, not_kept
-from gpuexplorer.gui.panels.result_tab import Exported, sweep_files
+from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
 from gpuexplorer.gui.views.job_view import JobView, Preview

@@ -23,12 +23,12 @@ from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import Held, JobModel, Progress
 from gpuexplorer.gui.model.sweep_preview import estimate
 from gpuexplorer.gui.model.tried import Tried
 from gpuexplorer.gui.notice import not_kept
-from gpuexplorer.gui.panels.result_tab import Exported
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture

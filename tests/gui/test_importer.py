@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.exchange.document import runs_json
 from gpuexplorer.exchange.formats import read_runs
-from gpuexplorer.gui.interchange import CONVERTED, imported_words
+from gpuexplorer.gui.child import CONVERTED
+from gpuexplorer.gui.importer import imported_words
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.history.store import Store
-from tests.gui.driver import find, until, wait_measured
+from tests.gui.driver import export_to, find, until, wait_measured
 from tests.support.exchange import cache_text, made_run
 
 
 def test_what_is_shown_is_written_in_every_format(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     find(window, "sizeSlider", SnapSlider).setValue(64)
     wait_measured(qtbot, window, 20)
@@ -28,23 +28,16 @@ def test_what_is_shown_is_written_in_every_format(
     find(window, "blockYSlider", SnapSlider).setValue(4)
     wait_measured(qtbot, window, 20)
     window.session.set_live(False)
-    asked: list[str] = []
-
-    def choose(parent: object, title: str, offered: str, *rest: object) -> tuple[str, str]:
-        asked.append(Path(offered).name)
-        return str(tmp_path / asked[-1]), ""
-
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
     for suffix in CONVERTED:
         window.banner.dismiss()
-        find(window, f"export_{suffix}", QAction).trigger()
+        window.export(suffix)
+        path = tmp_path / f"run.{suffix}"
+        export_to(window, path)
         until(qtbot, lambda: bool(window.banner.text), patience_ms=60_000)
-        path = tmp_path / asked[-1]
         assert window.banner.text == f"Saved {path}"
         assert path.name.endswith(f".{suffix}") and path.stat().st_size > 1000
     for suffix in ("parquet", "nvbench.json"):
-        name = next(name for name in asked if name.endswith(suffix))
-        assert {run.config.block for run in read_runs(tmp_path / name).runs} == {
+        assert {run.config.block for run in read_runs(tmp_path / f"run.{suffix}").runs} == {
             (16, 4, 1), (16, 16, 1),
         }  # fmt: skip
 
@@ -66,7 +59,7 @@ def test_runs_are_imported_into_the_history(
     with Store.open() as store:
         assert store.count() == 6
     window.banner.dismiss()
-    window.interchange.take([tmp_path / "runs.json"])
+    window.importer.take([tmp_path / "runs.json"])
     until(qtbot, lambda: bool(window.banner.text), patience_ms=60_000)
     assert "3 are in the history already" in window.banner.text
     assert window.banner.kind == "info"
@@ -76,9 +69,9 @@ def test_the_window_closes_while_an_import_goes_on(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     (tmp_path / "runs.json").write_bytes(runs_json([made_run(i) for i in range(3)]))
-    window.interchange.take([tmp_path / "runs.json"])
-    assert window.interchange.busy
-    window.interchange.take([tmp_path / "runs.json"])
+    window.importer.take([tmp_path / "runs.json"])
+    assert window.importer.busy
+    window.importer.take([tmp_path / "runs.json"])
     assert "still running" in window.banner.text
     window.close()
 
@@ -87,7 +80,7 @@ def test_nothing_to_export_is_said(qtbot: QtBot, window: MainWindow) -> None:
     window.session.set_live(False)
     if window.session.live_model.current is None:
         window.commands.report.trigger()
-        assert window.banner.text == "There is nothing to export yet."
+        assert window.banner.text == "There are no samples to export yet."
 
 
 def test_words_of_an_import() -> None:
