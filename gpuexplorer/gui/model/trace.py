@@ -269,16 +269,20 @@ def _grouped(summaries: Floats, size: int) -> Floats:
     """
     if size == 1 or not summaries.shape[1]:
         return summaries
-    at = np.arange(0, summaries.shape[1], size)
-    inner = [np.median(part, axis=1) for part in np.split(summaries[2:-1], at[1:], axis=1)]
-    return np.concatenate(
-        [
-            summaries[:1, at],
-            np.minimum.reduceat(summaries[1:2], at, axis=1),
-            np.stack(inner, axis=1),
-            np.maximum.reduceat(summaries[-1:], at, axis=1),
-        ]
-    )
+    count = summaries.shape[1]
+    whole = count - count % size
+    found = _joined(summaries[:, :whole].reshape(len(summaries), -1, size))
+    if whole == count:
+        return found
+    return np.concatenate([found, _joined(summaries[:, np.newaxis, whole:])], axis=1)
+
+
+def _joined(groups: Floats) -> Floats:
+    """Join summaries of shape (time and figures, groups, members)."""
+    found: Floats = np.median(groups, axis=2)
+    found[0] = groups[0, :, 0]
+    found[1], found[-1] = groups[1].min(axis=1), groups[-1].max(axis=1)
+    return found
 
 
 class Trend:
