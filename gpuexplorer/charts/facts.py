@@ -8,6 +8,7 @@ from gpuexplorer.charts.memory import has_memory, memory_words, parts_words
 from gpuexplorer.charts.words import (
     STOPPED,
     TRAFFIC_NAMES,
+    cause_words,
     checked_by,
     error_words,
     median_words,
@@ -59,6 +60,8 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
         rows.append(("outliers", "", outliers))
     if timing.dropped:
         rows.append(("lost", "", dropped_words(timing.dropped)))
+    if cause := cause_words(result):
+        rows.append(("meanwhile", "", cause))
     rows += [("note", "", said) for said in timing.warnings]
     if timing.suspect:
         rows.append(("SUSPECT", "", timing.suspect))

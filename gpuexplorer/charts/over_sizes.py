@@ -20,12 +20,11 @@ def sizes_chart(
     axis: Axis,
     *,
     height: float,
-    about: str,
     notes: Sequence[str],
 ) -> ChartSpec:
     """Return times over sizes, and below them a panel with an ``axis`` and a ``height`` of its own.
 
-    ``about`` is what was measured, and ``notes`` what it came to.
+    ``notes`` are what it came to.
     """
     upper = Panel(x=size_axis(study), y=times_axis(times), series=tuple(times))
     lower = Panel(x=size_axis(study), y=axis, series=tuple(below), height=height)
@@ -38,7 +37,7 @@ def sizes_chart(
         for reason, values in reasons.items()
     ]
     return ChartSpec(
-        title=study.title, subtitle=f"{about}\n{study.device}", rows=((upper,), (lower,)),
+        title=study.title, subtitle=study.device, rows=((upper,), (lower,)),
         notes=(*notes, *study.notes, *skipped),
     )  # fmt: skip
 

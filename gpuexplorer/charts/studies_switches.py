@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_words import effect_words, factor_words, subject
+from gpuexplorer.charts.studies_words import effect_words, factor_words
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
 from gpuexplorer.core.units import factor, quantity
 
@@ -105,7 +105,7 @@ def waterfall_chart(study: SwitchesStudy) -> ChartSpec:
         rows.append((_waterfall(bars),))
     return ChartSpec(
         title=study.title,
-        subtitle=f"{subject(study.config)}\n{study.device}",
+        subtitle=study.device,
         rows=tuple(rows),
         notes=tuple(_notes(study, bool(memory))),
     )

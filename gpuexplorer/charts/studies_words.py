@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gpuexplorer.charts.caption import Caption
+from gpuexplorer.charts.words import known_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
-from gpuexplorer.core.units import factor, percent, quantity, speed, speed_interval
+from gpuexplorer.core.units import factor, speed, speed_interval
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -33,14 +34,10 @@ def factor_words(effect: Comparison) -> str:
 
 
 def time_words(measured: Measured | None) -> str:
-    """Return a time with half its interval, such as ``412 µs ± 0.3 %``."""
+    """Return a time and how well it is known, such as ``412 µs ± 0.3 %``."""
     if measured is None:
         return "–"
-    text = quantity(measured.time_s, "s")
-    low, high = measured.ci95_low_s, measured.ci95_high_s
-    if low is None or high is None or measured.time_s <= 0:
-        return text
-    return f"{text} ± {percent((high - low) / 2 / measured.time_s)}"
+    return known_words(measured.time_s, measured.ci95_low_s, measured.ci95_high_s)
 
 
 def error_words(error: float | None) -> str:

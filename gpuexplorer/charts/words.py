@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
+from gpuexplorer.analysis.disturbance import disturbance
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
+from gpuexplorer.core.series.examine import UNCERTAIN
+from gpuexplorer.core.statistics import relative_error
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, quantity, span
 
 STOPPED = {
     "time": "the time was up",
@@ -27,6 +30,8 @@ STOPPED = {
     "imported": "measured by another program",
 }
 
+WIDE = 0.1
+"""From this ± on a median stands with the ends of its interval: what lies far is not halved."""
 PARTS = (
     "workload", "variant", "size", "block", "precision", "tunables", "device", "cache", "fill",
     "threads", "switches",
@@ -136,13 +141,29 @@ def difference_words(config: RunConfig, other: RunConfig) -> str:
 
 
 def median_words(result: RunResult) -> str:
-    """Return the median with half its 95 % interval, such as ``412 µs ± 0.3 %``."""
+    """Return the median and how well it is known, such as ``412 µs ± 0.3 %``."""
     timing = result.timing
-    text = quantity(timing.median_s, "s")
-    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.median_s <= 0:
-        return text
-    half = (timing.ci95_high_s - timing.ci95_low_s) / 2 / timing.median_s
-    return f"{text} ± {percent(half)}"
+    return known_words(timing.median_s, timing.ci95_low_s, timing.ci95_high_s)
+
+
+def known_words(median_s: float | None, low_s: float | None, high_s: float | None) -> str:
+    """Return a median and how well it is known, such as ``412 µs ± 0.3 %``.
+
+    One that is known worse than ``WIDE`` stands with its interval: ``10.0 ms (5.10–14.9 ms)``.
+    """
+    interval = interval_words(median_s, low_s, high_s)
+    time = quantity(median_s, "s")
+    if not interval:
+        return time
+    return f"{time} {interval}" if interval.startswith("±") else f"{time} ({interval})"
+
+
+def interval_words(median_s: float | None, low_s: float | None, high_s: float | None) -> str:
+    """Return a median's 95 % interval: ``± 0.3 %``, or its ends where it is wide; empty without."""
+    error = None if median_s is None else relative_error(median_s, low_s, high_s)
+    if error is None or low_s is None or high_s is None:
+        return ""
+    return f"± {percent(error)}" if error <= WIDE else span(low_s, high_s, "s")
 
 
 def method_words(result: RunResult) -> str:
@@ -165,12 +186,21 @@ def noise_words(result: RunResult) -> str:
     timing = result.timing
     spread = f"90 % of launches took {quantity(timing.p05_s, 's')} to {quantity(timing.p95_s, 's')}"
     interval = (
-        f"Median {median_words(result)} (95 % interval)"
+        f"Median {median_words(result)}, with its 95 % interval"
         if timing.ci95_low_s is not None
         else f"Median {median_words(result)} (too few samples for an interval)"
     )
-    found = f"{interval}; {spread}."
+    cause = cause_words(result)
+    found = f"{interval}; {spread}; {cause}." if cause else f"{interval}; {spread}."
     return f"{found} SUSPECT: {timing.suspect}." if timing.suspect else found
+
+
+def cause_words(result: RunResult) -> str:
+    """Return what may have made an uncertain median so, as far as that was measured."""
+    error, state = result.timing.relative_error, result.telemetry
+    if error is None or error < UNCERTAIN:
+        return ""
+    return disturbance(state.other_cores, state.stolen, result.device.compute_units)
 
 
 def error_words(check: Verification) -> str:

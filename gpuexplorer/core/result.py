@@ -13,6 +13,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.fields import Seconds
 from gpuexplorer.core.memory import MemoryUse
+from gpuexplorer.core.statistics import relative_error
 
 RUN_SCHEMA = "gpuexplorer/run/1"
 
@@ -89,6 +90,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """What is odd about the series, a sentence each: a drift, two modes, throttling."""
     suspect: str | None = None
     """Why the figure is impossible (above a measured ceiling); such a run is never ranked."""
+
+    @property
+    def relative_error(self) -> float | None:
+        """Half the 95 % interval over the median; None when there were too few samples."""
+        return relative_error(self.median_s, self.ci95_low_s, self.ci95_high_s)
 
 
 class BatchSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,6 +189,10 @@ class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
     energy_per_launch_J: float | None = None
     temperature_C: float | None = None
     load: float | None = None
+    other_cores: float | None = None
+    """Cores of the processor that other programs kept busy."""
+    stolen: float | None = None
+    """Share of the processor's time that the host of a virtual machine gave to others."""
     memory_used_B: float | None = None
     energy_reason: str | None = None
     """Why there is no energy per launch."""

@@ -81,6 +81,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     temperature_C: float | None = None
     memory_used_B: float | None = None
     load: float | None = None
+    other_cores: float | None = None
+    """Cores of the processor that other programs than this one kept busy."""
+    stolen: float | None = None
+    """Share of the processor's time that the host of a virtual machine gave to others, 0 to 1."""
     throttle_reasons: tuple[str, ...] | None = None
     energy_J: float | None = None
     dram_read_B_per_s: float | None = None

@@ -10,6 +10,13 @@ import numpy.typing as npt
 from gpuexplorer.core.intervals import median_interval
 
 
+def relative_error(median: float, low: float | None, high: float | None) -> float | None:
+    """Return half of a median's 95 % interval over it: what ± says; None without an interval."""
+    if low is None or high is None or median <= 0:
+        return None
+    return (high - low) / 2 / median
+
+
 @dataclass(frozen=True)
 class Summary:
     """Figures of one series, all in seconds."""
@@ -34,9 +41,7 @@ class Summary:
     @property
     def relative_error(self) -> float | None:
         """Half the 95 % interval over the median; None when there were too few samples."""
-        if self.ci95_low_s is None or self.ci95_high_s is None or self.median_s <= 0:
-            return None
-        return (self.ci95_high_s - self.ci95_low_s) / 2 / self.median_s
+        return relative_error(self.median_s, self.ci95_low_s, self.ci95_high_s)
 
 
 def summarize(samples_s: npt.NDArray[np.float64]) -> Summary:

@@ -16,6 +16,8 @@ FIELD_TITLES: dict[str, str] = {
     "temperature_C": "temperature",
     "memory_used_B": "memory used",
     "load": "load",
+    "other_cores": "cores that others use",
+    "stolen": "time that the host took",
     "throttle_reasons": "throttle reasons",
     "energy_J": "energy",
     "dram_read_B_per_s": "DRAM reads",

@@ -36,6 +36,13 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{text} {prefix}{unit}".strip()
 
 
+def span(low: float, high: float, unit: str) -> str:
+    """Format two ends with three digits and one prefix, the higher one's: ``5.10–14.9 ms``."""
+    factor, prefix = si_scale(high)
+    ends = [ratio(end * factor, "").strip() for end in (low, high)]
+    return f"{ends[0]}–{ends[1]} {prefix}{unit}".strip()
+
+
 def ratio(value: float | None, unit: str, digits: int = 3) -> str:
     """Format a ratio of two units, such as FLOP/B, with ``digits`` significant digits.
 

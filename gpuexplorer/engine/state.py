@@ -52,6 +52,8 @@ def device_state(
         idle_power_W=energy.idle_power_W,
         temperature_C=middle("temperature_C"),
         load=middle("load"),
+        other_cores=middle("other_cores"),
+        stolen=middle("stolen"),
         memory_used_B=middle("memory_used_B"),
         dram_B_per_s=middle("dram_B_per_s"),
         dram_reason=dram if isinstance(dram, str) else None,

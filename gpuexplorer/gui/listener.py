@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.model.live import Run
     from gpuexplorer.gui.session import Session
 
-HISTORY_GAP_S = 1.0
 STAGES = {
     "check": "checking the configuration",
     "inputs": "making inputs",
@@ -48,7 +46,6 @@ class Listener(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._history_at = 0.0
 
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""
@@ -112,10 +109,7 @@ class Listener(QObject):
         session, run = self._session, self._run_of(ticket)
         if run is None:
             return
-        session.live_model.summarize(summary)
-        now = time.monotonic()
-        if run.record is not None and (run.over or now - self._history_at >= HISTORY_GAP_S):
-            self._history_at = now
+        if session.live_model.summarize(summary) and run.record is not None:
             session.history_model.update(ticket, run.record, summary, running=not run.over)
 
     # ---- events

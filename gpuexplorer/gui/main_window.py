@@ -294,8 +294,9 @@ class MainWindow(KeyWindow):
         if self.panels.places.current is not self.panels.roofline:
             return exported_runs([record, *ghosts])
         picture = self.session.roofline_picture()
-        title = f"{self.session.experiment.workload.manifest.title}: roofline"
-        subtitle = f"{config_words(record.prepared.config)}\n{record.prepared.device.name}"
+        config, device = record.prepared.config, record.prepared.device
+        title = f"{config.workload}: roofline"
+        subtitle = f"{config_words(config)}\n{device.name}, {device.driver}"
         return exported_runs(
             [record, *ghosts],
             lambda: roofline_chart(picture, title=title, subtitle=subtitle),

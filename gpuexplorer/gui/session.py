@@ -345,6 +345,7 @@ class Session(QObject):
         if run is None or run.over:
             return
         run.over = True
+        self.live_model.show_latest()
         if run.record is not None:
             run.record.end(stopped_by)
             if run.summary is not None:

@@ -252,6 +252,8 @@ class EngineWorker(Task):
         elif isinstance(event, EngineReady | EngineLost | protocol.Devices):
             if isinstance(event, EngineReady):
                 self._offset_ns = time.perf_counter_ns() - event.welcome.monotonic_ns
+            elif isinstance(event, EngineLost):
+                self._finish_summary()
             self._tell(
                 self._ticket if isinstance(event, EngineLost) and event.generation else 0, event
             )

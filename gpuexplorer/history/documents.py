@@ -143,14 +143,11 @@ def unpack_document(data: bytes) -> bytes:
 def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
     """Return what the list of runs holds of a finished run."""
     timing, throughput = result.timing, result.throughput
-    error = None
-    if timing.ci95_low_s is not None and timing.ci95_high_s is not None and timing.median_s > 0:
-        error = (timing.ci95_high_s - timing.ci95_low_s) / 2 / timing.median_s
     return {
         **head_columns(result.id, result.time_utc, result.config, result.device),
         "fingerprint": fingerprint(result.environment, result.device, result.config).digest,
         "median_s": timing.median_s,
-        "relative_error": error,
+        "relative_error": timing.relative_error,
         "flop_per_s": throughput.flop_per_s,
         "bandwidth_B_per_s": throughput.bandwidth_B_per_s,
         "samples": samples,

@@ -42,6 +42,18 @@ _COLUMNS: tuple[tuple[Column, Value, Callable[[Any], str]], ...] = (
         percent,
     ),
     (
+        Column("other_cores", "others", "Cores of the processor that other programs kept busy",
+               fields={"other_cores": ""}),
+        lambda run: run.telemetry.other_cores,
+        lambda value: f"{value:.1f} cores",
+    ),
+    (
+        Column("stolen", "host took", "Share of the time that the host of a virtual machine gave "
+               "to others", fields={"stolen": ""}),
+        lambda run: run.telemetry.stolen,
+        percent,
+    ),
+    (
         Column("throttled", "throttled", "Launches whilst the clock was held down, of all it took",
                fields={"marked_throttled": ""}),
         lambda run: run.timing.marked_throttled or None,

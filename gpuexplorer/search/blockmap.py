@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.comparison import Comparison, turns_interval
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount, Count, Seconds
@@ -56,9 +56,12 @@ class MapCell:
     """Why there is no time, or why it is not believed."""
     time_s: Seconds | None = None
     """The median of its launches; of a finalist that of its turns."""
-    error: Amount | None = None
-    """Half the 95 % interval of the median, as a fraction of it; None for too few samples."""
+    ci95_low_s: Seconds | None = None
+    """Ends of the median's 95 % interval; None for too few launches, or turns."""
+    ci95_high_s: Seconds | None = None
     samples: Count = 0
+    turns: Count = 0
+    """Turns that the time is the median of; 0 for one that took none."""
     flops: Amount = 0.0
     compulsory_B: Amount = 0.0
     out: bool = False
@@ -336,14 +339,20 @@ class BlockMap:
             return MapCell(block, entry.state, entry.skipped)
         record, samples_s = entry.records[-1], entry.samples_s()
         summary = summarize(samples_s)
-        turns = list(runner.turns_s.values())
+        turns_s = np.array(list(runner.turns_s.values()))
+        time_s, low_s, high_s = summary.median_s, summary.ci95_low_s, summary.ci95_high_s
+        if len(turns_s):  # it is these that decide, and their interval that belongs to the figure
+            time_s = float(np.median(turns_s))
+            low_s, high_s = turns_interval(turns_s) or (None, None)
         return MapCell(
             block=block,
             state=entry.state,
             reason=entry.skipped,
-            time_s=float(np.median(turns)) if turns else summary.median_s,
-            error=summary.relative_error,
+            time_s=time_s,
+            ci95_low_s=low_s,
+            ci95_high_s=high_s,
             samples=len(samples_s),
+            turns=len(turns_s),
             flops=record.prepared.flops,
             compulsory_B=sum(t.total_B for t in record.prepared.traffic if t.kind == "compulsory"),
             out=runner.out,

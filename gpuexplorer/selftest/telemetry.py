@@ -28,6 +28,8 @@ FIELDS: dict[str, tuple[str, float, float]] = {
     "temperature_C": ("°C", -30.0, 130.0),
     "memory_used_B": ("B", 0.0, 1e14),
     "load": ("", 0.0, 1.0),
+    "other_cores": ("", 0.0, 1e4),
+    "stolen": ("", 0.0, 1.0),
     "energy_J": ("J", 0.0, 1e15),
     "dram_read_B_per_s": ("B/s", 0.0, 1e14),
     "dram_write_B_per_s": ("B/s", 0.0, 1e14),

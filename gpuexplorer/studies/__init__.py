@@ -86,4 +86,7 @@ def sheet_of(study: Study) -> Sheet:
 
 def chart_of(study: Study) -> ChartSpec:
     """Return the chart of a study; one of which nothing was measured has empty panels."""
-    return kind_of(study).chart(study)
+    kind = kind_of(study)
+    chart = kind.chart(study)
+    about = kind.caption(study).words if study.runs else kind.subject_of(study)
+    return msgspec.structs.replace(chart, subtitle=f"{about}\n{chart.subtitle}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import error_words, subject
+from gpuexplorer.charts.studies_words import error_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -370,9 +370,8 @@ def chart(study: PrecisionStudy) -> ChartSpec:
                 [end for _, *ends in speeds.values() for end in ends], 0.12),
         series=tuple(lines), height=1.35,
     )  # fmt: skip
-    about = subject(study.config, without=("precision",))
     return ChartSpec(
-        title=study.title, subtitle=f"{about}\n{study.device}", rows=((panel,),),
+        title=study.title, subtitle=study.device, rows=((panel,),),
         notes=tuple(_notes(study)),
     )  # fmt: skip
 

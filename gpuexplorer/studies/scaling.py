@@ -196,8 +196,8 @@ def chart(study: ScalingStudy) -> ChartSpec:
     if study.work_exponent is not None:
         steep.append(series("useful work", "hline", "ceiling", y=[study.work_exponent]))
     times += (series(w, "vline", "ceiling", x=[float(n)]) for w, n in study.borders.items())
-    axis, about = Axis(label="exponent between sizes"), f"{study.workload} · {study.precision}"
-    return sizes_chart(study, times, steep, axis, height=0.6, about=about, notes=_words(study))
+    axis = Axis(label="exponent between sizes")
+    return sizes_chart(study, times, steep, axis, height=0.6, notes=_words(study))
 
 
 def _words(study: ScalingStudy) -> tuple[str, ...]:

@@ -210,12 +210,8 @@ def chart(study: SpeedupStudy) -> ChartSpec:
         speeds += line_of(words, SECOND, role, factors)
     axis = axis_around(speeds, f"speed of {second.device} over {first.device}")
     speeds += _marks(study, axis, named=False)
-    sizes = study.points[0].size if study.points else {}
-    fixed = ", ".join(f"{name} = {n}" for name, n in sizes.items() if name != study.symbol)
-    kinds = f"{first.label} against {second.label} · {second.precision}"
-    about = " · ".join(words for words in (study.workload, kinds, fixed) if words)
     times += _marks(study, times_axis(times), named=True)
-    return sizes_chart(study, times, speeds, axis, height=0.75, about=about, notes=study.words)
+    return sizes_chart(study, times, speeds, axis, height=0.75, notes=study.words)
 
 
 def _marks(study: SpeedupStudy, axis: Axis, *, named: bool) -> list[Series]:

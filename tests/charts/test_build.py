@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.charts import build, words
+from gpuexplorer.charts.facts import facts
 from gpuexplorer.charts.spec import ChartSpec, Series
 from gpuexplorer.core.result import Phases, Traffic
 from tests.support.results import made_config, made_result
@@ -182,3 +183,23 @@ def test_the_hardwares_bytes_have_a_role_of_their_own_and_the_ratio_in_words() -
     panel, notes = build.traffic_panel(msgspec.structs.replace(result, traffic=[both]))
     assert panel is not None
     assert panel.y.categories == ("DRAM, read and write",)
+
+
+def test_a_median_stands_with_half_its_interval_or_where_that_is_wide_with_its_ends() -> None:
+    assert words.known_words(412e-6, 411e-6, 413.472e-6) == "412 µs ± 0.3 %"
+    assert words.known_words(10e-3, 5.1e-3, 14.9e-3) == "10.0 ms (5.10–14.9 ms)"
+    assert words.known_words(10e-3, None, None) == "10.0 ms"
+    assert words.known_words(None, None, None) == "–"
+
+
+def test_an_uncertain_median_is_told_with_what_was_measured_of_its_cause() -> None:
+    calm = made_result()
+    state = msgspec.structs.replace(calm.telemetry, other_cores=1.3, stolen=0.0)
+    calm = msgspec.structs.replace(calm, telemetry=state)
+    assert words.cause_words(calm) == "" and "other programs" not in words.noise_words(calm)
+    wide = msgspec.structs.replace(
+        calm.timing, ci95_low_s=0.2 * calm.timing.median_s, ci95_high_s=2 * calm.timing.median_s
+    )
+    disturbed = msgspec.structs.replace(calm, timing=wide)
+    assert "other programs keep this CPU busy (1.3 of 8 cores)." in words.noise_words(disturbed)
+    assert ("meanwhile", "", words.cause_words(disturbed)) in facts(disturbed)

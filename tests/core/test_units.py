@@ -13,6 +13,7 @@ from gpuexplorer.core.units import (
     plural,
     quantity,
     ratio,
+    span,
     speed,
     speed_than,
 )
@@ -105,3 +106,9 @@ def test_a_speed_turned_around_has_the_same_factor(ratio: float, spread: float) 
     assert ("faster" in there) + ("faster" in back) == ("×" in there and "×" in back)
     low, high = (float(end) for end in there.partition("(")[2].rstrip(")").split("–"))
     assert low <= shown * 1.011 and shown <= high * 1.011
+
+
+def test_a_span_has_one_prefix() -> None:
+    assert span(5.1e-3, 14.9e-3, "s") == "5.10–14.9 ms"
+    assert span(850e-6, 1.25e-3, "s") == "0.850–1.25 ms"
+    assert span(0.0, 2e-6, "s").endswith("–2.00 µs")

@@ -28,7 +28,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import space_of as space_of_options
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.result import Resources
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.blockmap import MeasurableMap
 from gpuexplorer.gui.model.map_look import Look
@@ -440,3 +440,26 @@ def test_the_map_is_drawn_in_time_and_in_both_themes(qtbot: QtBot, open_window: 
             for n in range(len(held.cells))
         }
         assert len(colours) >= 8
+
+
+def test_a_block_whose_time_in_live_is_another_says_why(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window)
+    held = measure(qtbot, view)
+    assert held.best is not None
+    window.session.experiment.set_block(held.best)
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    assert run.summary is not None
+    number = held.wanted.grid.number(held.best)
+    assert number is not None
+    cell = held.cells[number]
+    held.cells[number] = dataclasses.replace(cell, time_s=run.summary.median_s)
+    view.refresh(at_once=True)
+    assert "Live" not in view.cell_words.text(), "they are alike"
+    held.cells[number] = dataclasses.replace(cell, time_s=1.6 * run.summary.median_s)
+    view.refresh(at_once=True)
+    median = quantity(run.summary.median_s, "s")
+    said = f"Live shows {median}, measured by itself and at another time"
+    assert view.cell_words.text().endswith(said)

@@ -7,7 +7,15 @@ import numpy as np
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.gui.model.live import MAX_PAST, PAUSE_S, Live, ghost_label, short_label
+from gpuexplorer.core.statistics import summarize
+from gpuexplorer.gui.model.live import (
+    FIGURES_GAP_S,
+    MAX_PAST,
+    PAUSE_S,
+    Live,
+    ghost_label,
+    short_label,
+)
 from gpuexplorer.gui.model.trace import sample_times_s
 
 
@@ -85,3 +93,22 @@ def test_what_differs_is_named_where_a_configuration_begins() -> None:
     assert short_label(hot, cold) == "16×16 · hot caches · manifest inputs"
     assert ghost_label(cold).endswith("fp32 · cold caches")
     assert "caches" not in ghost_label(hot)
+
+
+def test_figures_are_shown_at_a_pace_and_are_the_latest_once_a_run_is_over() -> None:
+    live = Live()
+    run = live.begin(1, config())
+    shown = []
+    for k in range(300):  # ten figures a second, for half a minute
+        add(live, 1000.0 + 0.1 * k, n=100)
+        latest = summarize(np.full(2 + k, 1e-3 + 1e-6 * k))
+        if live.summarize(latest):
+            assert run.summary is latest
+            shown.append(live.end_s)
+        assert run.latest is latest
+    gaps = np.diff(shown)
+    assert gaps[0] < 0.2, "a young run is shown at once"
+    assert gaps[-10:].min() > 0.8 * FIGURES_GAP_S
+    assert run.summary is not run.latest
+    live.show_latest()
+    assert run.summary is run.latest

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.render import render
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Resources
 from gpuexplorer.gui.model.blockmap import MapModel, MeasurableMap
@@ -208,3 +209,35 @@ def test_cells_to_come_are_plain_in_the_chart_and_those_that_cannot_run_hatched(
     assert chart.notes[-1] == f"Hatched: {cannot} cannot run."
     render(chart, tmp_path / "map.svg")
     assert "best: " in (tmp_path / "map.svg").read_text()
+
+
+def test_a_tie_shows_the_paired_ratio_that_decided_and_a_time_what_it_is_the_median_of() -> None:
+    _, _, held = planned()
+    time(held, {1: 8.45e-3, 2: 8.12e-3, 3: 9.92e-3, 4: 11.6e-3})
+    ratios = {2: (1.02, 0.99, 1.06), 3: (1.2, 1.15, 1.26)}
+    for number, (ratio, low, high) in ratios.items():
+        verdict = "slower" if low > 1 else "can't tell"
+        compared = Comparison(ratio, low, high, 12, verdict)  # type: ignore[arg-type]
+        held.cells[number] = dataclasses.replace(held.cells[number], ratio=compared, turns=12)
+    held.cells[1] = dataclasses.replace(held.cells[1], turns=12)
+    held.best = held.cells[1].block
+    held.ties = frozenset({held.cells[n].block for n in (1, 2, 4)})
+    look = Look(held, "time")
+    tied, slower, unmatched = (look.cell_words(held.cells[n]) for n in (2, 3, 4))
+    assert "cannot be told from the best: 1.020× slower (0.990–1.060) in turns" in tied
+    assert "median of 12 turns" in tied
+    assert "1.20× slower (1.15–1.26) in turns beside the best" in slower
+    assert "cannot be told from the best: too few turns beside it" in unmatched
+    assert "median of" not in unmatched
+
+
+def test_a_wide_interval_of_a_cell_stands_with_its_ends() -> None:
+    _, _, held = planned()
+    time(held, {1: 10e-3, 2: 10e-3})
+    for number, (low, high) in {1: (9.9e-3, 10.1e-3), 2: (5.1e-3, 14.9e-3)}.items():
+        held.cells[number] = dataclasses.replace(
+            held.cells[number], ci95_low_s=low, ci95_high_s=high
+        )
+    look = Look(held, "time")
+    assert "10.0 ms ± 1 %" in look.cell_words(held.cells[1])
+    assert "10.0 ms (5.10–14.9 ms)" in look.cell_words(held.cells[2])

@@ -64,7 +64,7 @@ def cells(draw: st.DrawFn, grid: Grid) -> list[MapCell]:
             found.append(
                 MapCell(
                     block=block, state="measured", time_s=draw(times_s),
-                    error=draw(st.none() | st.floats(0, 9)), samples=draw(st.integers(1, 10**6)),
+                    turns=draw(st.integers(0, 99)), samples=draw(st.integers(1, 10**6)),
                     flops=draw(st.floats(0, 1e18)), out=draw(st.booleans()),
                     ratio=draw(st.none() | compared),
                     resources=draw(st.none() | st.just(Resources(registers_per_thread=32))),

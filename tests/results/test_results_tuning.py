@@ -95,3 +95,14 @@ def test_each_evaluation_of_a_configuration_leads_to_its_row() -> None:
     assert {"1", "4"} <= drawn
     without = sheet_of(msgspec.structs.replace(TUNING, evaluations=()))
     assert without.rows[2].key == config(512).key
+
+
+def test_a_shorter_median_than_that_of_the_fastest_is_told_with_the_ratio_that_decided() -> None:
+    assert not any("shorter median" in note for note in sheet_of(TUNING).notes)
+    best, other, slow = TUNING.finalists
+    luckier = msgspec.structs.replace(other, median_s=0.96 * best.median_s, ratio=1.03,
+                                      ci95_low=1.01, ci95_high=1.05)  # fmt: skip
+    found = sheet_of(msgspec.structs.replace(TUNING, finalists=(best, luckier, slow))).notes
+    (note,) = (note for note in found if "shorter median" in note)
+    assert note.startswith("64×1 has a shorter median, 960 µs")
+    assert "1.030× slower (1.010–1.050), which decides" in note

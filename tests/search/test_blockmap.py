@@ -105,10 +105,13 @@ def test_the_map_ends_by_itself_and_names_the_best() -> None:
     cells = {c.block: c for c in made.cells}
     best = cells[32, 4, 1]
     assert best.time_s == pytest.approx(4e-3, rel=0.05) and best.samples >= 30
-    assert best.time_s is not None and best.error is not None
+    assert best.time_s is not None and best.turns >= FEWEST_PAIRS
+    assert best.ci95_low_s is not None and best.ci95_high_s is not None
+    assert best.ci95_low_s <= best.time_s <= best.ci95_high_s
+    assert cells[1, 1, 1].turns == 0
     assert best.flop_per_s == pytest.approx(2 * 512**3 / best.time_s)
     assert cells[1, 1, 1].out and 1 <= cells[1, 1, 1].samples <= 3
-    assert cells[1, 1, 1].error is None
+    assert cells[1, 1, 1].ci95_low_s is None
     assert steps[-1].left_s == 0 and steps[-1].next is None
     assert steps[0].left_s is not None and steps[0].next is not None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
@@ -105,6 +105,83 @@ def test_the_clock_is_asked_seldom() -> None:
     for _ in range(20):
         assert source.read().sm_clock_Hz == 3e9
     assert len(asked) == 1
+
+
+class Times(NamedTuple):
+    """Seconds of all cores together, as psutil tells them on Linux."""
+
+    user: float
+    system: float
+    idle: float
+    steal: float
+    guest: float = 0.0
+
+
+class Machine(Bare):
+    """psutil on a machine of two cores whose time is spent as the test says."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.times = Times(50.0, 5.0, 145.0, 0.0)
+        self.used = {"engine": 20.0, "window": 10.0}
+        super().__init__(cpu_times=lambda: self.times, Error=LookupError)
+
+    def spend(
+        self, seconds: float, engine: float, window: float, others: float, stolen: float
+    ) -> None:
+        """Let time pass, of which each had so many seconds of a core."""
+        self.now_s += seconds
+        self.used["engine"] += engine
+        self.used["window"] += window
+        user, system, idle, steal, _ = self.times
+        busy = engine + window + others
+        self.times = Times(
+            user + busy, system, idle + 2 * seconds - busy - stolen, steal + stolen, guest=others
+        )
+
+    def Process(self) -> Any:  # type: ignore[override]
+        def one(name: str, parent: Any = None) -> Any:
+            return SimpleNamespace(
+                memory_info=lambda: SimpleNamespace(rss=123),
+                cpu_times=lambda: SimpleNamespace(user=self.used[name], system=0.0),
+                parent=lambda: parent,
+            )
+
+        return one("engine", one("window"))
+
+
+def test_what_others_use_of_the_processor_is_what_neither_engine_nor_window_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    monkeypatch.setattr("gpuexplorer.telemetry.cpu.time.monotonic", lambda: machine.now_s)
+    source = CpuSource(machine)
+    assert source.read().other_cores is None, "nothing has passed yet"
+    machine.spend(2.0, engine=1.5, window=0.1, others=1.8, stolen=0.4)
+    reading = source.read()
+    assert reading.other_cores == pytest.approx(0.9)
+    assert reading.stolen == pytest.approx(0.1)
+    machine.spend(2.0, engine=2.0, window=0.0, others=0.0, stolen=0.0)
+    assert source.read().other_cores == pytest.approx(0.0)
+
+
+def test_others_are_still_told_apart_once_the_window_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine()
+    monkeypatch.setattr("gpuexplorer.telemetry.cpu.time.monotonic", lambda: machine.now_s)
+    source = CpuSource(machine)
+    source.read()
+    machine.spend(2.0, engine=1.0, window=0.0, others=1.0, stolen=0.0)
+    before = source.read().other_cores
+    machine.used = {"engine": machine.used["engine"]}  # KeyError is a LookupError
+    for _ in range(3):
+        machine.now_s += 2.0
+        user, system, idle, steal, _ = machine.times
+        machine.used["engine"] += 1.0
+        machine.times = Times(user + 2.0, system, idle + 2.0, steal)
+        after = source.read().other_cores
+    assert before == after == pytest.approx(0.5)
 
 
 def test_a_device_nobody_reads_has_no_source() -> None:

@@ -40,6 +40,10 @@ STATE_GAP_S = 2.0
 """Between two looks at what the device's counters say of a launch."""
 STATE_SPAN_S = 10.0
 """They rest on so much of the latest time."""
+FIGURES_GAP_S = 1.0
+"""Between two values of the figures that are shown; less while a run is young:"""
+FIGURES_SHARE = 0.2
+"""of its age."""
 HISTOGRAM_SAMPLES = 32_768
 MAX_PINS = 5
 
@@ -142,7 +146,12 @@ class Run:
     """Rows (t, median so far, and its 95 % interval)."""
     rates: Trend = field(default_factory=lambda: Trend(4))
     """Rows (t, kernel, host→device, device→host, whole sample): medians of the latest samples."""
+    latest: Summary | None = None
+    """Figures of all its samples so far."""
     summary: Summary | None = None
+    """The figures that are shown, by everything that shows any; they are brought up to date at a
+    pace that can be read (``FIGURES_GAP_S``)."""
+    figures_due_s: float = 0.0
     warnings: tuple[str, ...] = ()
     """What is odd about the series so far, a sentence each."""
     phases_s: dict[str, float] = field(default_factory=dict)
@@ -348,17 +357,28 @@ class Live:
         run.waiting_s.clear()
         run.waiting_phases.clear()
 
-    def summarize(self, summary: Summary) -> None:
-        """Note the current configuration's figures so far."""
+    def summarize(self, summary: Summary) -> bool:
+        """Note the current configuration's figures so far; return whether they are to be shown."""
         run = self.current
         if run is None:
-            return
-        run.summary = summary
-        run.warnings = summary.warnings
+            return False
+        run.latest = summary
+        shown = run.summary is None or run.over or self._end_s >= run.figures_due_s
+        if shown:
+            age_s = self._end_s - run.trace.start_s if len(run.trace) else 0.0
+            run.figures_due_s = self._end_s + min(FIGURES_GAP_S, FIGURES_SHARE * age_s)
+            self.show_latest()
         nan = float("nan")
         low = nan if summary.ci95_low_s is None else summary.ci95_low_s
         high = nan if summary.ci95_high_s is None else summary.ci95_high_s
         run.medians.add(self._end_s, summary.median_s, low, high)
+        return shown
+
+    def show_latest(self) -> None:
+        """Show the current configuration's figures as they are now."""
+        run = self.current
+        if run is not None and run.latest is not None:
+            run.summary, run.warnings = run.latest, run.latest.warnings
 
     def look(self) -> None:
         """Bring up to date what the device's counters say of a launch, every now and then."""

@@ -20,7 +20,7 @@ LABELS: dict[Colouring, str] = {
 }
 METHOD = (
     "A time is the median of a block's launches; of a block that took turns with the best, that of "
-    "its turns."
+    "its turns. Who is best is decided by ratios of turns that stood side by side."
 )
 TIE_COLOUR = 1
 

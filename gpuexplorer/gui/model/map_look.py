@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from gpuexplorer.analysis.occupancy import LIMITS
+from gpuexplorer.charts.words import known_words
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed_interval, speed_than
+from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed, speed_than
 from gpuexplorer.gui.model.block import product_words
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
@@ -196,6 +197,8 @@ class Look:
         if rate is not None:
             parts.append(quantity(rate, self.rate_unit))
         parts.append(self.ratio_words(cell))
+        if cell.turns:
+            parts.append(plural(cell.turns, "median of {number} turn", "median of {number} turns"))
         parts.append(plural(cell.samples, "{number} sample", "{number} samples"))
         occupancy = occupancy_of(cell)
         if occupancy is not None and cell.resources is not None:
@@ -215,13 +218,15 @@ class Look:
         ratio = self.ratio(cell)
         if ratio is None:
             return ""
-        if cell.block in held.ties:
-            return "it cannot be told from the best"
-        words = speed_than(ratio, "the best")
+        tied = cell.block in held.ties
         if cell.ratio is None:
-            return words
-        interval = speed_interval(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
-        return f"{words} ({interval})"
+            if tied:
+                return "cannot be told from the best: too few turns beside it"
+            return speed_than(ratio, "the best")
+        compared = speed(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
+        if tied:
+            return f"cannot be told from the best: {compared} in turns beside it"
+        return f"{compared} in turns beside the best"
 
     @property
     def best_words(self) -> str:
@@ -279,9 +284,8 @@ def step_words(held: Surface, *, paused: bool = False) -> str:
 
 
 def time_words(cell: MapCell) -> str:
-    """Return a cell's time with its error, where it is known."""
-    text = quantity(cell.time_s, "s")
-    return f"{text} ± {percent(cell.error)}" if cell.error is not None else text
+    """Return a cell's time and how well it is known."""
+    return known_words(cell.time_s, cell.ci95_low_s, cell.ci95_high_s)
 
 
 def occupancy_of(cell: MapCell) -> float | None:

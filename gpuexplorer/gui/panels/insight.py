@@ -20,10 +20,12 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer import reproduce
-from gpuexplorer.charts.words import checked_by
+from gpuexplorer.analysis.disturbance import disturbance
+from gpuexplorer.charts.words import checked_by, interval_words
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import percent, plural, quantity
+from gpuexplorer.core.units import plural, quantity, span
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.live import Run
@@ -129,7 +131,8 @@ class InsightPanel(QScrollArea):
         self.suspect = NoteBox(
             "suspectNote", "The figure beats what this device was measured to do: it is not ranked"
         )
-        for widget in (self.headline, self.precision):
+        self.spread = self._quiet("spreadOfLaunches", "From the 5th to the 95th percentile")
+        for widget in (self.headline, self.precision, self.spread):
             self._layout.addWidget(widget)
         self._layout.addSpacing(5)
 
@@ -229,10 +232,12 @@ class InsightPanel(QScrollArea):
         if summary is None:
             self.headline.setText("–")
             self.precision.setText("no samples yet")
+            self.spread.setText("")
             return
         self.headline.setText(quantity(summary.median_s, "s"))
-        error = summary.relative_error
-        known = f"± {percent(error)} (95 %)" if error is not None else "interval needs more samples"
+        interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
+        known = f"{interval} (95 %)" if interval else "interval needs more samples"
+        self.spread.setText(f"90 % of launches: {span(summary.p05_s, summary.p95_s, 's')}")
         launches = plural(summary.samples, "{number} launch", "{number} launches")
         self.precision.setText(f"{known} · {launches}")
 
@@ -281,6 +286,8 @@ class InsightPanel(QScrollArea):
         said = {_FIGURES.sub("#", words): words for words in warnings}
         if suspect is not None:
             said["suspect"] = suspect
+        if run is not None and (cause := _cause(run)):
+            said["cause"] = cause
         prepared = run.prepared if run is not None else None
         if (
             prepared is not None
@@ -335,3 +342,11 @@ class InsightPanel(QScrollArea):
                 reproduce.python_script(self._config, self.kernel_folders, engine=self.engine)
             )
             self.copied.emit("The Python script is on the clipboard.")
+
+
+def _cause(run: Run) -> str:
+    """Say what else keeps the processor busy while the median is uncertain."""
+    state, error = run.state, run.summary.relative_error if run.summary is not None else None
+    if state is None or run.prepared is None or error is None or error < UNCERTAIN:
+        return ""
+    return disturbance(state.other_cores, state.stolen, run.prepared.device.compute_units)

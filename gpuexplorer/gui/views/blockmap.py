@@ -16,6 +16,7 @@ from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.blockmap import MapEnd, MapModel, MeasurableMap
@@ -41,6 +42,8 @@ from gpuexplorer.search.measuring import Measuring
 
 GROUP = "block map"
 """The kind of the group that a map's runs make in the store."""
+ALIKE = 1.1
+"""So many times apart a block's time in the map and in Live need no explanation."""
 DRAW_MS = 80
 """Between two paints while measuring: on the CPU device the processor is the kernel's."""
 LEGEND = "★ best   □ cannot be told from it   ▨ cannot run"
@@ -289,7 +292,21 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
             number = held.wanted.grid.number(self.model.block)
             cell = held.cells[number] if number is not None else None
         drawn = self._drawn
-        self.cell_words.setText(drawn.cell_words(cell) if cell is not None and drawn else "")
+        words = drawn.cell_words(cell) if cell is not None and drawn else ""
+        live = self._live_words(cell) if cell is not None else ""
+        self.cell_words.setText("; ".join(part for part in (words, live) if part))
+
+    def _live_words(self, cell: MapCell) -> str:
+        """Say why Live shows another time for a cell's block, where it does."""
+        held, run = self.model.shown, self._session.live_model.current
+        if held is None or run is None or run.summary is None or not cell.time_s:
+            return ""
+        if run.config.block != cell.block or held.wanted.caption.moved(run.config):
+            return ""
+        if 1 / ALIKE <= run.summary.median_s / cell.time_s <= ALIKE:
+            return ""
+        live = quantity(run.summary.median_s, "s")
+        return f"Live shows {live}, measured by itself and at another time"
 
     def _show_notes(self) -> None:
         held = self.model.shown

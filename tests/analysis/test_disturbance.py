@@ -1,0 +1,31 @@
+"""Who else kept a processor busy, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuexplorer.analysis.disturbance import disturbance
+
+
+@pytest.mark.parametrize(
+    ("other_cores", "stolen", "words"),
+    [
+        (None, None, ""),
+        (0.1, 0.01, ""),
+        (1.34, 0.0, "other programs keep this CPU busy (1.3 of 2 cores)"),
+        (0.0, 0.12, "its host gave 12 % of its time to others"),
+        (
+            1.0, 0.2,
+            "other programs keep this CPU busy (1.0 of 2 cores) and its host gave 20 % of its "
+            "time to others",
+        ),
+    ],
+)  # fmt: skip
+def test_only_what_disturbs_is_said(
+    other_cores: float | None, stolen: float | None, words: str
+) -> None:
+    assert disturbance(other_cores, stolen, 2) == words
+
+
+def test_without_a_number_of_cores_there_is_none_in_the_words() -> None:
+    assert disturbance(1.0, None, None) == "other programs keep this CPU busy (1.0 cores)"
