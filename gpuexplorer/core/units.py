@@ -90,10 +90,12 @@ def speed_interval(times_ratio: float, low: float, high: float) -> str:
     return f"{_times(ends[0])}–{_times(ends[1])}"
 
 
-def speed_than(times_ratio: float, other: str) -> str:
-    """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``."""
-    words = speed(times_ratio)
-    return f"{words} as {other}" if words == "as fast" else f"{words} than {other}"
+def speed_than(
+    times_ratio: float, other: str, low: float | None = None, high: float | None = None
+) -> str:
+    """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``, with the interval if given."""
+    words = speed(times_ratio, low, high)
+    return f"{words} as {other}" if words.startswith("as fast") else f"{words} than {other}"
 
 
 def percent(fraction: float | None, digits: int = 2) -> str:

@@ -24,11 +24,13 @@ from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
+from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.plots.device import DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot
+from gpuexplorer.gui.questions import Bench
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
@@ -47,7 +49,10 @@ VIEWS_LEAST_WIDTH = 510
 
 
 class Panels(QSplitter):
-    """Knobs at the left, plots in the middle, insight at the right, history below."""
+    """Knobs at the left, plots in the middle, insight at the right, history below.
+
+    The ``welcome`` is to be placed above all of them.
+    """
 
     restored = Signal(object)
     """A configuration that the knobs shall take."""
@@ -73,6 +78,7 @@ class Panels(QSplitter):
         self.across = QSplitter(Qt.Orientation.Horizontal)
         self.live = self._live_view()
         self.places = self._places()
+        self.welcome = Welcome(Bench(session, self.places, self.compare, self.lab))
         self.banner = Banner(self.places.room)
         for column, stretch in ((self.experiment, 0), (self.places, 1), (self.insight, 0)):
             self.across.addWidget(column)
@@ -95,6 +101,7 @@ class Panels(QSplitter):
             (self.tune, "tuning"),
             (self.lab, "lab"),
             (self.compare, "comparing"),
+            (self.welcome, "first-steps"),
             (self.kernel, "kernel"),
             (self.operators, "models"),
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QStyle
+from PySide6.QtWidgets import QStyle, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
@@ -100,7 +100,17 @@ class MainWindow(KeyWindow):
         self.pins, self.banner = panels.pins, panels.banner
         self.history_table = panels.history.table
         self.frames = Frames(self.session, panels)
-        self.setCentralWidget(panels)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(panels.welcome)
+        column.addWidget(panels, 1)
+        self.setCentralWidget(whole)
+        welcome = self.commands.panel("Welcome", panels.welcome)
+        welcome.setChecked(self.settings.welcome)
+        welcome.toggled.connect(self.set_welcome)
+        panels.welcome.closed.connect(partial(welcome.setChecked, False))
         shown = [
             self.commands.panel(words, widget)
             for words, widget in (
@@ -115,7 +125,7 @@ class MainWindow(KeyWindow):
             experiment=shown[0], insight=shown[1], history=shown[2],
         )  # fmt: skip
         views = self.commands.views(panels.places)
-        self.menus = Menus(self.menuBar(), self.commands, shown, views)
+        self.menus = Menus(self.menuBar(), self.commands, shown, views, welcome)
         self.status = StatusLine(self.session)
         self.setStatusBar(self.status)
 
@@ -345,6 +355,10 @@ class MainWindow(KeyWindow):
             menu.addAction("None yet").setEnabled(False)
 
     # ---- choices
+
+    def set_welcome(self, on: bool) -> None:
+        """Show the welcome from now on when the window opens, or not."""
+        self.settings.welcome = on
 
     def set_live_at_start(self, on: bool) -> None:
         """Measure by itself from now on when the window opens, or not."""

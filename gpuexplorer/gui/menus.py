@@ -23,7 +23,7 @@ from gpuexplorer.gui.widgets.list_box import ListBox
 class Menus:
     """The menus of the window's menu bar; ``panels`` are the actions that show and hide parts.
 
-    ``views`` are those that show a view, by place.
+    ``views`` are those that show a view, by place, and ``welcome`` shows the welcome.
     """
 
     def __init__(
@@ -32,6 +32,7 @@ class Menus:
         commands: Commands,
         panels: Sequence[QAction],
         views: Mapping[str, Sequence[QAction]],
+        welcome: QAction,
     ) -> None:
         file = bar.addMenu("&File")
         file.addAction(commands.open_session)
@@ -79,7 +80,7 @@ class Menus:
         settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)
         about = bar.addMenu("&Help")
-        about.addActions([commands.help, commands.self_test, commands.about])
+        about.addActions([commands.help, welcome, commands.self_test, commands.about])
         for menu in (file, edit, run, view, settings, about):
             menu.setToolTipsVisible(True)  # where a command is grey, they say why
 

@@ -43,6 +43,15 @@ class Settings:
         self._store.setValue("window/theme", value)
 
     @property
+    def welcome(self) -> bool:
+        """Whether the welcome is shown."""
+        return str(self._store.value("window/welcome", "true")) == "true"
+
+    @welcome.setter
+    def welcome(self, value: bool) -> None:
+        self._store.setValue("window/welcome", "true" if value else "false")
+
+    @property
     def live_at_start(self) -> bool:
         """Whether measuring starts by itself."""
         return str(self._store.value("window/live_at_start", "true")) == "true"

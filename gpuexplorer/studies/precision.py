@@ -36,6 +36,7 @@ from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
 REFERENCE = "fp32"
+HALVES = ("fp16", "bf16")
 WRONG = (
     "Points that are further from float64 than the workload allows are measured all the same: "
     "here the error is a result."
@@ -447,6 +448,27 @@ def finding(study: PrecisionStudy) -> str:
     if error is not None:
         facts.append(f"error {error_words(error)}")
     return f"{', '.join(facts)}."
+
+
+def half_answer(study: PrecisionStudy) -> str:
+    """Return whether half precision is worth it, in a sentence; empty where none was measured."""
+    found = [p for p in study.points if p.precision in HALVES and p.measured and p.against]
+    real = [p for p in found if p.fallback is None and p.measured and not p.measured.suspect]
+    allowed = [p for p in real if p.measured and not p.measured.wrong]
+    best = min(allowed or real, key=lambda p: p.against.ratio if p.against else 1.0, default=None)
+    reference = next((p for p in study.points if p.precision == study.reference), None)
+    if best is None or best.against is None or reference is None:
+        return "No half precision ran here: another ran in its place." if found else ""
+    against = best.against
+    speed = speed_than(against.ratio, reference.precision, against.ci95_low, against.ci95_high)
+    error, before = error_words(study.error(best)), error_words(study.error(reference))
+    if not allowed:
+        return f"Not worth it: {best.precision} is {speed}, but its error of {error} is too large."
+    if against.verdict == "can't tell":
+        return f"That cannot be told yet: {best.precision} is {speed}, and more turns are needed."
+    if against.verdict == "faster":
+        return f"Worth it: {best.precision} is {speed}, its error {error} instead of {before}."
+    return f"Not worth it here: {best.precision} is {speed}, its error {error} instead of {before}."
 
 
 KIND = StudyKind(

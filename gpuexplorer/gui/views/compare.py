@@ -155,6 +155,10 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         engines = [engine_of(run.environment) for run in runs]
         self._add([run.config for run in runs], runs, engines)
 
+    def add_configs(self, configs: Sequence[RunConfig]) -> None:
+        """Add configurations, in the window's own engine."""
+        self._add(configs, engines=[self._session.options.python] * len(configs))
+
     def _add(
         self,
         configs: Sequence[RunConfig],

@@ -59,6 +59,8 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self.preview: Preview[W] | None = None
         """What is wanted; None while that is looked at, and when it cannot be."""
         self._looking: object | None = None
+        self.starts_soon = False
+        """Whether it starts once it is known what is wanted."""
         self._totals: Totals = ("", "", ())
         self._pointed: str | None = None
         """The words of what is pointed at."""
@@ -141,6 +143,11 @@ class JobView(JobControl[R, W], Generic[R, W]):
         """Return what Start measures."""
         return self.preview.wanted if self.preview is not None else None
 
+    def start_soon(self) -> None:
+        """Start once it is known what the knobs and the choices come to."""
+        self.starts_soon = True
+        self.look_soon()
+
     def look_soon(self) -> None:
         """Find out anew what is wanted, once the knobs rest."""
         self.preview = self._looking = None
@@ -184,6 +191,10 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self._form.show_total(*self._totals)
         self._say_empty()
         self.show_state()
+        if self.starts_soon:
+            self.starts_soon = False
+            self.start()
+            self.changed.emit()
 
     def _ended(self, outcome: object) -> None:
         super()._ended(outcome)

@@ -1,0 +1,205 @@
+"""The first questions of a new user: each sets the bench up, measures, and has an answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.compared import ComparisonResult, Contestant
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import speed_than
+from gpuexplorer.gui.model.fit import first_knobs
+from gpuexplorer.gui.model.knobs import Knobs
+from gpuexplorer.gui.panels.compare import CompareTab
+from gpuexplorer.gui.panels.tabs import LabTab
+from gpuexplorer.gui.places import Places
+from gpuexplorer.gui.session import Session
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.views.compare import CompareView
+    from gpuexplorer.gui.views.lab import LabView
+
+WIDE, TALL = (256, 1, 1), (1, 256, 1)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a question sets up: the knobs, and the views that measure."""
+
+    session: Session
+    places: Places
+    compare: CompareTab
+    lab: LabTab
+
+
+class Question(ABC):
+    """One question; the same one can be asked again."""
+
+    words = ""
+    look = ""
+    """Where to look while it is measured."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    @abstractmethod
+    def ask(self) -> None:
+        """Set the bench up and start; raises ExplorerError where that cannot be."""
+
+    @property
+    @abstractmethod
+    def waits(self) -> bool:
+        """Whether its measurement goes on, or is about to."""
+
+    @abstractmethod
+    def answer(self) -> str:
+        """Return the answer in a sentence or two; empty while there is none."""
+
+
+class _Compared(Question):
+    """A question that a comparison answers."""
+
+    def _compare(self, contestants: Sequence[Knobs], at: Knobs) -> None:
+        """Compare some knobs with the first of them; the window's own then stand at ``at``."""
+        experiment, tab = self._bench.session.experiment, self._bench.compare
+        configs = [experiment.config(knobs) for knobs in contestants]
+        experiment.set_knobs(at)
+        self._bench.places.show_view(tab)
+        view = cast("CompareView", tab.made())
+        view.clear()
+        view.add_configs(configs)
+        view.start()
+
+    @property
+    def waits(self) -> bool:
+        view = self._bench.compare.comparing
+        return view is not None and view.running
+
+    @property
+    def _result(self) -> ComparisonResult | None:
+        view = self._bench.compare.comparing
+        return view.model.result if view is not None else None
+
+
+class BlockShape(_Compared):
+    """A block that lies along the rows against one that lies across them."""
+
+    words = "Why does the block's shape matter?"
+    look = "Two blocks of 256 threads are measured in turns: look at their speed in the table."
+
+    def ask(self) -> None:
+        experiment = self._bench.session.experiment
+        first = first_knobs(experiment.workloads["matmul"], "naive")
+        wide, tall = (msgspec.structs.replace(first, block=block) for block in (WIDE, TALL))
+        self._compare([wide, tall], at=tall)
+
+    def answer(self) -> str:
+        result = self._result
+        if result is None or len(result.contestants) != 2:
+            return ""
+        _, tall = result.contestants
+        if tall.ratio is None:
+            return ""
+        workload = self._bench.session.experiment.workloads[tall.run.config.workload]
+        found = speed_than(tall.ratio, block_words(WIDE), tall.ci95_low, tall.ci95_high)
+        why = workload.variant(tall.run.config.variant).teaches
+        return f"A block of {block_words(TALL)} is {found}: {why[:1].lower()}{why[1:]}"
+
+
+class Library(_Compared):
+    """The kernel that the knobs stand at, or the tiled one, against the libraries here."""
+
+    words = "How far is my kernel from the library?"
+    look = "Your kernel and every library here are measured in turns: look at their speed."
+
+    def ask(self) -> None:
+        experiment = self._bench.session.experiment
+        own = experiment.knobs
+        libraries = self._libraries(own) if experiment.variant.launch else []
+        if not libraries:
+            own = first_knobs(experiment.workloads["matmul"], "tiled")
+            libraries = self._libraries(own)
+        if not libraries:
+            raise InputError(
+                "no library here computes a matrix product",
+                remedy="install NumPy or PyTorch in the engine's Python",
+            )
+        self._compare([own, *libraries], at=own)
+
+    def _libraries(self, own: Knobs) -> list[Knobs]:
+        """Return the library calls of the same problem that can be run here."""
+        experiment = self._bench.session.experiment
+        workload = experiment.workloads[own.workload]
+        found = []
+        for name, variant in workload.manifest.variants.items():
+            if variant.launch or own.precision not in workload.precisions_of(name):
+                continue
+            knobs = msgspec.structs.replace(
+                first_knobs(workload, name), size=own.size, precision=own.precision, fill=own.fill
+            )
+            if experiment.problem(knobs) is None:
+                found.append(knobs)
+        return found
+
+    def answer(self) -> str:
+        result = self._result
+        known = [one for one in result.others if one.ratio is not None] if result else []
+        if result is None or not known:
+            return ""
+        best = min(known, key=lambda one: one.ratio or 0.0)
+        kernel = f"your kernel, '{self._title(result.contestants[result.reference])}'"
+        found = speed_than(best.ratio or 1.0, kernel, best.ci95_low, best.ci95_high)
+        return f"{self._title(best)} is {found}."
+
+    def _title(self, one: Contestant) -> str:
+        workload = self._bench.session.experiment.workloads[one.run.config.workload]
+        return workload.variant(one.run.config.variant).title
+
+
+class HalfPrecision(Question):
+    """Every precision of attention; of a matrix product where no framework is here."""
+
+    words = "Is half precision worth it?"
+    look = "Every precision is measured in turns: look at the speed and the error of each."
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._before: object | None = None
+        """The study that was shown before."""
+
+    def ask(self) -> None:
+        experiment, tab = self._bench.session.experiment, self._bench.lab
+        experiment.set_workload("attention")
+        if experiment.problem() is not None:
+            experiment.set_workload("matmul")
+        if (problem := experiment.problem()) is not None:
+            raise problem
+        self._bench.places.show_view(tab)
+        lab = cast("LabView", tab.made())
+        lab.show_kind("precision")
+        self._before = lab.view.model.result
+        lab.view.start_soon()
+
+    @property
+    def waits(self) -> bool:
+        lab = self._bench.lab.lab
+        view = lab.view_of("precision") if lab is not None else None
+        return view is not None and (view.running or view.starts_soon)
+
+    def answer(self) -> str:
+        from gpuexplorer.studies.precision import PrecisionStudy, half_answer
+
+        lab = self._bench.lab.lab
+        study = lab.view_of("precision").model.result if lab is not None else None
+        known = isinstance(study, PrecisionStudy) and study is not self._before
+        return half_answer(study) if known else ""
+
+
+def questions(bench: Bench) -> tuple[Question, ...]:
+    """Return the questions in the order in which they are offered."""
+    return BlockShape(bench), HalfPrecision(bench), Library(bench)

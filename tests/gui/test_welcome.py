@@ -1,0 +1,172 @@
+"""The welcome: what was found, and three questions that set the bench up and are answered."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.welcome import Welcome
+from gpuexplorer.gui.views.lab import LabView
+from gpuexplorer.studies.precision import PrecisionPoint, half_answer
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
+from tests.support.lab_studies import against, measured, precision_study
+
+MOST_MS = 180_000
+"""A comparison measures for twenty seconds at the most, and others use the processor too."""
+
+
+@pytest.fixture
+def welcome(qtbot: QtBot, window: MainWindow) -> Welcome:
+    """Return the strip of a window that measures something small."""
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_size("N", 64)
+    wait_measured(qtbot, window)
+    strip: Welcome = find(window, "welcome", Welcome)
+    assert strip.isVisible()
+    return strip
+
+
+def click(strip: Welcome, number: int) -> None:
+    button: QPushButton = strip.buttons[number]
+    assert button.isVisible() and button.isEnabled()
+    button.click()
+
+
+def test_it_says_what_was_found_and_what_runs(window: MainWindow, welcome: Welcome) -> None:
+    device = window.session.experiment.device
+    assert device is not None
+    words = welcome.words.text()
+    assert device.name in words and "NumPy" in words
+    assert "Matrix multiply is being measured" in words
+    window.session.set_live(False)
+    assert "being measured" not in welcome.words.text()
+    assert [button.text() for button in welcome.buttons] == [
+        "Why does the block's shape matter?",
+        "Is half precision worth it?",
+        "How far is my kernel from the library?",
+    ]
+
+
+def test_it_is_closed_for_good_and_shown_again_from_help(
+    window: MainWindow, welcome: Welcome, open_window: OpenWindow
+) -> None:
+    find(window, "welcomeClose", QToolButton).click()
+    assert not welcome.isVisible()
+    window.settings.sync()
+    other = open_window()
+    assert not find(other, "welcome").isVisible()
+    (action,) = (a for a in other.menuBar().actions() if a.text() == "&Help")
+    menu = action.menu()
+    shown = next(a for a in menu.actions() if a.text() == "Welcome")  # type: ignore[attr-defined]
+    shown.trigger()
+    assert find(other, "welcome").isVisible() and other.settings.welcome
+
+
+def test_the_blocks_shape_is_compared_and_explained(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
+) -> None:
+    height = welcome.height()
+    click(welcome, 0)
+    assert window.panels.places.current is window.panels.compare
+    assert "look at their speed" in welcome.words.text()
+    until(qtbot, lambda: welcome.words.text().startswith("A block of 1×256 is "), MOST_MS)
+    words = welcome.words.text()
+    assert re.search(r"\d× (slower|faster) \(.+\) than 256×1: one thread computes", words), words
+    assert window.session.experiment.knobs.block == (1, 256, 1)
+    assert welcome.height() == height, "an answer moves nothing"
+    assert welcome.more.isVisible() and not welcome.buttons[0].isVisible()
+
+
+def test_a_kernel_is_held_against_the_libraries(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
+) -> None:
+    window.session.experiment.set_variant("uncoalesced")
+    click(welcome, 2)
+    view = window.panels.compare.comparing
+    assert view is not None and view.running
+    variants = [one.config.variant for one in view.model.contestants]
+    assert variants[0] == "uncoalesced" and "numpy" in variants
+    assert {one.config.size["N"] for one in view.model.contestants} == {64}
+    found = "than your kernel, 'Uncoalesced (row and column swapped)'."
+    until(qtbot, lambda: welcome.words.text().endswith(found), MOST_MS)
+
+
+def test_half_precision_is_answered_in_a_sentence(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = window.session.experiment
+    without = {name: one for name, one in experiment.workloads.items() if name != "attention"}
+    small = msgspec.structs.replace(experiment.knobs, size={"N": 32})
+    experiment.set_workloads(without)  # a matrix product is measured sooner
+    experiment.set_knobs(small)
+    view = cast("LabView", window.panels.lab.made()).view_of("precision")
+    view.form.turns.setValue(6)
+    view.form.seconds.setValue(0.06)
+    click(welcome, 1)
+    assert window.panels.places.current is window.panels.lab
+    assert "Every precision is measured" in welcome.words.text()
+    until(qtbot, lambda: view.model.state == "done", MOST_MS)
+    result = view.model.result
+    assert result is not None
+    until(qtbot, lambda: welcome.words.text() == half_answer(result), MOST_MS)  # type: ignore[arg-type]
+
+
+def test_another_measurement_is_no_answer(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
+) -> None:
+    click(welcome, 0)
+    view = window.panels.compare.comparing
+    assert view is not None
+    view.stop()
+    until(qtbot, lambda: not view.running, MOST_MS)
+    view.clear()
+    QApplication.processEvents()
+    assert "look at" not in welcome.words.text()
+
+
+def test_a_narrow_window_has_the_questions_in_a_menu(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
+) -> None:
+    window.resize(800, 700)
+    QApplication.processEvents()
+    assert not any(button.isVisible() for button in welcome.buttons)
+    menu = welcome.more.menu()
+    assert welcome.more.isVisible() and menu is not None
+    assert [a.text() for a in menu.actions()] == [b.text() for b in welcome.buttons]
+    window.resize(1280, 800)
+    QApplication.processEvents()
+    assert welcome.buttons[0].isVisible()
+
+
+def half(**changes: object) -> PrecisionPoint:
+    plain = PrecisionPoint(
+        precision="fp16", title="fp16", against=against(0.5),
+        measured=measured(3, 5e-4, rms_rel_error=1e-3),
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def test_the_answer_on_half_precision() -> None:
+    def answer(*points: PrecisionPoint) -> str:
+        first = [p for p in precision_study().points if p.precision in ("fp64", "fp32")]
+        return half_answer(precision_study(points=[*first, *points]))
+
+    assert answer() == ""
+    assert answer(half()).startswith("Worth it: fp16 is 2.00× faster (1.96–2.04) than fp32, its")
+    assert answer(half(against=against(2.0))).startswith("Not worth it here: fp16 is 2.00× slower")
+    assert answer(half(against=against(1.0, "same"))).startswith("Not worth it here: fp16 is as")
+    assert answer(half(against=against(0.9, "can't tell"))).startswith("That cannot be told yet")
+    too_far = half(measured=measured(3, 5e-4, wrong=True))
+    assert "is too large" in answer(too_far)
+    both = half(precision="bf16", against=against(0.8))
+    assert "bf16" in answer(both, too_far), "what is wrong does not count beside what is right"
+    assert answer(half(fallback="fp32 ran")) == (
+        "No half precision ran here: another ran in its place."
+    )
